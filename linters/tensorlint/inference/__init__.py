@@ -1,0 +1,1 @@
+"""What every expression of a file is: an abstract interpreter over the standard library's `ast`."""

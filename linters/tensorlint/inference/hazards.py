@@ -1,0 +1,176 @@
+"""What the interpreter saw that a rule may want to judge.
+
+A hazard is a fact, not yet an accusation: it carries the place, the values in words, and the trail of evidence.
+Each kind is a class of its own; a rule names the kind it judges.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Literal
+
+from tensorlint.findings import Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hazard:
+    """`node` is the expression or statement the hazard is about; its span is where a finding points."""
+
+    node: ast.AST
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewHazard(Hazard):
+    """`.view` that torch refuses for the receiver's strides, for every value of the unknown sizes other than 0 and 1.
+
+    `shape` and `strides` are the receiver's in the user's own names; `merged` names the axes that the view merges
+    although they are not adjacent in memory; `receiver` is its source text, `target` the requested shape.
+    """
+
+    receiver: str
+    shape: str
+    strides: str
+    target: str
+    merged: str
+    reason: str
+
+
+BroadcastContext = Literal["plain", "reduced", "loss", "compared"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastHazard(Hazard):
+    """Two operands that both grow by broadcasting: a row met a column.
+
+    `spelled` is true where the code says that it was meant (`[:, None]`, `unsqueeze`, `keepdim`, ...).
+    `context` is what the result goes into. `operation` is the operator or function in words.
+    """
+
+    operation: str
+    left: str
+    left_shape: str
+    right: str
+    right_shape: str
+    result_shape: str
+    context: BroadcastContext
+    spelled: bool
+    same_length: bool
+    column: Literal["left", "right", "both"]
+    suggestion: str
+    loss: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongAxisHazard(Hazard):
+    """A square matrix met the reduction of itself over another axis: `x - x.mean(1)`; the shapes hide the mistake."""
+
+    operation: str
+    left: str
+    left_shape: str
+    right: str
+    right_shape: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOneTransposeHazard(Hazard):
+    """A transpose (`.T`, `.t()`, `transpose`) of a rank-1 array: it does nothing."""
+
+    framework: Literal["numpy", "torch"]
+    receiver: str
+    shape: str
+    spelling: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOneVectorHazard(Hazard):
+    """A rank-1 array where a row or a column vector is meant: `np.dot(a, a.T)`."""
+
+    framework: Literal["numpy", "torch"]
+    operand: str
+    shape: str
+    problem: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankOneCreationHazard(Hazard):
+    """A call that creates a rank-1 array. `replacement` is the source of the column form, None if it has none."""
+
+    framework: Literal["numpy", "torch"]
+    call: str
+    shape: str
+    replacement: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectForwardHazard(Hazard):
+    """`module.forward(...)` on what is known to be an nn.Module. `why` says how that is known.
+
+    `called` is false for a bound `module.forward` that is kept and called elsewhere.
+    """
+
+    receiver: str
+    module: str
+    why: str
+    called: bool = True
+    arguments_carry_over: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UntypedCallHazard(Hazard):
+    """An nn.Module class with an annotated `forward` and no typed `__call__`, or a stale one. `node` is `forward`."""
+
+    module: str
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapClosureHazard(Hazard):
+    """A function given to a caching transform of `datasets` that captures what changes from run to run.
+
+    `trigger` is M4 to M9 or M11 of the fingerprint table; `path` is the way from the function to the captured name
+    (`tokenize → self → trainer.run`); `certain` says that the fingerprint changes in every process.
+    """
+
+    trigger: Literal["M4", "M5", "M6", "M7", "M8", "M9", "M11"]
+    method: str
+    function: str
+    captured: str
+    path: str
+    certain: bool
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapHashSeedHazard(Hazard):
+    """A fingerprint that depends on PYTHONHASHSEED (M1 to M3). `set_node` is the set to replace, if it is a literal."""
+
+    trigger: Literal["M1", "M2", "M3"]
+    method: str
+    function: str
+    path: str
+    reason: str
+    remedy: str
+    set_node: ast.Set | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnseededParentHazard(Hazard):
+    """`shuffle()` or `train_test_split()` without a seed upstream of a cached transform (M10)."""
+
+    method: str
+    downstream: str
+    receiver: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevealShapeHazard(Hazard):
+    """`reveal_shape(x)` left in the source."""
+
+    argument: str
+    revealed: str

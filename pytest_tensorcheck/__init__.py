@@ -1,0 +1,44 @@
+"""pytest-tensorcheck: run-time checks for tensor code, as pytest fixtures and as ordinary functions.
+
+Importing this package imports neither torch nor numpy: every public name is loaded on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from pytest_tensorcheck._version import __version__
+
+# Public name -> the module that holds it.
+_PUBLIC = {
+    "allow_broadcast": "pytest_tensorcheck.broadcasting",
+    "allow_sync": "pytest_tensorcheck.sync",
+    "assert_close": "pytest_tensorcheck.shapes",
+    "assert_dtype": "pytest_tensorcheck.shapes",
+    "assert_finite": "pytest_tensorcheck.shapes",
+    "assert_same_shape": "pytest_tensorcheck.shapes",
+    "assert_shape": "pytest_tensorcheck.shapes",
+    "check_annotations": "pytest_tensorcheck.shapes",
+    "check_gradients_flow": "pytest_tensorcheck.gradients",
+    "deterministic": "pytest_tensorcheck.determinism",
+    "gradcheck": "pytest_tensorcheck.gradients",
+    "no_broadcast": "pytest_tensorcheck.broadcasting",
+    "no_sync": "pytest_tensorcheck.sync",
+    "opcheck": "pytest_tensorcheck.gradients",
+    "shapes": "pytest_tensorcheck.shapes",
+    "stable_map": "pytest_tensorcheck.stable_map",
+    "watch": "pytest_tensorcheck.broadcasting",
+}
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(importlib.import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

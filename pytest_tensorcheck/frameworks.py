@@ -1,0 +1,30 @@
+"""Which array libraries the running program has loaded.
+
+A library that is not in `sys.modules` cannot have made the object in hand, so asking never imports one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+
+def loaded(name: str) -> ModuleType | None:
+    """The module if the program has (completely) imported it, else None. Never imports."""
+    module = sys.modules.get(name)
+    if module is None or getattr(getattr(module, "__spec__", None), "_initializing", False):
+        return None
+    return module
+
+
+def require(name: str, what: str) -> Any:
+    """Import `name` for a check that cannot work without it; a clear error says what to install."""
+    if importlib.util.find_spec(name) is None:
+        raise MissingFramework(f"{what} needs {name}, which is not installed here: pip install {name}")
+    return importlib.import_module(name)
+
+
+class MissingFramework(ImportError):
+    """A check was asked for whose library is not installed."""

@@ -23,11 +23,15 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One step of the trail that led to a finding: `pred was made (4, 1) by nn.Linear(8, 1)`."""
+    """One step of the trail that led to a finding: `pred was made (4, 1) by nn.Linear(8, 1)`.
+
+    `cell` is the notebook cell the line is counted in, None in a plain file.
+    """
 
     line: int
     column: int
     message: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +74,27 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileError:
-    """A file that could not be read or parsed; the other files go on."""
+    """A file that could not be read or parsed; the other files go on. `cell` as in `Finding`."""
 
     path: str
     line: int
     message: str
+    cell: int = 0
+
+    def __str__(self) -> str:
+        where = f"cell {self.cell}:{self.line}" if self.cell else str(self.line)
+        return f"{self.path}:{where}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
 @dataclass(slots=True)
 class FileReport:
-    """Everything one file gave: findings that are shown, findings only stricter rules would show, errors."""
+    """Everything one file gave: findings that are shown, findings only stricter rules would show, errors.
+
+    `warnings` are for standard error: a suppression that names no rule, or that suppresses nothing.
+    """
 
     path: str
     findings: list[Finding] = field(default_factory=list)
     strict_only: list[Finding] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)

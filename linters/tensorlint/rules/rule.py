@@ -1,10 +1,13 @@
 """What a rule is: a judge of one kind of hazard, with its reason, its examples and, sometimes, a fix.
 
 A rule's file holds everything about it. Its examples are run as tests and rendered as its page.
+Rule files are imported on every run, so they import libcst inside `judge` and `fix` (or under TYPE_CHECKING), never
+at their top: most runs have nothing to report and do without it.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -39,6 +42,7 @@ class Rule(Generic[H]):
     code: ClassVar[str]
     name: ClassVar[str]
     summary: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()  # former names and codes, still accepted wherever a rule is named
     default: ClassVar[Default] = "on"
     severity: ClassVar[Severity] = "warning"
     fix_applicability: ClassVar[Applicability] = "safe"
@@ -47,12 +51,23 @@ class Rule(Generic[H]):
     silent: ClassVar[tuple[Example, ...]] = ()
 
     def judge(self, hazard: H, node: libcst.CSTNode) -> str | None:
-        """The message for the user, or None where this hazard is no fault."""
+        """The message for the user, or None where this hazard is no fault. `node` is the hazard's own."""
         raise NotImplementedError
 
-    def fix(self, hazard: H, node: libcst.CSTNode) -> libcst.CSTNode | None:
-        """The changed node, or None. Only called for a hazard that was judged a fault."""
+    def fix_target(self, hazard: H) -> ast.AST:
+        """The node that `fix` receives and whose text its answer replaces; the hazard's own unless said otherwise."""
+        return hazard.node
+
+    def fix(self, hazard: H, node: libcst.CSTNode) -> libcst.CSTNode | libcst.FlattenSentinel[Any] | None:
+        """The changed node, or None. Only called for a hazard that was judged a fault.
+
+        For a statement, a FlattenSentinel puts several statements in its place.
+        """
         return None
+
+    def imports(self, hazard: H) -> tuple[str, ...]:
+        """What the fixed code needs to have imported, as `typing.TYPE_CHECKING`; added where it is not yet there."""
+        return ()
 
     def applicability(self, hazard: H) -> Applicability:
         return self.fix_applicability

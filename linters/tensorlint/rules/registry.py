@@ -1,0 +1,165 @@
+"""Which rules there are: the files of this package, other distributions' entry points, and a repository's own files.
+
+A rule is found by being there; no list names it a second time.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+from tensorlint.rules.rule import AnyRule, Rule
+
+ENTRY_POINT_GROUP = "tensorlint.rules"
+ALL = "ALL"
+
+
+class RuleError(Exception):
+    """A rule that cannot be used, or a name that names no rule. The text is one line for the user."""
+
+
+def rules_in(module: ModuleType) -> Iterator[type[AnyRule]]:
+    """The complete rules that this module defines (not those it imports); a class without a code is a base."""
+    for _, member in inspect.getmembers(module, inspect.isclass):
+        if issubclass(member, Rule) and member.__module__ == module.__name__ and "code" in member.__dict__:
+            yield member
+
+
+@dataclass(slots=True)
+class Registry:
+    """Rules by code and by name. `sources` is what identifies the rules that are not ours, for the cache's key."""
+
+    rules: dict[str, AnyRule] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    _spellings: dict[str, str] = field(default_factory=dict)
+
+    def add(self, rule: AnyRule, origin: str) -> None:
+        for attribute in ("code", "name", "summary", "hazard"):
+            if not hasattr(rule, attribute):
+                raise RuleError(f"{origin}: rule {type(rule).__name__} has no {attribute!r}")
+        for spelling in (rule.code, rule.name, *rule.aliases):
+            taken = self._spellings.setdefault(spelling.lower(), rule.code)
+            if taken != rule.code or rule.code in self.rules:
+                raise RuleError(f"{origin}: {spelling!r} is already the name of a rule ({taken})")
+        self.rules[rule.code] = rule
+
+    def __iter__(self) -> Iterator[AnyRule]:
+        return iter(sorted(self.rules.values(), key=lambda rule: rule.code))
+
+    def find(self, spelling: str) -> AnyRule | None:
+        """The rule of this code, name or alias; letters' case does not matter."""
+        code = self._spellings.get(spelling.strip().lower())
+        return self.rules[code] if code else None
+
+    def nearest(self, spelling: str) -> str:
+        """What may have been meant, as the end of a sentence, or nothing."""
+        candidates = {s: s.upper() if s.upper() in self.rules else s for s in self._spellings}
+        close = difflib.get_close_matches(spelling.strip().lower(), candidates, n=1, cutoff=0.5)
+        return f"; did you mean {candidates[close[0]]}?" if close else "; `tensorlint rule` lists the rules"
+
+    def expand(self, spelling: str, *, strict: bool = False) -> frozenset[str]:
+        """The codes that a selector names.
+
+        A code or a name is that one rule whatever its default. A prefix (`TSR4`) is the rules below it that are on
+        (and with `strict` the strict ones): a rule that is off by default wants to be named. `ALL` is every rule.
+        Raises RuleError for what names nothing.
+        """
+        if spelling.upper() == ALL:
+            return frozenset(self.rules)
+        if rule := self.find(spelling):
+            return frozenset((rule.code,))
+        below = self.below(spelling)
+        if not below:
+            raise RuleError(f"unknown rule {spelling!r}{self.nearest(spelling)}")
+        wanted = ("on", "strict") if strict else ("on",)
+        return frozenset(code for code in below if self.rules[code].default in wanted)
+
+    def below(self, prefix: str) -> frozenset[str]:
+        """Every code that begins with the prefix: letters first, as `TSR`, `TSR4` or `TSR40`."""
+        upper = prefix.strip().upper()
+        return frozenset(code for code in self.rules if upper and code.startswith(upper))
+
+
+@lru_cache(maxsize=1)
+def _own_modules() -> tuple[ModuleType, ...]:
+    package = importlib.import_module("tensorlint.rules")
+    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    return tuple(importlib.import_module(f"tensorlint.rules.{name}") for name in names)
+
+
+def rules_of_file(path: Path) -> list[AnyRule]:
+    """The rules of a repository's own file. This is the only code of the user that tensorlint ever executes."""
+    if not path.is_file():
+        raise RuleError(f"rules file {path} does not exist")
+    name = f"tensorlint_rules_of_{path.stem}_{abs(hash(str(path.resolve()))):x}"
+    module = sys.modules.get(name)
+    if module is None:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise RuleError(f"rules file {path} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            del sys.modules[name]
+            raise RuleError(f"rules file {path} cannot be imported: {type(error).__name__}: {error}") from error
+    found = [rule() for rule in rules_in(module)]
+    if not found:
+        raise RuleError(f"rules file {path} defines no rule (a subclass of tensorlint.rules.rule.Rule with a code)")
+    return found
+
+
+def _entry_point_rules(registry: Registry) -> None:
+    """An entry point names a rule class or a module of rules."""
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: entry.name):
+        origin = f"entry point {entry.name} ({entry.value})"
+        try:
+            loaded = entry.load()
+        except Exception as error:
+            raise RuleError(f"{origin} cannot be imported: {type(error).__name__}: {error}") from error
+        classes = list(rules_in(loaded)) if isinstance(loaded, ModuleType) else [loaded]
+        for rule in classes:
+            if not (isinstance(rule, type) and issubclass(rule, Rule)):
+                raise RuleError(f"{origin} is neither a Rule nor a module of rules")
+            registry.add(rule(), origin)
+        distribution = entry.dist
+        registry.sources.append(f"{entry.value}@{distribution.version if distribution else '?'}")
+
+
+@lru_cache(maxsize=16)
+def _load(files: tuple[tuple[str, bytes], ...]) -> Registry:
+    registry = Registry()
+    for module in _own_modules():
+        for rule in rules_in(module):
+            registry.add(rule(), str(module.__file__))
+    _entry_point_rules(registry)
+    for name, digest in files:
+        for own in rules_of_file(Path(name)):
+            registry.add(own, name)
+        registry.sources.append(digest.hex())
+    return registry
+
+
+def load(files: Iterable[Path] = ()) -> Registry:
+    """All rules, with those of the repository's own files. Raises RuleError for a file or a rule that is unusable."""
+    from tensorlint.source import digest_of
+
+    named = []
+    for path in files:
+        try:
+            named.append((str(path), digest_of(path.read_bytes())))
+        except OSError as error:
+            raise RuleError(f"rules file {path} cannot be read: {error.strerror}") from error
+    return _load(tuple(named))

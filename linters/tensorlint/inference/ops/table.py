@@ -1,0 +1,196 @@
+"""The table of operations: what each function or method of a library does to a shape.
+
+An entry is one line: the operation's names, its parameters and a small function from values to a value. Adding an
+operator is adding an entry; the test-suite finds it in the table and compares it with the real library by itself.
+
+    @op("transpose swapaxes swapdims", "input dim0 dim1")
+    def transpose(call: Call, input: Tensor, dim0: Value, dim1: Value) -> Value: ...
+
+Names are those of the library: a plain name is both `torch.<name>` and the method `Tensor.<name>`; a name that
+starts with a dot is the method only, one with a dotted path only that function.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from collections.abc import Sequence as Sequence_
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorlint.inference.values import UNKNOWN, Const, Framework, Tensor, Value
+
+Transfer = Callable[..., Value]
+
+
+@dataclass(slots=True)
+class Call:
+    """One call while it is being judged. `node` is the call's expression; hooks let the interpreter hear of hazards.
+
+    `call_value` calls any value of the program (a module, a function) with values; `report` takes a hazard.
+    """
+
+    name: str
+    node: ast.AST | None = None
+    interpreter: Any = None
+    default_dtype: str | None = "float32"
+
+    def report(self, kind: str, **facts: Any) -> None:
+        if self.interpreter is not None:
+            self.interpreter.report(self, kind, facts)
+
+    def call_value(self, function: Value, args: Sequence_[Value], kwargs: dict[str, Value] | None = None) -> Value:
+        if self.interpreter is None:
+            return UNKNOWN
+        result: Value = self.interpreter.call(function, list(args), kwargs or {}, self.node)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    name: str
+    default: Value | None
+    star: bool = False
+    keyword_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`parameters` bind the call's arguments; a call that does not fit them is unknown."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    transfer: Transfer
+
+
+@dataclass(slots=True)
+class Table:
+    """All operations of one library: functions by dotted path, methods and attributes by name."""
+
+    framework: Framework
+    prefix: str
+    functions: dict[str, Entry] = field(default_factory=dict)
+    methods: dict[str, Entry] = field(default_factory=dict)
+    attributes: dict[str, Entry] = field(default_factory=dict)
+
+    def op(self, names: str, parameters: str = "", **extra: Any) -> Callable[[Transfer], Transfer]:
+        """Register a transfer function under space-separated names; see the module's docstring."""
+
+        def register(transfer: Transfer) -> Transfer:
+            bound = parse_parameters(parameters)
+            for name in names.split():
+                if name.startswith("."):
+                    self.methods[name[1:]] = Entry(name, bound, transfer)
+                elif "." in name:
+                    self.functions[name] = Entry(name, bound, transfer)
+                else:
+                    self.functions[f"{self.prefix}.{name}"] = Entry(name, bound, transfer)
+                    self.methods[name] = Entry(name, bound, transfer)
+            return transfer
+
+        return register
+
+    def attribute(self, names: str) -> Callable[[Transfer], Transfer]:
+        """Register `x.name`, read without a call: `T`, `real`, `grad`."""
+
+        def register(transfer: Transfer) -> Transfer:
+            for name in names.split():
+                self.attributes[name] = Entry(name, parse_parameters("input"), transfer)
+            return transfer
+
+        return register
+
+
+_LITERALS = {"None": None, "True": True, "False": False}
+
+
+def _literal(text: str) -> Value:
+    if text in _LITERALS:
+        return Const(_LITERALS[text])
+    return Const(ast.literal_eval(text))
+
+
+def parse_parameters(text: str) -> tuple[Parameter, ...]:
+    """`"input dim=None *rest / out=None"`: `=` gives a default, `*` takes the rest, after `/` keyword only."""
+    result: list[Parameter] = []
+    keyword_only = False
+    for word in text.split():
+        if word == "/":
+            keyword_only = True
+        elif word.startswith("*"):
+            result.append(Parameter(word[1:], None, star=True))
+            keyword_only = True
+        elif "=" in word:
+            name, _, default = word.partition("=")
+            result.append(Parameter(name, _literal(default), keyword_only=keyword_only))
+        else:
+            result.append(Parameter(word, None, keyword_only=keyword_only))
+    return tuple(result)
+
+
+class Misfit(Exception):
+    """The arguments do not fit the parameters: the call is unknown."""
+
+
+def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict[str, Value]) -> dict[str, Any]:
+    """Arguments by parameter name; a star parameter gets a list. Names that mean the same are `_ALIASES`."""
+    bound: dict[str, Any] = {}
+    at = 0
+    for parameter in parameters:
+        if parameter.star:
+            bound[parameter.name] = list(args[at:])
+            at = len(args)
+        elif not parameter.keyword_only and at < len(args):
+            bound[parameter.name] = args[at]
+            at += 1
+        elif parameter.name in kwargs:
+            bound[parameter.name] = kwargs[parameter.name]
+        elif parameter.default is not None:
+            bound[parameter.name] = parameter.default
+        else:
+            alias = next((other for other in _ALIASES.get(parameter.name, ()) if other in kwargs), None)
+            if alias is None:
+                raise Misfit(parameter.name)
+            bound[parameter.name] = kwargs[alias]
+        if parameter.default is not None and parameter.name not in kwargs:
+            for alias in _ALIASES.get(parameter.name, ()):
+                if alias in kwargs:
+                    bound[parameter.name] = kwargs[alias]
+    if at < len(args):
+        raise Misfit("too many")
+    names = {parameter.name for parameter in parameters}
+    for given in kwargs:
+        if given not in names and not any(given in _ALIASES.get(name, ()) for name in names):
+            raise Misfit(given)
+    return bound
+
+
+_ALIASES = {
+    "dim": ("axis",),
+    "axis": ("dim",),
+    "keepdim": ("keepdims",),
+    "keepdims": ("keepdim",),
+    "input": ("a", "x", "x1", "self", "m", "arr", "array"),
+    "other": ("b", "x2", "y"),
+    "tensors": ("arrays", "seq", "tup"),
+}
+
+
+def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
+    """The result of one operation; UNKNOWN where the arguments do not fit or the transfer function gives up."""
+    try:
+        bound = bind(entry.parameters, args, kwargs)
+        return entry.transfer(call, **bound)
+    except (Misfit, Undecided):
+        return UNKNOWN
+
+
+class Undecided(Exception):
+    """A transfer function gives up: the result is unknown."""
+
+
+def tensor(value: Value) -> Tensor:
+    """The value as a tensor of known rank, or the transfer gives up."""
+    if isinstance(value, Tensor) and value.shape is not None:
+        return value
+    raise Undecided

@@ -1,0 +1,364 @@
+"""Sizes: known integers, and polynomials over named sizes with integer coefficients in a canonical form.
+
+A known size is a plain `int`, everything else a `Poly`, so `B*T*C` equals `C*(T*B)` and arithmetic on known sizes
+costs nothing. A `Symbol` without a name is a size nobody has named yet: it is equal to itself only, and is
+shown as `?`, which claims nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from math import gcd
+
+_serial = count(1)
+
+
+class Symbol:
+    """One unknown integer. `name` is the user's own; None until the code gives it one."""
+
+    __slots__ = ("denominator", "name", "numerator", "serial", "variant")
+
+    def __init__(self, name: str | None = None, *, variant: bool = False) -> None:
+        self.name = name
+        self.serial = next(_serial)
+        # Stands for a different number in every iteration of a comprehension or loop.
+        self.variant = variant
+        # A floor division keeps its parts, so that `h * (C // h)` can be read as C where it is known to divide.
+        self.numerator: Size | None = None
+        self.denominator: Size | None = None
+
+    def __repr__(self) -> str:
+        return self.name or f"?{self.serial}"
+
+
+Monomial = tuple[Symbol, ...]
+
+
+class Poly:
+    """A polynomial with at least one symbol; `terms` is sorted, so equal polynomials are equal tuples."""
+
+    __slots__ = ("_hash", "terms")
+
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        self.terms = terms
+        self._hash = hash(terms)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Poly) and self.terms == other.terms)
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+Size = int | Poly
+
+# Work is bounded: a polynomial with more terms than this becomes a size of its own.
+_MAX_TERMS = 12
+_MAX_DEGREE = 12
+
+
+def symbol(name: str | None = None) -> Poly:
+    """A new size, equal to nothing but itself."""
+    return of_symbol(Symbol(name))
+
+
+def of_symbol(atom: Symbol) -> Poly:
+    return Poly((((atom,), 1),))
+
+
+def _key(monomial: Monomial) -> tuple[int, tuple[int, ...]]:
+    return (-len(monomial), tuple(atom.serial for atom in monomial))
+
+
+def _from_terms(terms: dict[Monomial, int]) -> Size:
+    kept = [(monomial, coefficient) for monomial, coefficient in terms.items() if coefficient]
+    if not kept:
+        return 0
+    if len(kept) == 1 and not kept[0][0]:
+        return kept[0][1]
+    if len(kept) > _MAX_TERMS:
+        return symbol()
+    kept.sort(key=lambda term: _key(term[0]))
+    return Poly(tuple(kept))
+
+
+def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
+    return size.terms if isinstance(size, Poly) else (((), size),)
+
+
+def add(a: Size, b: Size) -> Size:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    terms = dict(_terms(a))
+    for monomial, coefficient in _terms(b):
+        terms[monomial] = terms.get(monomial, 0) + coefficient
+    return _from_terms(terms)
+
+
+def negate(a: Size) -> Size:
+    if isinstance(a, int):
+        return -a
+    return Poly(tuple((monomial, -coefficient) for monomial, coefficient in a.terms))
+
+
+def subtract(a: Size, b: Size) -> Size:
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b
+    return add(a, negate(b))
+
+
+def multiply(a: Size, b: Size) -> Size:
+    if isinstance(a, int):
+        if isinstance(b, int):
+            return a * b
+        if a == 1:
+            return b
+        if a == 0:
+            return 0
+        return Poly(tuple((monomial, coefficient * a) for monomial, coefficient in b.terms))
+    if isinstance(b, int):
+        return multiply(b, a)
+    terms: dict[Monomial, int] = {}
+    for left, p in a.terms:
+        for right, q in b.terms:
+            if len(left) + len(right) > _MAX_DEGREE:
+                return symbol()
+            monomial = tuple(sorted(left + right, key=lambda atom: atom.serial))
+            terms[monomial] = terms.get(monomial, 0) + p * q
+    return _from_terms(terms)
+
+
+def product(sizes: tuple[Size, ...] | list[Size]) -> Size:
+    result: Size = 1
+    for size in sizes:
+        result = multiply(result, size)
+    return result
+
+
+def _divide_monomial(monomial: Monomial, by: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in by:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def divide_exactly(a: Size, b: Size) -> Size | None:
+    """a / b where that is a polynomial with integer coefficients for every value of the symbols, else None."""
+    if isinstance(b, int):
+        if b == 0:
+            return None
+        if isinstance(a, int):
+            return a // b if a % b == 0 else None
+        if any(coefficient % b for _, coefficient in a.terms):
+            return None
+        return _from_terms({monomial: coefficient // b for monomial, coefficient in a.terms})
+    if a == b:
+        return 1
+    if isinstance(a, int):
+        return 0 if a == 0 else None
+    if len(b.terms) == 1:
+        by, scale = b.terms[0]
+        result: dict[Monomial, int] = {}
+        for monomial, coefficient in a.terms:
+            quotient = _divide_monomial(monomial, by)
+            if quotient is None or coefficient % scale:
+                return None
+            result[quotient] = coefficient // scale
+        return _from_terms(result)
+    # Long division by the leading term; the order of terms makes it terminate.
+    remainder: Size = a
+    quotient_terms: Size = 0
+    lead, scale = b.terms[0]
+    for _ in range(_MAX_TERMS):
+        if remainder == 0:
+            return quotient_terms
+        if not isinstance(remainder, Poly):
+            return None
+        monomial, coefficient = remainder.terms[0]
+        part = _divide_monomial(monomial, lead)
+        if part is None or coefficient % scale:
+            return None
+        step = _from_terms({part: coefficient // scale})
+        quotient_terms = add(quotient_terms, step)
+        remainder = subtract(remainder, multiply(step, b))
+    return None
+
+
+_divisions: dict[tuple[Size, Size], Poly] = {}
+
+
+def floor_divide(a: Size, b: Size) -> Size | None:
+    """Python's a // b; a quotient that does not come out exactly is a size of its own, named `C//h`."""
+    if b == 0:
+        return None
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    exact = divide_exactly(a, b)
+    if exact is not None:
+        return exact
+    known = _divisions.get((a, b))
+    if known is not None:
+        return known
+    atom = Symbol(None)
+    atom.numerator, atom.denominator = a, b
+    quotient = of_symbol(atom)
+    if len(_divisions) > 10_000:
+        _divisions.clear()
+    _divisions[(a, b)] = quotient
+    return quotient
+
+
+def assume_divisible(size: Size) -> Size:
+    """`h * (C // h)` read as C: right wherever the program has already relied on h dividing C (a view, a split)."""
+    if isinstance(size, int):
+        return size
+    for _ in range(4):
+        changed = False
+        terms: dict[Monomial, int] = {}
+        total: Size = 0
+        for monomial, coefficient in _terms(size):
+            for atom in monomial:
+                if atom.denominator is None or atom.numerator is None:
+                    continue
+                rest: Size = _from_terms({tuple(other for other in _without(monomial, atom)): coefficient})
+                quotient = divide_exactly(rest, atom.denominator)
+                if quotient is not None:
+                    total = add(total, multiply(quotient, atom.numerator))
+                    changed = True
+                    break
+            else:
+                terms[monomial] = terms.get(monomial, 0) + coefficient
+        size = add(total, _from_terms(terms))
+        if not changed:
+            break
+    return size
+
+
+def _without(monomial: Monomial, atom: Symbol) -> Monomial:
+    left = list(monomial)
+    left.remove(atom)
+    return tuple(left)
+
+
+def same(a: Size, b: Size) -> bool:
+    """Equal for every value of the symbols."""
+    return a == b
+
+
+def surely_differ(a: Size, b: Size) -> bool:
+    """Different for every value of the symbols that is neither 0 nor 1 (nor negative).
+
+    `T*C` and `T` differ where C is not 1; `B` and `C` may be equal.
+    """
+    if isinstance(a, int) and isinstance(b, int):
+        return a != b
+    if a == b:
+        return False
+    difference = subtract(a, b)
+    if isinstance(difference, int):
+        return difference != 0
+    quotient = divide_exactly(a, b)
+    if quotient is None:
+        quotient = divide_exactly(b, a)
+    if quotient is not None and quotient != 1:
+        return isinstance(quotient, int) or _surely_above_one(quotient)
+    common = 0
+    for _, coefficient in difference.terms:
+        common = gcd(common, coefficient)
+    # All terms of one sign: the difference is not zero.
+    signs = {coefficient > 0 for _, coefficient in difference.terms}
+    return len(signs) == 1
+
+
+def _surely_above_one(size: Poly) -> bool:
+    return all(coefficient > 0 for _, coefficient in size.terms)
+
+
+def surely_not_one(size: Size) -> bool:
+    """Known to be other than 1, taking a size with a name to be neither 0 nor 1."""
+    if isinstance(size, int):
+        return size != 1
+    return all(coefficient > 0 and all(atom.name for atom in monomial) for monomial, coefficient in size.terms)
+
+
+def symbols(size: Size) -> set[Symbol]:
+    return {atom for monomial, _ in size.terms for atom in monomial} if isinstance(size, Poly) else set()
+
+
+def substitute(size: Size, values: dict[Symbol, Size]) -> Size:
+    if isinstance(size, int):
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms:
+        term: Size = coefficient
+        for atom in monomial:
+            if atom in values:
+                term = multiply(term, values[atom])
+            elif atom.numerator is not None and atom.denominator is not None:
+                top, bottom = substitute(atom.numerator, values), substitute(atom.denominator, values)
+                divided = floor_divide(top, bottom)
+                term = multiply(term, divided if divided is not None else symbol())
+            else:
+                term = multiply(term, of_symbol(atom))
+        total = add(total, term)
+    return total
+
+
+def is_named(size: Size) -> bool:
+    """Whether the size can be written in the user's own names."""
+    if isinstance(size, int):
+        return True
+    return all(_atom_text(atom) is not None for monomial, _ in size.terms for atom in monomial)
+
+
+def _atom_text(atom: Symbol) -> str | None:
+    if atom.variant:
+        return None
+    if atom.name is not None:
+        return atom.name
+    if atom.numerator is not None and atom.denominator is not None:
+        if is_named(atom.numerator) and is_named(atom.denominator):
+            return f"{_factor(atom.numerator)}//{_factor(atom.denominator)}"
+        return None
+    return None
+
+
+def _factor(size: Size) -> str:
+    text = show(size)
+    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+
+
+def show(size: Size | None) -> str:
+    """The size in the user's names: `3*C`, `H//2 + 1`; `?` where nothing names it."""
+    if size is None:
+        return "?"
+    if isinstance(size, int):
+        return str(size)
+    if not is_named(size):
+        return "?"
+    parts: list[str] = []
+    for monomial, coefficient in size.terms:
+        factors = [_atom_text(atom) or "?" for atom in monomial]
+        if len(factors) + (abs(coefficient) != 1) > 1:
+            factors = [f"({factor})" if "//" in factor else factor for factor in factors]
+        magnitude = abs(coefficient)
+        text = "*".join(([str(magnitude)] if magnitude != 1 or not factors else []) + factors)
+        if not parts:
+            parts.append(text if coefficient > 0 else f"-{text}")
+        else:
+            parts.append(f" + {text}" if coefficient > 0 else f" - {text}")
+    return "".join(parts)
+
+
+def show_shape(shape: tuple[Size, ...] | None) -> str:
+    """A shape as Python writes a tuple: `(B, T, 3*C)`, `(5,)`."""
+    if shape is None:
+        return "?"
+    if len(shape) == 1:
+        return f"({show(shape[0])},)"
+    return f"({', '.join(show(size) for size in shape)})"

@@ -1,0 +1,453 @@
+"""What an expression may be: the interpreter's values.
+
+A value never lies: what is not known is `None` or `UNKNOWN`. Values are shared between names, as objects are in
+Python; the interpreter changes a value in place only where the program would.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape, Strides, is_contiguous
+from tensorlint.inference.sizes import Poly, Size
+
+Framework = Literal["torch", "numpy"]
+
+
+class Value:
+    __slots__ = ()
+
+
+class Unknown(Value):
+    """Nothing is known, not even whether it is the same object as another one."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = Unknown()
+
+
+class Opaque(Value):
+    """An object nobody knows, but always the same one: a parameter, a field of a configuration object.
+
+    `name` is what the user calls it. Its attributes and constant-key items are opaque in turn and remembered, so that
+    `config.hidden` is one size wherever it is read.
+    """
+
+    __slots__ = ("_symbol", "axes", "fields", "kind", "name", "variant")
+
+    def __init__(self, name: str | None, *, variant: bool = False, kind: str | None = None) -> None:
+        self.name = name
+        self.variant = variant
+        self.kind = kind
+        self._symbol: Poly | None = None
+        self.fields: dict[object, Value] | None = None
+        self.axes: dict[int, Size] | None = None
+
+    @property
+    def size(self) -> Poly:
+        """The object used as a size."""
+        if self._symbol is None:
+            self._symbol = S.of_symbol(S.Symbol(self.name, variant=self.variant))
+        return self._symbol
+
+    def __repr__(self) -> str:
+        return f"Opaque({self.name})"
+
+
+class Const(Value):
+    """A Python constant: int, float, complex, str, bytes, bool, None or Ellipsis."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+NONE = Const(None)
+TRUE = Const(True)
+FALSE = Const(False)
+
+
+class Number(Value):
+    """An integer given by an expression over sizes."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: Poly) -> None:
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"Number({S.show(self.size)})"
+
+
+class Scalar(Value):
+    """A Python number whose value is not known. `kind` is its type's name."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: Literal["int", "float", "bool", "complex"]) -> None:
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.kind})"
+
+
+@dataclass(slots=True, eq=False)
+class Tensor(Value):
+    """A tensor or array.
+
+    `shape` is None where not even the rank is known (`axes` then remembers the sizes that were asked for);
+    `strides` None where the layout is not known. `made` is the expression that made it, `how` the operation in words
+    (`nn.Linear(8, 1)`). `marks` are what the rules ask about its past: see `MARKS`.
+    """
+
+    framework: Framework | None
+    shape: Shape | None = None
+    strides: Strides | None = None
+    dtype: str | None = None
+    device: str | None = None
+    made: ast.AST | None = None
+    how: str | None = None
+    marks: frozenset[str] = frozenset()
+    source: Tensor | None = None
+    reduced: tuple[int, ...] | None = None
+    axes: dict[int, Size] | None = None
+    layout_trail: tuple[tuple[ast.AST, str], ...] = ()
+    alternatives: tuple[Tensor, ...] = ()
+    elements: tuple[Size, ...] | None = None
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.shape is None else len(self.shape)
+
+    @property
+    def contiguous(self) -> bool | None:
+        return None if self.shape is None else is_contiguous(self.shape, self.strides)
+
+
+# Marks of a tensor's past that rules judge by:
+#   spelled    a size-1 axis was asked for in so many words: unsqueeze, [:, None], newaxis, expand_dims, keepdim,
+#              einops, outer
+#   reshaped   a size-1 axis came from reshape/view
+#   literal    a size-1 axis was written in the constructor: zeros((n, 1))
+#   column     came out of nn.Linear(..., 1) or another layer with one output feature
+#   squeezed   a squeeze without an axis
+#   transposed .T of a rank-1 array: `source` is the array
+#   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
+#   parameter  a parameter of the analysed function
+MARKS = frozenset({"spelled", "reshaped", "literal", "column", "squeezed", "transposed", "reduction", "parameter"})
+
+
+@dataclass(slots=True, eq=False)
+class Sequence(Value):
+    """A tuple, list or set: `items` where each is known, else `element` stands for all of them.
+
+    `length` is the number of items where it is known without the items.
+    """
+
+    kind: Literal["tuple", "list", "set", "dict_items", "iterator"]
+    items: list[Value] | None = None
+    element: Value = UNKNOWN
+    length: Size | None = None
+    shared: bool = False
+    # The shape of a tensor of unknown rank; unpacking it gives that tensor its rank.
+    shape_of: Value | None = None
+
+    def at(self, index: int) -> Value:
+        if self.items is not None:
+            return self.items[index] if -len(self.items) <= index < len(self.items) else UNKNOWN
+        return freshen(self.element)
+
+
+@dataclass(slots=True, eq=False)
+class Dictionary(Value):
+    """A dict with constant keys, or one whose keys are not known (`items` None) and whose values are `element`."""
+
+    items: dict[Any, Value] | None = None
+    element: Value = UNKNOWN
+    shared: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Slice(Value):
+    start: Value
+    stop: Value
+    step: Value
+
+
+@dataclass(slots=True, eq=False)
+class Range(Value):
+    start: Size | None
+    stop: Size | None
+    step: Size | None
+
+
+class Library(Value):
+    """A name of a library by its canonical dotted path: `torch.nn.functional`, `numpy.random.rand`."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Library({self.path})"
+
+
+@dataclass(slots=True, eq=False)
+class LibraryObject(Value):
+    """An instance of a library's class: `nn.Linear(8, 1)`, `np.random.default_rng()`, a DataLoader.
+
+    `arguments` are the constructor's, bound to its parameter names; `fields` what was assigned to it since.
+    """
+
+    path: str
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    positional: tuple[Value, ...] = ()
+    fields: dict[str, Value] = field(default_factory=dict)
+    made: ast.AST | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Attribute(Value):
+    """A method or attribute of a value that is not called on the spot: `f = x.view`."""
+
+    receiver: Value
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Class(Value):
+    """A class of the analysed files. `scope` is the interpreter's scope it was defined in."""
+
+    node: ast.ClassDef
+    scope: Any
+    bases: tuple[Value, ...]
+    fields: dict[str, Value] = field(default_factory=dict)
+    methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=dict)
+    is_module: bool = False
+    generic: Instance | None = None
+    unstable: frozenset[str] = frozenset()
+    record: tuple[str, ...] | None = None
+    complete: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+
+@dataclass(slots=True, eq=False)
+class Instance(Value):
+    """An instance of a class of the analysed files."""
+
+    cls: Class
+    fields: dict[str, Value] = field(default_factory=dict)
+    made: ast.AST | None = None
+    generic: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Function(Value):
+    """A function of the analysed files, with the scope its free names live in."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    scope: Any
+    owner: Class | None = None
+    receiver: Value | None = None
+    defaults: dict[str, Value] = field(default_factory=dict)
+    kind: Literal["function", "static", "class", "property"] = "function"
+    decorated: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Partial(Value):
+    """`functools.partial(function, *positional, **keywords)`."""
+
+    function: Value
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+
+
+def number(size: Size) -> Value:
+    return Const(size) if isinstance(size, int) else Number(size)
+
+
+def size_of(value: Value) -> Size | None:
+    """The value as a size; an opaque object becomes a size of its own."""
+    if isinstance(value, Const):
+        return (
+            value.value
+            if type(value.value) is int
+            else (int(value.value) if value.value is True or value.value is False else None)
+        )
+    if isinstance(value, Number):
+        return value.size
+    if isinstance(value, Opaque):
+        return value.size
+    if isinstance(value, Tensor) and value.elements is not None and value.shape == ():
+        return value.elements[0]
+    return None
+
+
+def integer(value: Value) -> int | None:
+    """The value as a known integer."""
+    return value.value if isinstance(value, Const) and type(value.value) is int else None
+
+
+def sizes_of(value: Value) -> tuple[Size | None, ...] | None:
+    """A tuple, list or torch.Size as sizes (None for an entry that is not known), or None."""
+    if isinstance(value, Sequence) and value.items is not None:
+        return tuple(size_of(item) for item in value.items)
+    return None
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def freshen(value: Value) -> Value:
+    """One item of a sequence whose `element` stands for all: sizes that vary from item to item become new ones."""
+    if isinstance(value, Tensor) and value.shape is not None:
+        varying = {atom for size in value.shape for atom in S.symbols(size) if atom.variant}
+        for stride in value.strides or ():
+            varying |= {atom for atom in S.symbols(stride) if atom.variant}
+        if varying:
+            values: dict[S.Symbol, Size] = {atom: S.of_symbol(S.Symbol(None)) for atom in varying}
+            return copy(
+                value,
+                shape=tuple(S.substitute(size, values) for size in value.shape),
+                strides=None if value.strides is None else tuple(S.substitute(size, values) for size in value.strides),
+            )
+        return value
+    if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
+        return Opaque(None)
+    if isinstance(value, Opaque) and value.variant:
+        return Opaque(None)
+    if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
+        items = [freshen(item) for item in value.items]
+        if any(new is not old for new, old in zip(items, value.items, strict=True)):
+            return Sequence(value.kind, items)
+    return value
+
+
+def copy(tensor: Tensor, **changes: Any) -> Tensor:
+    """A tensor like `tensor` with other fields; what was remembered of an unknown rank is dropped with the shape."""
+    kept = {
+        "framework": tensor.framework,
+        "shape": tensor.shape,
+        "strides": tensor.strides,
+        "dtype": tensor.dtype,
+        "device": tensor.device,
+        "made": tensor.made,
+        "how": tensor.how,
+        "marks": tensor.marks,
+        "source": tensor.source,
+        "reduced": tensor.reduced,
+        "layout_trail": tensor.layout_trail,
+    }
+    kept.update(changes)
+    return Tensor(**kept)
+
+
+def join(a: Value, b: Value) -> Value:
+    """What is true of both: the value after two branches met."""
+    if a is b:
+        return a
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return join_tensors(a, b)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a if type(a.value) is type(b.value) and a.value == b.value else _join_scalars(a, b)
+    if isinstance(a, Number) and isinstance(b, Number) and a.size == b.size:
+        return a
+    if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is None:
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            return Sequence(a.kind, [join(x, y) for x, y in zip(a.items, b.items, strict=True)])
+        length = a.length if a.length is not None and a.length == b.length else None
+        return Sequence(a.kind, None, join_elements(a, b), length)
+    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
+        if a.cls.generic is not None:
+            return a.cls.generic
+        return UNKNOWN
+    if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
+        return _join_objects(a, b)
+    if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
+        return a
+    if isinstance(a, Function) and isinstance(b, Function) and a.node is b.node and a.receiver is b.receiver:
+        return a
+    if isinstance(a, Class) and isinstance(b, Class) and a.node is b.node:
+        return a
+    if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
+        return _join_scalars(a, b)
+    return UNKNOWN
+
+
+def _scalar_kind(value: Value) -> str | None:
+    if isinstance(value, Number):
+        return "int"
+    if isinstance(value, Scalar):
+        return value.kind
+    if isinstance(value, Const):
+        return {int: "int", float: "float", bool: "bool", complex: "complex"}.get(type(value.value))
+    return None
+
+
+def _join_scalars(a: Value, b: Value) -> Value:
+    kind = _scalar_kind(a)
+    if kind is not None and kind == _scalar_kind(b):
+        return Scalar(kind)  # type: ignore[arg-type]
+    return UNKNOWN
+
+
+def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
+    if a.arguments.keys() != b.arguments.keys() or len(a.positional) != len(b.positional):
+        return LibraryObject(a.path, {}, (), {}, None) if a.path.startswith("torch.nn.") else UNKNOWN
+    arguments = {name: join(value, b.arguments[name]) for name, value in a.arguments.items()}
+    positional = tuple(join(x, y) for x, y in zip(a.positional, b.positional, strict=True))
+    fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
+    return LibraryObject(a.path, arguments, positional, fields, a.made)
+
+
+def join_elements(a: Sequence, b: Sequence) -> Value:
+    values = [*(a.items if a.items is not None else [a.element]), *(b.items if b.items is not None else [b.element])]
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+        if result is UNKNOWN:
+            break
+    return result
+
+
+def join_tensors(a: Tensor, b: Tensor) -> Tensor:
+    framework = a.framework if a.framework == b.framework else None
+    dtype = a.dtype if a.dtype == b.dtype else None
+    device = a.device if a.device == b.device else None
+    marks = a.marks & b.marks
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        return Tensor(framework, None, None, dtype, device, None, None, marks)
+    shape = tuple(x if x == y else S.symbol() for x, y in zip(a.shape, b.shape, strict=True))
+    strides = a.strides if a.strides == b.strides else None
+    same_source = a.made is b.made
+    return Tensor(
+        framework,
+        shape,
+        strides,
+        dtype,
+        device,
+        a.made if same_source else None,
+        a.how if same_source else None,
+        marks,
+        layout_trail=a.layout_trail if a.layout_trail == b.layout_trail else (),
+    )

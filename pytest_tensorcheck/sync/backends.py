@@ -1,0 +1,53 @@
+"""Where synchronisations can be seen from: a real GPU, a simulation of one, or nowhere."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Literal
+
+from pytest_tensorcheck.frameworks import require
+from pytest_tensorcheck.sync.events import SyncEvent
+
+Backend = Literal["cuda", "simulation", "none"]
+
+
+def backend() -> Backend:
+    """What `no_sync` uses: an open simulation, else a CUDA GPU, else a simulation of its own. "none" without torch."""
+    if importlib.util.find_spec("torch") is None:
+        return "none"
+    from pytest_tensorcheck.sync import simulation
+
+    if simulation.current() is not None:
+        return "simulation"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "simulation"
+
+
+def source() -> AbstractContextManager[Any]:
+    """The context that makes synchronisations visible; MissingFramework without torch."""
+    require("torch", "no_sync")
+    if backend() == "cuda":
+        from pytest_tensorcheck.sync.gpu_watcher import watching
+
+        return watching()
+    from pytest_tensorcheck.sync.simulation import simulation
+
+    return simulation()
+
+
+def device() -> Any:
+    """The torch.device that user code would write: ``torch.device("cuda")``, real or simulated."""
+    return require("torch", "tensor_device").device("cuda")
+
+
+def settled(events: Sequence[SyncEvent]) -> list[SyncEvent]:
+    """The events that still count: once the code has named a device, guesses made before it no longer do."""
+    from pytest_tensorcheck.sync import simulation
+
+    current = simulation.current()
+    if current is None or not current.device_named:
+        return list(events)
+    return [event for event in events if not event.plain]

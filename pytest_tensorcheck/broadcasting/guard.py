@@ -1,0 +1,136 @@
+"""Who listens to accidental broadcasts: the blocks that are open in this thread, and what they do with what is seen.
+
+The two watchers (`torch_mode` and `numpy_watch`) judge operations and call `deliver`; the innermost open block
+decides whether that is written down (`observe`) or raised (`no_broadcast`).
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.observations import Observation, TensorcheckFailure
+
+
+class BroadcastError(TensorcheckFailure):
+    """Two tensors of different shapes met in one operation, both grew, and nothing in the code says it was meant."""
+
+
+class _Block:
+    """One open `observe()` or `no_broadcast()`."""
+
+    __slots__ = ("observations", "positions", "raises")
+
+    def __init__(self, *, raises: bool) -> None:
+        self.raises = raises
+        self.observations: list[Observation] = []
+        self.positions: dict[object, int] = {}
+
+    def add(self, observation: Observation, key: object) -> None:
+        """A line in a loop is one observation with a count, not a thousand observations."""
+        at = self.positions.get(key)
+        if at is None:
+            self.positions[key] = len(self.observations)
+            self.observations.append(observation)
+        else:
+            before = self.observations[at]
+            self.observations[at] = replace(before, count=before.count + 1)
+
+
+class _ThreadState(threading.local):
+    def __init__(self) -> None:
+        self.blocks: list[_Block] = []
+        self.allowed = 0
+
+
+_state = _ThreadState()
+
+
+def listening() -> bool:
+    """Whether a broadcast seen now would reach anybody: a block is open and no `allow_broadcast` is."""
+    return bool(_state.blocks) and not _state.allowed
+
+
+def allowed() -> bool:
+    """Whether the running code stands inside an `allow_broadcast()` block."""
+    return _state.allowed > 0
+
+
+def deliver(observation: Observation, key: object, *, raise_unheard: bool = False) -> None:
+    """Hand an observation to the innermost block; `key` names the place in the program, for counting repeats.
+
+    `raise_unheard` is for arrays that were watched by hand outside any block.
+    """
+    __tracebackhide__ = True
+    if _state.allowed:
+        return
+    if _state.blocks and not _state.blocks[-1].raises:
+        _state.blocks[-1].add(observation, key)
+    elif _state.blocks or raise_unheard:
+        raise BroadcastError(observation.detail or str(observation))
+
+
+@contextmanager
+def _open(block: _Block) -> Iterator[list[Observation]]:
+    torch = loaded("torch")
+    mode: Any = None
+    if torch is not None and not any(_state.blocks):
+        from pytest_tensorcheck.broadcasting.torch_mode import BroadcastMode
+
+        mode = BroadcastMode()
+    _state.blocks.append(block)
+    outer_allowed, _state.allowed = _state.allowed, 0
+    try:
+        if mode is None:
+            yield block.observations
+        else:
+            with mode:
+                yield block.observations
+    finally:
+        _state.allowed = outer_allowed
+        _state.blocks.remove(block)
+        if torch is None and loaded("torch") is not None:
+            warnings.warn(
+                "torch was first imported inside this block, so the broadcast guard did not see its operations: "
+                "import torch before the block begins",
+                stacklevel=4,
+            )
+
+
+@contextmanager
+def observe() -> Iterator[list[Observation]]:
+    """Watch this thread's torch operations (and watched numpy arrays) and write down accidental broadcasts.
+
+    Yields a list that grows; one `Observation` (check `"broadcast"`) for each place in the program, with a count.
+    Never raises because of what it sees.
+    """
+    with _open(_Block(raises=False)) as observations:
+        yield observations
+
+
+@contextmanager
+def no_broadcast() -> Iterator[None]:
+    """Raise `BroadcastError` at the first accidental broadcast of the user's own code inside the block.
+
+    Accidental: in a binary operation, comparison, `torch.where` or loss, a row meets a column, or `(n, 1)` meets
+    `(n,)`, so that *both* operands grow, and no operand comes straight from `unsqueeze`, `[:, None]`, `view`,
+    `reshape` or `keepdim=True`. Code of installed libraries is not judged. `allow_broadcast()` excuses the rest.
+    """
+    __tracebackhide__ = True
+    with _open(_Block(raises=True)):
+        yield
+
+
+@contextmanager
+def allow_broadcast(reason: str = "") -> Iterator[None]:
+    """Inside this block every broadcast is meant; `reason` is for the reader. Without an open guard it does nothing."""
+    _state.allowed += 1
+    try:
+        yield
+    finally:
+        _state.allowed -= 1

@@ -1,0 +1,126 @@
+"""What the checks ask an array: shape, dtype, device, layout. numpy, torch, jax and whatever else has `.shape`.
+
+Nothing here imports a library: each question is put to the object, and an object that cannot answer says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_tensorcheck.frameworks import loaded
+
+
+def is_array(value: object) -> bool:
+    """Whether the value has a shape of sizes: an array, a tensor, a numpy scalar; a class is none."""
+    return hasattr(value, "shape") and not isinstance(value, type)
+
+
+def is_torch(value: object) -> bool:
+    torch = loaded("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_numpy(value: object) -> bool:
+    numpy = loaded("numpy")
+    return numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic))
+
+
+def is_jax(value: object) -> bool:
+    jax = loaded("jax")
+    return jax is not None and isinstance(value, jax.Array)
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape as a tuple, None for what has none. Python numbers are scalars: `()`."""
+    if isinstance(value, (bool, int, float, complex)):
+        return ()
+    try:
+        return tuple(value.shape)
+    except (AttributeError, TypeError):
+        return None
+
+
+def dtype_name(dtype: Any) -> str:
+    """`torch.float32`, `numpy.dtype("float32")`, `numpy.float32`, `float` and `"torch.float32"` by one name."""
+    if isinstance(dtype, str):
+        return _ALIASES.get(dtype.rpartition(".")[2], dtype.rpartition(".")[2])
+    if isinstance(dtype, type):
+        return _ALIASES.get(dtype.__name__, dtype.__name__)
+    name = getattr(dtype, "name", None)  # numpy, jax, ml_dtypes
+    text = name if isinstance(name, str) else str(dtype).rpartition(".")[2]
+    return _ALIASES.get(text, text)
+
+
+# The names by which one dtype goes in the libraries. Python's own types mean what numpy makes of them, except that
+# nobody who writes dtype=float for a tensor means 64 bits: `matches_dtype` takes Python types as families.
+_ALIASES = {
+    "half": "float16",
+    "float": "float",
+    "double": "float64",
+    "single": "float32",
+    "short": "int16",
+    "long": "int64",
+    "bool_": "bool",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+
+# A family of dtypes by the word people use for it; also what Python's types stand for.
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "float": ("float", "bfloat"),
+    "floating": ("float", "bfloat"),
+    "int": ("int", "uint"),
+    "integer": ("int", "uint"),
+    "uint": ("uint",),
+    "complex": ("complex",),
+    "bool": ("bool",),
+}
+
+
+def matches_dtype(value: Any, wanted: Any) -> bool:
+    """Whether the array's dtype is `wanted`: a dtype of any library, its name, a family ("float"), or a tuple of them."""
+    if isinstance(wanted, (tuple, list, set, frozenset)):
+        return any(matches_dtype(value, each) for each in wanted)
+    name = dtype_name(value.dtype) if hasattr(value, "dtype") else type(value).__name__
+    target = dtype_name(wanted)
+    family = FAMILIES.get(target)
+    if family is not None:
+        return any(name == word or (name.startswith(word) and name[len(word) :][:1].isdigit()) for word in family)
+    return name == target
+
+
+def device_name(value: Any) -> str:
+    """`cpu`, `cuda:0`; for numpy always `cpu`; for jax the platform and number."""
+    if is_jax(value):
+        devices = sorted(f"{device.platform}:{device.id}" for device in value.devices())
+        return "+".join(devices)
+    device = getattr(value, "device", None)
+    return "cpu" if device is None else str(device)
+
+
+def matches_device(value: Any, wanted: Any) -> bool:
+    """`"cuda"` accepts every CUDA device, `"cuda:1"` that one."""
+    have, want = device_name(value), str(wanted)
+    if ":" not in want:
+        return have.partition(":")[0] == want
+    return have == want or (have == "cpu" and want == "cpu:0") or (have == "cpu:0" and want == "cpu")
+
+
+def is_contiguous(value: Any) -> bool | None:
+    """Row-major without gaps, as `.view` wants it; None where the library does not show its layout (jax)."""
+    if is_torch(value):
+        return bool(value.is_contiguous())
+    flags = getattr(value, "flags", None)
+    if flags is not None and hasattr(flags, "c_contiguous"):
+        return bool(flags.c_contiguous)
+    return None
+
+
+def strides_of(value: Any) -> tuple[int, ...] | None:
+    """Strides in elements, for messages."""
+    if is_torch(value):
+        return tuple(value.stride())
+    strides, itemsize = getattr(value, "strides", None), getattr(value, "itemsize", None)
+    if isinstance(strides, tuple) and itemsize:
+        return tuple(stride // itemsize for stride in strides)
+    return None

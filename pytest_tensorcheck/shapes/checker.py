@@ -1,0 +1,256 @@
+"""`assert_shape`: named sizes, bound within one call, one `with shapes():` block, or one test (`ShapeChecker`)."""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from pytest_tensorcheck.call_source import call_arguments
+from pytest_tensorcheck.observations import TensorcheckFailure
+from pytest_tensorcheck.shapes import arrays, messages
+from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Site, match
+from pytest_tensorcheck.shapes.nested import leaves
+from pytest_tensorcheck.shapes.spec import Spec, parse
+from pytest_tensorcheck.user_line import user_frame
+
+
+class ShapeError(TensorcheckFailure):
+    """An array whose shape, dtype, device or layout is not what was asserted."""
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "missing"
+
+
+_MISSING: Any = _Missing()
+_PLAIN: dict[str, tuple[str, ...] | None] = {}  # text -> its names when it is plain, None when it is not
+_scope: contextvars.ContextVar[Bindings | None] = contextvars.ContextVar("tensorcheck_shapes", default=None)
+
+# What to do with a tensor whose axes have just been named: set while a broadcast guard is open, which follows the
+# names through the operations. Called with the array and its axes' names (None for an axis without one).
+on_named: list[Any] = []
+
+
+def assert_shape(
+    x: Any = _MISSING,
+    spec: Any = _MISSING,
+    /,
+    *more: Any,
+    dtype: Any = None,
+    device: Any = None,
+    contiguous: bool | None = None,
+    requires_grad: bool | None = None,
+    **named: tuple[Any, Any],
+) -> None:
+    """Assert the shapes of arrays: `assert_shape(x, "batch seq dim", y, "batch dim")`.
+
+    A name is one size, wherever it stands: within this call, or, inside a `with shapes():` block, within the block.
+    The grammar is in `pytest_tensorcheck.shapes.spec`. `assert_shape(x=(x, "b t c"), y=(y, "b c"))` gives the arrays
+    names for the message. A structure is matched by a structure of specifications, `assert_shape(batch, {"image":
+    "b c h w", "label": "b"})`, or by one string that every array in it must match.
+
+    `dtype` (any library's dtype, its name, a family such as "float", or a tuple of these), `device`, `contiguous` and
+    `requires_grad` must hold for every array of the call. Raises `ShapeError`; `ShapeSpecError` (a ValueError) for a
+    specification that cannot be read.
+    """
+    __tracebackhide__ = True
+    bindings = _scope.get()
+    if not (more or named or on_named) and dtype is None is device is contiguous is requires_grad:
+        # What is written everywhere, in well under a microsecond.
+        try:
+            names = _PLAIN[spec]
+            shape = x.shape
+            if names and len(shape) == len(names):
+                if bindings is None:  # distinct names bind whatever is there
+                    return
+                sizes = bindings.sizes
+                for name, size in zip(names, shape):  # noqa: B905 - they are equally long, and strict costs
+                    if sizes.get(name) != size:
+                        break
+                else:
+                    return
+        except (KeyError, TypeError, AttributeError):
+            pass
+    asked = (dtype, device, contiguous, requires_grad)
+    _assert_all(Bindings() if bindings is None else bindings, (x, spec, *more), named, asked, bindings is not None)
+
+
+class ShapeChecker:
+    """`assert_shape` with bindings of its own, which last as long as the object: the fixture's is made for each test.
+
+    `sizes` shows what is bound: `{"batch": 4, "dim": 64}`.
+    """
+
+    def __init__(self) -> None:
+        self._bindings = Bindings()
+
+    def __call__(
+        self,
+        x: Any = _MISSING,
+        spec: Any = _MISSING,
+        /,
+        *more: Any,
+        dtype: Any = None,
+        device: Any = None,
+        contiguous: bool | None = None,
+        requires_grad: bool | None = None,
+        **named: tuple[Any, Any],
+    ) -> None:
+        """As `assert_shape`; inside a `with shapes():` block the block's bindings are used."""
+        __tracebackhide__ = True
+        bindings = _scope.get() or self._bindings
+        if not (more or named or on_named) and dtype is None is device is contiguous is requires_grad:
+            try:
+                names = _PLAIN[spec]
+                shape = x.shape
+                if names and len(shape) == len(names):
+                    sizes = bindings.sizes
+                    for name, size in zip(names, shape):  # noqa: B905 - as above
+                        if sizes.get(name) != size:
+                            break
+                    else:
+                        return
+            except (KeyError, TypeError, AttributeError):
+                pass
+        _assert_all(bindings, (x, spec, *more), named, (dtype, device, contiguous, requires_grad), True)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return dict(self._bindings.sizes)
+
+
+@contextmanager
+def shapes() -> Iterator[Mapping[str, int]]:
+    """Bind the names of every `assert_shape` in this block together; yields the sizes as they are bound.
+
+    Blocks nest: an inner block begins with nothing bound and leaves the outer one as it was.
+    """
+    bindings = Bindings()
+    token = _scope.set(bindings)
+    try:
+        yield bindings.sizes
+    finally:
+        _scope.reset(token)
+
+
+def _assert_all(
+    bindings: Bindings,
+    pairs: tuple[Any, ...],
+    named: dict[str, tuple[Any, Any]],
+    asked: tuple[Any, ...],
+    lasting: bool,
+) -> None:
+    __tracebackhide__ = True
+    if pairs[0] is not _MISSING or pairs[1] is not _MISSING or not named:
+        if pairs[1] is _MISSING or len(pairs) % 2:
+            raise TypeError('assert_shape takes arrays and specifications in turn: assert_shape(x, "b t", y, "b")')
+        for position in range(0, len(pairs), 2):
+            _assert_one(bindings, pairs[position], pairs[position + 1], asked, position, None, lasting)
+    for label, pair in named.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f'assert_shape({label}=...) takes a pair: {label}=({label}, "b t")')
+        _assert_one(bindings, pair[0], pair[1], asked, -1, label, lasting)
+
+
+def _assert_one(
+    bindings: Bindings, value: Any, spec: Any, asked: tuple[Any, ...], position: int, label: str | None, lasting: bool
+) -> None:
+    __tracebackhide__ = True
+    if type(spec) is str and hasattr(value, "shape"):
+        _assert_leaf(bindings, value, spec, asked, position, label, "", lasting)
+        return
+    for path, leaf, leaf_spec, problem in leaves(value, spec):
+        if problem:
+            place = _Place(position, label, path)
+            raise ShapeError(f"{place.label}: {problem}{place.suffix}")
+        _assert_leaf(bindings, leaf, leaf_spec, asked, position, label, path, lasting)
+
+
+def _assert_leaf(
+    bindings: Bindings,
+    value: Any,
+    text: str,
+    asked: tuple[Any, ...],
+    position: int,
+    label: str | None,
+    path: str,
+    lasting: bool,
+) -> None:
+    __tracebackhide__ = True
+    shape = arrays.shape_of(value)
+    if shape is None:
+        place = _Place(position, label, path)
+        raise ShapeError(
+            f'{place.label}: expected an array of shape "{text}", got {messages.brief(value)}{place.suffix}'
+        )
+    spec = parse(text)
+    _PLAIN[text] = spec.plain
+    outcome = match(spec, shape, bindings)
+    if isinstance(outcome, Mismatch):
+        place = _Place(position, label, path)
+        for name, site in bindings.sites.items():
+            if not site.file and not site.label:  # bound within this call: now somebody wants to read by what
+                bindings.sites[name] = site._replace(label=_Place(site.line, None, "").label)
+        raise ShapeError(messages.mismatch(place.label, spec, shape, outcome, bindings, place.site) + place.suffix)
+    if outcome and lasting:
+        place = _Place(position, label, path)
+        for name in outcome:
+            bindings.sites[name] = place.site
+    elif outcome:
+        for name in outcome:
+            bindings.sites[name] = Site("", position, label or "")
+    _after(value, spec, shape, asked, position, label, path)
+
+
+def _after(
+    value: Any, spec: Spec, shape: tuple[int, ...], asked: tuple[Any, ...], position: int, label: str | None, path: str
+) -> None:
+    """The properties beside the shape, and the guard's interest in named axes."""
+    __tracebackhide__ = True
+    if any(each is not None for each in asked):
+        problem = messages.property_problem(value, shape, *asked)
+        if problem:
+            place = _Place(position, label, path)
+            raise ShapeError(f"{place.label}: {problem}{place.suffix}")
+    if on_named:
+        names: list[str | None] = [axis.name or None for axis in spec.head]
+        names += [None] * (len(shape) - spec.rank)
+        names += [axis.name or None for axis in spec.tail]
+        for notify in on_named:
+            notify(value, tuple(names))
+
+
+class _Place:
+    """What to call the array and where the assertion stands: read from the caller's source, only when needed."""
+
+    __slots__ = ("label", "site", "suffix")
+
+    def __init__(self, position: int, label: str | None, path: str) -> None:
+        frame = user_frame(sys._getframe(1))
+        name = label or argument_label(position, "value" if position < 1 else f"value {position // 2 + 1}", frame)
+        self.label = name + path
+        self.site = Site("", 0, self.label)
+        self.suffix = ""
+        if frame is not None:
+            self.site = Site(frame.f_code.co_filename, frame.f_lineno, self.label)
+            self.suffix = f"\n{messages.place(self.site)}"
+
+
+def argument_label(position: int, otherwise: str, start: FrameType | None = None) -> str:
+    """The source text of the positional argument at `position` of the user's call, where it can be read."""
+    frame = user_frame(start if start is not None else sys._getframe(1))
+    if frame is None or position < 0:
+        return otherwise
+    texts = call_arguments(frame.f_code, frame.f_lasti)
+    return texts[position] if texts and position < len(texts) and len(texts[position]) <= 60 else otherwise
+
+
+def call_place(start: FrameType | None = None) -> str:
+    """The user's line on a line of its own, "" where nobody's line is to be found."""
+    frame = user_frame(start if start is not None else sys._getframe(1))
+    return "" if frame is None else "\n" + messages.place(Site(frame.f_code.co_filename, frame.f_lineno, ""))

@@ -354,9 +354,16 @@ def move_slice_assign_host(dev):
 def move_slice_assign_device(dev):
     a = torch.zeros(4, device=dev)
     a[:2] = torch.randn(2, device=dev)
-    a[0] = 3.0
     a[1:] = 0
     return a
+
+
+def move_element_assign_number(dev):
+    a = torch.zeros(4, device=dev)
+    b = torch.zeros(4, 2, device=dev)
+    b[0] = 3.0
+    a[0] = 3.0  # SYNC
+    return a, b
 
 
 def move_d2h_gradient(dev):

@@ -98,3 +98,25 @@ class FileReport:
     strict_only: list[Finding] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RunReport:
+    """Everything a run gave, sorted. `fixed` counts the fixes made of each code, `changed` the files they were in.
+
+    `known` counts findings that the baseline holds; they are in no list.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    strict_only: list[Finding] = field(default_factory=list)
+    errors: list[FileError] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    files: int = 0
+    fixed: dict[str, int] = field(default_factory=dict)
+    changed: int = 0
+    known: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """2 where something could not be checked, else 1 where something was found."""
+        return 2 if self.errors else 1 if self.findings else 0

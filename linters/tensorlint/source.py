@@ -80,7 +80,9 @@ def decode(data: bytes) -> tuple[str, str, bool]:
             line,
         ) from None
     if "\0" in text:
-        raise SourceError("contains null bytes: a binary file, not Python source", text.count("\n", 0, text.index("\0")) + 1)
+        raise SourceError(
+            "contains null bytes: a binary file, not Python source", text.count("\n", 0, text.index("\0")) + 1
+        )
     return text, "utf-8" if bom else encoding, bom
 
 
@@ -238,12 +240,12 @@ class PythonSource:
 def write_atomically(path: str | Path, data: bytes, *, expected: bytes | None = None) -> None:
     """Replaces the file's contents whole or not at all; keeps its mode, and a link stays a link.
 
-    `expected` is what was read: if the file has changed since, it is left alone. Raises SourceError.
+    `expected` is the digest of what was read: if the file has changed since, it is left alone. Raises SourceError.
     """
     target = os.path.realpath(path)
     temporary = None
     try:
-        if expected is not None and read_bytes(target) != expected:
+        if expected is not None and digest_of(read_bytes(target)) != expected:
             raise SourceError("changed while it was being fixed; nothing written, run again")
         handle, temporary = tempfile.mkstemp(prefix=".tensorlint-", dir=os.path.dirname(target))
         with os.fdopen(handle, "wb") as stream:

@@ -1,0 +1,68 @@
+"""A file of findings that are known and not reported, so that a large project can begin with the new ones.
+
+An entry is a rule and the text of the line it spoke about, so that it survives the lines above it moving.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+from tensorlint.config import ConfigError
+from tensorlint.findings import Finding, RunReport
+from tensorlint.formats import SourceLines
+from tensorlint.source import write_atomically
+
+FORMAT = 1
+Entry = tuple[str, str, str]
+
+
+def _entry(finding: Finding, file: Path, lines: SourceLines) -> Entry:
+    path = os.path.relpath(os.path.abspath(finding.path), file.absolute().parent).replace(os.sep, "/")
+    return path, finding.code, lines.line(finding.path, finding.cell, finding.span.line).strip()
+
+
+def read(file: Path) -> Counter[Entry]:
+    """How often each entry is known. Raises ConfigError."""
+    try:
+        document = json.loads(file.read_bytes())
+        if document["version"] != FORMAT:
+            raise ConfigError(f"baseline {file} is of version {document['version']}; write it again: --write-baseline")
+        return Counter(
+            {(each["path"], each["code"], each["text"]): int(each["count"]) for each in document["findings"]}
+        )
+    except FileNotFoundError:
+        raise ConfigError(
+            f"baseline {file} does not exist; --write-baseline makes it from the current findings"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"baseline {file} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"baseline {file} is not a baseline of tensorlint ({error!r}); --write-baseline") from None
+
+
+def write(file: Path, report: RunReport, lines: SourceLines) -> None:
+    """Makes every finding of the report a known one. Raises SourceError."""
+    counts = Counter(_entry(finding, file, lines) for finding in report.findings)
+    entries = [
+        {"path": path, "code": code, "text": text, "count": n} for (path, code, text), n in sorted(counts.items())
+    ]
+    document = {"version": FORMAT, "findings": entries}
+    write_atomically(file, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def leave_out_known(file: Path, report: RunReport, lines: SourceLines) -> int:
+    """Takes what the baseline knows out of the report; how many entries no longer occur in the files of the run."""
+    known = read(file)
+    kept = []
+    for finding in report.findings:
+        entry = _entry(finding, file, lines)
+        if known[entry]:
+            known[entry] -= 1
+            report.known += 1
+        else:
+            kept.append(finding)
+    report.findings = kept
+    return sum(known.values())

@@ -1,0 +1,192 @@
+"""`tensorlint check`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tokenize
+from pathlib import Path
+
+from tensorlint import baseline
+from tensorlint.checking import failure, findings_of, open_source
+from tensorlint.config import Config, ConfigError, ConfigFinder, Overrides, split_codes
+from tensorlint.discovery import shown_path
+from tensorlint.findings import FileError, RunReport
+from tensorlint.formats import SourceLines, View, render
+from tensorlint.formats.text import plural, summary
+from tensorlint.linter import Linter, renamed
+from tensorlint.noqa import noqa_edits
+from tensorlint.runner import RunOptions, RunResult, run, sort_report, unified_diff
+from tensorlint.source import SourceError, digest_of, write_atomically
+
+STDIN = "-"
+
+
+def _overrides(arguments: argparse.Namespace) -> Overrides:
+    return Overrides(
+        split_codes(arguments.select), split_codes(arguments.ignore), arguments.strict, arguments.unsafe_fixes
+    )
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    """Options that cannot be meant together. Raises ConfigError."""
+    if STDIN in arguments.paths and len(arguments.paths) > 1:
+        raise ConfigError("`-` (standard input) cannot be checked together with files")
+    if arguments.stdin_filename and arguments.paths != [STDIN]:
+        raise ConfigError("--stdin-filename needs `-` as the only path")
+    if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
+        raise ConfigError("--unsafe-fixes does nothing without --fix or --diff")
+    if arguments.add_noqa and (arguments.fix or arguments.diff or arguments.paths == [STDIN]):
+        raise ConfigError("--add-noqa cannot be combined with --fix, --diff or standard input")
+    if arguments.write_baseline and (arguments.fix or arguments.diff or arguments.add_noqa):
+        raise ConfigError("--write-baseline cannot be combined with --fix, --diff or --add-noqa")
+    for value in (*arguments.select, *arguments.ignore):
+        if not split_codes([value]):
+            raise ConfigError("--select and --ignore need at least one code, name or prefix")
+
+
+def _format(arguments: argparse.Namespace, config: Config) -> str:
+    name: str = arguments.output_format or config.output_format or "text"
+    if arguments.statistics and name not in ("text", "concise", "json"):
+        raise ConfigError(f"--statistics is for text, concise and json, not for {name}")
+    return name
+
+
+def coloured(stream: object) -> bool:
+    """Colour on a terminal that can show it, unless NO_COLOR is set; FORCE_COLOR asks for it anywhere."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    isatty = getattr(stream, "isatty", None)
+    return bool(isatty and isatty()) and os.environ.get("TERM") != "dumb"
+
+
+def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: SourceLines) -> tuple[RunResult, bytes]:
+    """The run over standard input, and what it reads after the fixes."""
+    name = arguments.stdin_filename or "<stdin>"
+    data = sys.stdin.buffer.read()
+    finder = ConfigFinder()
+    path = os.path.abspath(arguments.stdin_filename or "stdin.py")
+    outcome = Linter(overrides, finder).lint(path, data=data, fixing=arguments.fix or arguments.diff)
+    report = renamed(outcome.report, name)
+    after = data if outcome.fixed is None else outcome.fixed
+    lines.given[name] = after
+    result = RunReport(report.findings, report.strict_only, report.errors, report.warnings, 1, dict(outcome.made))
+    result.changed = int(outcome.fixed is not None)
+    sort_report(result)
+    return RunResult(result, unified_diff(name, data, after) if result.changed else ""), after
+
+
+def _say_on_stderr(report: RunReport, name: str) -> None:
+    for warning in report.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if name in ("text", "concise", "json", "gitlab", "sarif"):
+        for error in report.errors:
+            print(f"error: {error}", file=sys.stderr)
+
+
+def _emit(text: str, file: str | None) -> None:
+    if file is None:
+        sys.stdout.write(text)
+        return
+    write_atomically(file, text.encode("utf-8", "backslashreplace"))
+
+
+def _add_noqa(report: RunReport, overrides: Overrides) -> int:
+    """Silences the findings of a report; exit code 2 where a file could not be changed."""
+    linter = Linter(overrides)
+    added, files = 0, 0
+    shown = {(each.path, each.cell, each.span, each.code) for each in report.findings}
+    for path in sorted({finding.path for finding in report.findings}):
+        absolute = os.path.abspath(path)
+        try:
+            data = Path(absolute).read_bytes()
+            source = open_source(absolute, data)
+            found = findings_of(source, *linter.selection(absolute), linter.project)[0]
+            from tensorlint.judging import in_cells
+
+            chosen = []
+            for finding in found:
+                placed = in_cells(finding, source)
+                if (path, placed.cell, placed.span, placed.code) in shown:
+                    chosen.append(finding)
+            changed = source.with_edits(noqa_edits(source, chosen))
+            _ = changed.tree
+            write_atomically(absolute, changed.to_bytes(), expected=digest_of(data))
+        except (SourceError, OSError, tokenize.TokenError, UnicodeEncodeError) as error:
+            message = failure(path, error if isinstance(error, SourceError) else SourceError(str(error)))
+            report.errors.append(FileError(path, 0, f"no comment added: {message.message}"))
+            continue
+        added += len(chosen)
+        files += 1
+    print(f"silenced {plural(added, 'finding')} in {plural(files, 'file')}")
+    _say_on_stderr(RunReport(errors=report.errors), "text")
+    return 2 if report.errors else 0
+
+
+def _apply_baseline(arguments: argparse.Namespace, config: Config, report: RunReport, lines: SourceLines) -> bool:
+    """Leaves known findings out, or writes them down; whether they were written."""
+    name = arguments.baseline
+    if name is None and config.baseline:
+        name = str(config.root / config.baseline)
+    if name is None:
+        if arguments.write_baseline:
+            raise ConfigError("--write-baseline needs --baseline FILE")
+        return False
+    file = Path(name)
+    if arguments.write_baseline:
+        baseline.write(file, report, lines)
+        print(f"wrote {plural(len(report.findings), 'finding')} to {shown_path(str(file.absolute()), os.getcwd())}")
+        return True
+    gone = baseline.leave_out_known(file, report, lines)
+    if gone and set(arguments.paths or ["."]) == {"."}:
+        gone_entries = "1 entry no longer occurs" if gone == 1 else f"{gone} entries no longer occur"
+        report.warnings.append(f"{name}: {gone_entries}; --write-baseline drops what is gone")
+    return False
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """Runs the command and prints; returns the exit code. Raises ConfigError and SourceError for the caller to say."""
+    _refuse_contradictions(arguments)
+    overrides = _overrides(arguments)
+    config = ConfigFinder().of_folder(os.getcwd())
+    name = _format(arguments, config)
+    lines = SourceLines()
+    fixing = arguments.fix or arguments.diff
+    from_stdin = arguments.paths == [STDIN]
+    if from_stdin:
+        result, after = _from_stdin(arguments, overrides, lines)
+    else:
+        options = RunOptions(
+            tuple(arguments.paths or ["."]),
+            overrides,
+            fixing,
+            writing=arguments.fix and not arguments.diff,
+            jobs=arguments.jobs,
+            cache=not arguments.no_cache,
+        )
+        result, after = run(options), b""
+    report = result.report
+    if _apply_baseline(arguments, config, report, lines):
+        _say_on_stderr(report, name)
+        return 2 if report.errors else 0
+    if arguments.add_noqa:
+        return _add_noqa(report, overrides)
+    _say_on_stderr(report, name)
+    if arguments.diff:
+        _emit(result.diff, arguments.output_file)
+        print(f"would have {summary(report)}" if report.fixed else summary(report), file=sys.stderr)
+        return report.exit_code or int(bool(report.changed))
+    if from_stdin and arguments.fix:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(after)
+    stream = sys.stderr if from_stdin and arguments.fix else sys.stdout
+    view = View(lines, coloured(stream) and not arguments.output_file, arguments.statistics, config.registry.rules)
+    text = render(name, report, view)
+    if from_stdin and arguments.fix and not arguments.output_file:
+        sys.stderr.write(text)
+    else:
+        _emit(text, arguments.output_file)
+    return report.exit_code

@@ -1,0 +1,129 @@
+"""One source from text to findings: inference, rules, suppressions. Every front end goes through here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tensorlint.findings import FileError, FileReport, Finding
+from tensorlint.inference.hazards import Hazard
+from tensorlint.judging import Source, in_cells, judge
+from tensorlint.notebook import NotebookSource
+from tensorlint.project import Project
+from tensorlint.rules.registry import Registry
+from tensorlint.source import PythonSource, SourceError
+from tensorlint.suppressions import read_suppressions, statement_lines
+
+# The interpreter recurses over expressions; the default of 1,000 frames is less than a long chain of calls needs.
+RECURSION_LIMIT = 6_000
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The codes that are reported, and those that only `--strict` would report."""
+
+    enabled: frozenset[str]
+    strict_only: frozenset[str] = frozenset()
+
+
+def open_source(path: str, data: bytes) -> PythonSource | NotebookSource:
+    """The source of a file's bytes, by its name. Raises SourceError."""
+    kind = NotebookSource if path.endswith(".ipynb") else PythonSource
+    return kind.of_bytes(path, data)
+
+
+def hazards_of(source: Source, project: Project | None) -> list[Hazard]:
+    """What the interpreters saw. They are imported here, so that a warm cache or a triggerless run does without."""
+    from tensorlint.inference.analysis import analyse
+
+    try:
+        from tensorlint.inference.fingerprints import find_hazards
+    except ImportError:  # being written
+
+        def find_hazards(tree, source):  # type: ignore
+            return []
+
+    if sys.getrecursionlimit() < RECURSION_LIMIT:
+        sys.setrecursionlimit(RECURSION_LIMIT)
+    if project is not None:
+        project.begin(source.path)
+    hazards = list(analyse(source.tree, source.text, path=source.path, project=project).hazards)
+    hazards += find_hazards(source.tree, source.text)
+    return hazards
+
+
+def _unsuppressed(
+    findings: Iterable[Finding], source: Source, registry: Registry, selection: Selection, *, noqa: bool
+) -> tuple[list[Finding], list[str]]:
+    """The findings that no comment silences, and the warnings about comments."""
+    directives = read_suppressions(source.text, registry, noqa=noqa)
+    if not directives:
+        return list(findings), []
+    kept = [
+        finding
+        for finding in findings
+        if not directives.silence(finding, statement_lines(source.tree, finding.span.line))
+    ]
+    problems = list(directives.problems)
+    for directive in directives.unused(selection.enabled):
+        rules = "" if directive.codes is None else f" of {', '.join(sorted(directive.codes))}"
+        problems.append((directive.line, f"unused suppression{rules}: nothing to silence here; remove it"))
+    warnings = []
+    for line, message in sorted(problems):
+        cell, inner = source.cell_line(line)
+        warnings.append(f"{source.path}:{f'cell {cell}:' if cell else ''}{inner}: {message}")
+    return kept, warnings
+
+
+def findings_of(
+    source: Source, registry: Registry, selection: Selection, project: Project | None, *, noqa: bool = True
+) -> tuple[list[Finding], list[Finding], list[str]]:
+    """(shown, strict only, warnings), in the source's own lines. Raises SourceError."""
+    wanted = selection.enabled | selection.strict_only
+    rules = [rule for rule in registry if rule.code in wanted]
+    findings = judge(hazards_of(source, project), rules, source) if rules else []
+    kept, warnings = _unsuppressed(findings, source, registry, selection, noqa=noqa)
+    shown = sorted((each for each in kept if each.code in selection.enabled), key=lambda each: each.sort_key)
+    strict = sorted((each for each in kept if each.code not in selection.enabled), key=lambda each: each.sort_key)
+    return shown, strict, warnings
+
+
+def failure(path: str, error: Exception) -> FileError:
+    """What went wrong with one file, as one line; the other files go on."""
+    if isinstance(error, SourceError):
+        return FileError(path, error.line, error.message, error.cell)
+    if isinstance(error, RecursionError):
+        return FileError(path, 0, "an expression is nested too deeply to be analysed")
+    if isinstance(error, MemoryError):
+        return FileError(path, 0, "not enough memory to analyse it")
+    if os.environ.get("TENSORLINT_DEBUG"):
+        raise error
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = ""
+    if trace is not None:
+        where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    return FileError(
+        path,
+        0,
+        f"internal error of tensorlint{where}: {type(error).__name__}: {error}; please report it "
+        "(TENSORLINT_DEBUG=1 shows the traceback)",
+    )
+
+
+def check_source(
+    source: Source, registry: Registry, selection: Selection, project: Project | None = None, *, noqa: bool = True
+) -> FileReport:
+    """The report of one source; whatever goes wrong becomes an error in it."""
+    report = FileReport(source.path)
+    try:
+        shown, strict, report.warnings = findings_of(source, registry, selection, project, noqa=noqa)
+        report.findings = [in_cells(finding, source) for finding in shown]
+        report.strict_only = [in_cells(finding, source) for finding in strict]
+        report.errors = [failure(source.path, error) for error in source.broken_cells]
+    except Exception as error:  # one file's failure must not end the run
+        report.errors.append(failure(source.path, error))
+    return report

@@ -1,0 +1,127 @@
+"""Which files a run reads: those that are named, and those below the folders that are named.
+
+A file that is named is always read, whatever excludes it. Below a folder the usual places are left out, and what
+`.gitignore` (nested, with negation) or the configuration's `exclude` leaves out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tensorlint.config import ConfigFinder
+from tensorlint.findings import FileError
+
+if TYPE_CHECKING:
+    import pathspec
+
+SUFFIXES = (".py", ".pyi", ".ipynb")
+EXCLUDED_FOLDERS = frozenset({
+    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d", ".pyenv",
+    ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tensorlint_cache", ".tox", ".venv", ".vscode", "__pycache__",
+    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Discovery:
+    """Absolute paths in the order of the walk, each once, and what was named and is not there."""
+
+    files: list[str] = field(default_factory=list)
+    errors: list[FileError] = field(default_factory=list)
+
+
+_Specs = tuple[tuple[str, "pathspec.PathSpec[Any]"], ...]
+
+
+def _read_gitignore(file: str) -> pathspec.PathSpec[Any] | None:
+    import pathspec
+
+    try:
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            return pathspec.GitIgnoreSpec.from_lines(stream)
+    except (OSError, ValueError):
+        return None
+
+
+def _above(folder: str) -> _Specs:
+    """The ignore files of the folders above, up to the repository's root; none outside a repository."""
+    found: list[tuple[str, pathspec.PathSpec[Any]]] = []
+    here = folder
+    while True:
+        if os.path.exists(os.path.join(here, ".git")):
+            exclude = os.path.join(here, ".git", "info", "exclude")
+            if os.path.isfile(exclude) and (spec := _read_gitignore(exclude)):
+                found.append((here, spec))
+            return tuple(reversed(found))
+        parent = os.path.dirname(here)
+        if parent == here:
+            return ()
+        here = parent
+        if os.path.isfile(file := os.path.join(here, ".gitignore")) and (spec := _read_gitignore(file)):
+            found.append((here, spec))
+
+
+def _ignored(path: str, specs: _Specs, *, is_folder: bool) -> bool:
+    """git's rule: the deepest file that has an opinion decides."""
+    for base, spec in reversed(specs):
+        relative = path[len(base) + 1 :].replace(os.sep, "/") + ("/" if is_folder else "")
+        verdict = spec.check_file(relative).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _walk(folder: str, specs: _Specs, finder: ConfigFinder) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    config = finder.of_folder(folder)
+    if config.respect_gitignore and any(entry.name == ".gitignore" for entry in entries):
+        spec = _read_gitignore(os.path.join(folder, ".gitignore"))
+        if spec is not None:
+            specs = (*specs, (folder, spec))
+    root = str(config.root)
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if is_folder:
+            if entry.name in EXCLUDED_FOLDERS or entry.name.endswith(".egg-info"):
+                continue
+        elif not entry.name.endswith(SUFFIXES) or entry.name.startswith(".#") or entry.is_dir():
+            continue
+        if specs and _ignored(entry.path, specs, is_folder=is_folder):
+            continue
+        if config.exclude and _ignored(entry.path, ((root, config.excluded),), is_folder=is_folder):
+            continue
+        if is_folder:
+            if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
+                yield from _walk(entry.path, specs, finder)
+        else:
+            yield entry.path
+
+
+def discover(paths: Iterable[str], finder: ConfigFinder) -> Discovery:
+    """The files of these paths. Raises ConfigError for a configuration that cannot be used."""
+    found = Discovery()
+    files: dict[str, None] = {}
+    for path in paths:
+        absolute = os.path.abspath(path)
+        if os.path.isdir(absolute):
+            specs = _above(absolute) if finder.of_folder(absolute).respect_gitignore else ()
+            files.update(dict.fromkeys(_walk(absolute, specs, finder)))
+        elif os.path.lexists(absolute):
+            files[absolute] = None
+        else:
+            found.errors.append(FileError(path, 0, "no such file or directory"))
+    found.files = list(files)
+    return found
+
+
+def shown_path(absolute: str, here: str) -> str:
+    """How a path is printed: relative to the current folder if it lies below it; `/` on every system."""
+    below = here + os.sep
+    path = absolute[len(below) :] if absolute.startswith(below) else absolute
+    return path.replace(os.sep, "/")

@@ -1,0 +1,96 @@
+"""Files to reports: configuration, rules and project put together. The command, flake8 and the pytest plugin use it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from tensorlint.checking import Selection, check_source, failure, findings_of, open_source
+from tensorlint.config import ConfigFinder, Overrides, select_rules
+from tensorlint.findings import FileReport
+from tensorlint.fixes import fix
+from tensorlint.project import Project
+from tensorlint.rules.registry import Registry
+from tensorlint.source import SourceError, digest_of, read_bytes
+
+
+@dataclass(slots=True)
+class FileResult:
+    """A file's report, the digest of what was read and, after fixes, what is to be written (None: nothing)."""
+
+    path: str
+    report: FileReport
+    digest: bytes = b""
+    fixed: bytes | None = None
+    made: Counter[str] = field(default_factory=Counter)
+
+
+def renamed(report: FileReport, path: str) -> FileReport:
+    """The report under the path that the user knows the file by."""
+    if report.path == path:
+        return report
+    old = report.path
+    return FileReport(
+        path,
+        [replace(finding, path=path) for finding in report.findings],
+        [replace(finding, path=path) for finding in report.strict_only],
+        [replace(error, path=path) for error in report.errors],
+        [path + warning.removeprefix(old) for warning in report.warnings],
+    )
+
+
+class Linter:
+    """Lints one file after another; what it learns about the project is shared between them.
+
+    Raises ConfigError where a configuration cannot be used; everything else that goes wrong is in a report.
+    """
+
+    def __init__(self, overrides: Overrides | None = None, finder: ConfigFinder | None = None) -> None:
+        self.overrides = overrides or Overrides()
+        self.finder = finder or ConfigFinder()
+        self.project = Project()
+
+    def selection(self, path: str) -> tuple[Registry, Selection]:
+        config = self.finder.of_file(path)
+        return config.registry, select_rules(config, self.overrides, path)
+
+    def unsafe_fixes(self, path: str) -> bool:
+        return self.overrides.unsafe_fixes or self.finder.of_file(path).unsafe_fixes
+
+    def lint(self, path: str, *, data: bytes | None = None, fixing: bool = False, noqa: bool = True) -> FileResult:
+        """The result for a file, or for `data` as if it were its contents. Nothing is written."""
+        path = os.path.abspath(path)
+        registry, selection = self.selection(path)
+        result = FileResult(path, FileReport(path))
+        try:
+            if data is None:
+                data = read_bytes(path)
+            result.digest = self.project.digests[path] = digest_of(data)
+            if not self.project.matters(path, data):
+                return result
+            source = open_source(path, data)
+            result.report = check_source(source, registry, selection, self.project, noqa=noqa)
+            if fixing and any(finding.fix for finding in result.report.findings):
+                fixed = fix(
+                    source,
+                    lambda changed: findings_of(changed, registry, selection, self.project, noqa=noqa)[0],
+                    unsafe=self.unsafe_fixes(path),
+                )
+                if fixed.made:
+                    result.fixed, result.made = fixed.source.to_bytes(), fixed.made
+                    result.report = check_source(fixed.source, registry, selection, self.project, noqa=noqa)
+        except Exception as error:  # a file's failure must not end the run
+            result.report.errors.append(failure(path, error))
+        return result
+
+    def check_file(self, path: str | os.PathLike[str], *, noqa: bool = True) -> FileReport:
+        """The report of a file under the path that was given."""
+        return renamed(self.lint(os.fspath(path), noqa=noqa).report, os.fspath(path))
+
+    def check_text(self, text: str, path: str | os.PathLike[str], *, noqa: bool = True) -> FileReport:
+        """The report of a program that is not (or not like this) on disk, as if it were this file."""
+        return renamed(self.lint(os.fspath(path), data=text.encode(), noqa=noqa).report, os.fspath(path))
+
+
+__all__ = ["FileResult", "Linter", "SourceError", "renamed"]

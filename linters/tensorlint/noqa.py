@@ -1,0 +1,49 @@
+"""`--add-noqa`: a comment for each finding, at the end of the statement that it is in."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+
+from tensorlint.findings import Edit, Finding, Span
+from tensorlint.judging import Source
+from tensorlint.suppressions import statement_lines
+
+_EXISTING = re.compile(r"# *noqa:[ \t]?[A-Z][\w-]*(?:[, \t]+[A-Z][\w-]*)*", re.IGNORECASE)
+
+
+def _comments(text: str) -> dict[int, tuple[int, str]]:
+    """(column from 1, text) of the comment of each line."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return {token.start[0]: (token.start[1] + 1, token.string) for token in tokens if token.type == tokenize.COMMENT}
+
+
+def _last_code_line(source: Source, lines: range) -> int:
+    """The last line of a statement or header that has code on it (a header may end in comments and blank lines)."""
+    for line in reversed(lines):
+        text = source.lines[line].strip()
+        if text and not text.startswith("#"):
+            return line
+    return lines[0]
+
+
+def noqa_edits(source: Source, findings: Iterable[Finding]) -> list[Edit]:
+    """The edits that silence these findings (lines as in `source.text`). Raises tokenize.TokenError."""
+    codes: dict[int, set[str]] = {}
+    for finding in findings:
+        line = _last_code_line(source, statement_lines(source.tree, finding.span.line))
+        codes.setdefault(line, set()).add(finding.code)
+    comments = _comments(source.text)
+    edits = []
+    for line, of_line in sorted(codes.items()):
+        added = ", ".join(sorted(of_line))
+        column, comment = comments.get(line, (0, ""))
+        if existing := _EXISTING.search(comment):
+            at = column + existing.end()
+            edits.append(Edit(Span(line, at, line, at), f", {added}"))
+            continue
+        at = len(source.lines[line].rstrip()) + 1
+        edits.append(Edit(Span(line, at, line, len(source.lines[line]) + 1), f"  # noqa: {added}"))
+    return edits

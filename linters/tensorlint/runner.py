@@ -1,0 +1,288 @@
+"""A run over many files: discovery, cache, processes, fixes written. The same input gives the same output, sorted."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tensorlint.cache import Cache, settings_fingerprint, tool_fingerprint
+from tensorlint.config import ConfigFinder, Overrides, select_rules
+from tensorlint.discovery import Discovery, discover, shown_path
+from tensorlint.findings import FileError, FileReport, RunReport
+from tensorlint.fixes import wanted
+from tensorlint.linter import FileResult, Linter, renamed
+from tensorlint.project import Lookup
+from tensorlint.source import SourceError, decode, write_atomically
+
+# Below this many bytes the pool's own start-up and each worker's imports cost more than they save: measured with
+# benchmarks/lint_speed.py on two processors.
+PARALLEL_BYTES = 400_000
+_CHUNK_BYTES = 120_000
+
+ModuleLookups = list[tuple[str, bytes, dict[Lookup, str | None]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What is run over. `jobs` 0 is as many processes as there are processors. `fixing` fixes; `writing` writes it."""
+
+    paths: tuple[str, ...]
+    overrides: Overrides = field(default_factory=Overrides)
+    fixing: bool = False
+    writing: bool = False
+    jobs: int = 0
+    cache: bool = True
+
+
+@dataclass(slots=True)
+class RunResult:
+    """The report of a run and, for `--diff`, the difference that fixes would make."""
+
+    report: RunReport
+    diff: str = ""
+
+
+# -- one process ---------------------------------------------------------------------------------------------------
+
+
+class _Worker:
+    """Lints files in one process and says what was looked up since it was last asked."""
+
+    def __init__(self, overrides: Overrides, finder: ConfigFinder | None = None) -> None:
+        self.linter = Linter(overrides, finder)
+        self._told: dict[str, int] = {}
+
+    def lint(self, path: str, *, fixing: bool) -> FileResult:
+        return self.linter.lint(path, fixing=fixing)
+
+    def new_lookups(self) -> ModuleLookups:
+        project = self.linter.project
+        news: ModuleLookups = []
+        for importer, lookups in project.lookups.items():
+            if self._told.get(importer) != len(lookups):
+                self._told[importer] = len(lookups)
+                news.append((importer, project.digest(importer), dict(lookups)))
+        return news
+
+
+_worker: _Worker | None = None
+
+
+def _start_worker(overrides: Overrides) -> None:
+    global _worker
+    _worker = _Worker(overrides)
+
+
+def _lint_chunk(paths: list[str], fixing: bool) -> tuple[list[FileResult], ModuleLookups]:
+    assert _worker is not None
+    return [_worker.lint(path, fixing=fixing) for path in paths], _worker.new_lookups()
+
+
+# -- several -------------------------------------------------------------------------------------------------------
+
+
+def processors() -> int:
+    """How many processes can run at a time."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _chunks(paths: Iterable[str], sizes: dict[str, int]) -> Iterator[list[str]]:
+    """Neighbours together, as they import each other; each chunk about as large."""
+    chunk: list[str] = []
+    total = 0
+    for path in paths:
+        chunk.append(path)
+        total += sizes[path] + 1_000
+        if total >= _CHUNK_BYTES:
+            yield chunk
+            chunk, total = [], 0
+    if chunk:
+        yield chunk
+
+
+def _crashed(path: str) -> FileResult:
+    message = "the process that analysed it died (out of memory, or a crash of Python); the other files were checked"
+    return FileResult(path, FileReport(path, errors=[FileError(path, 0, message)]))
+
+
+def _in_processes(
+    paths: list[str], sizes: dict[str, int], options: RunOptions, jobs: int
+) -> Iterator[tuple[list[FileResult], ModuleLookups]]:
+    """Results as they come. A chunk whose process dies is tried again file by file, each in a process of its own."""
+    from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    def pool(workers: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(options.overrides,))
+
+    chunks = list(_chunks(paths, sizes))
+    unfinished: list[str] = []
+    with pool(min(jobs, len(chunks))) as executor:
+        futures: dict[Future[tuple[list[FileResult], ModuleLookups]], list[str]] = {}
+        for chunk in chunks:
+            try:
+                futures[executor.submit(_lint_chunk, chunk, options.fixing)] = chunk
+            except BrokenProcessPool:
+                unfinished += chunk
+        for future in as_completed(futures):
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                unfinished += futures[future]
+    waiting = sorted(unfinished)
+    while waiting:
+        with pool(1) as executor:
+            while waiting:
+                path = waiting.pop(0)
+                try:
+                    yield executor.submit(_lint_chunk, [path], options.fixing).result()
+                except BrokenProcessPool:
+                    yield [_crashed(path)], []
+                    break
+
+
+def _lint_all(
+    paths: list[str], options: RunOptions, finder: ConfigFinder, jobs: int
+) -> Iterator[tuple[list[FileResult], ModuleLookups]]:
+    if jobs > 1 and len(paths) > 1:
+        sizes = {path: _size(path) for path in paths}
+        if sum(sizes.values()) >= PARALLEL_BYTES:
+            yield from _in_processes(paths, sizes, options, jobs)
+            return
+    worker = _Worker(options.overrides, finder)
+    yield [worker.lint(path, fixing=options.fixing) for path in paths], worker.new_lookups()
+
+
+# -- the run -------------------------------------------------------------------------------------------------------
+
+
+class _CachedRun:
+    """The cache's part of a run: which files need no look, and what to remember of the others."""
+
+    def __init__(self, options: RunOptions, finder: ConfigFinder) -> None:
+        config = finder.of_folder(os.getcwd())
+        self.cache = Cache(Path(config.root, config.cache_dir), tool_fingerprint())
+        self.options = options
+        self.finder = finder
+        self._settings: dict[tuple[object, ...], str] = {}
+
+    def settings(self, path: str) -> str:
+        config = self.finder.of_file(path)
+        selection = select_rules(config, self.options.overrides, path)
+        key = (id(config), selection)
+        if key not in self._settings:
+            self._settings[key] = settings_fingerprint(config, selection)
+        return self._settings[key]
+
+    def answered(self, paths: list[str]) -> dict[str, FileReport]:
+        from tensorlint.project import Project
+
+        reports: dict[str, FileReport] = {}
+        for path in self.cache.unchanged(paths, Project()):
+            report = self.cache.report(path, self.settings(path))
+            if report is None:
+                continue
+            if self.options.fixing and any(
+                wanted(finding, unsafe=self.options.overrides.unsafe_fixes or self.finder.of_file(path).unsafe_fixes)
+                for finding in report.findings
+            ):
+                continue
+            reports[path] = report
+        return reports
+
+    def remember(self, results: list[FileResult], lookups: ModuleLookups) -> None:
+        for path, digest, names in lookups:
+            self.cache.keep_module(path, digest, names)
+        for result in results:
+            if result.fixed is None:
+                self.cache.keep(result.report, result.digest, self.settings(result.path))
+
+
+def unified_diff(path: str, before: bytes, after: bytes) -> str:
+    """The difference as `patch` and `git apply -p0` take it. JSON of a notebook is shown as it is in the file."""
+    texts = []
+    for data in (before, after):
+        try:
+            texts.append(decode(data)[0])
+        except SourceError:
+            texts.append(data.decode("utf-8", "replace"))
+    old, new = (text.splitlines(keepends=True) for text in texts)
+    lines = []
+    for line in difflib.unified_diff(old, new, path, path):
+        lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    return "".join(lines)
+
+
+def run(options: RunOptions) -> RunResult:
+    """Everything that the options ask for. Raises ConfigError where nothing can be run."""
+    finder = ConfigFinder()
+    found: Discovery = discover(options.paths, finder)
+    for path in found.files:  # a bad configuration ends the run before any process is started
+        _ = finder.of_file(path).registry
+    select_rules(finder.of_folder(os.getcwd()), options.overrides, os.path.join(os.getcwd(), "x.py"))
+    cached = _CachedRun(options, finder) if options.cache else None
+    reports = cached.answered(found.files) if cached else {}
+    remaining = [path for path in found.files if path not in reports]
+    jobs = options.jobs or finder.of_folder(os.getcwd()).jobs or processors()
+    result = RunResult(RunReport(errors=list(found.errors), files=len(found.files)))
+    made: Counter[str] = Counter()
+    here = os.getcwd()
+    diffs: dict[str, str] = {}
+    if remaining:
+        for results, lookups in _lint_all(remaining, options, finder, jobs):
+            if cached:
+                cached.remember(results, lookups)
+            for each in results:
+                reports[each.path] = each.report
+                if each.fixed is not None:
+                    made.update(each.made)
+                    result.report.changed += 1
+                    _deliver(each, options, shown_path(each.path, here), diffs, result.report)
+        if cached:
+            cached.cache.save()
+    for path, report in reports.items():
+        shown = renamed(report, shown_path(path, here))
+        result.report.findings += shown.findings
+        result.report.strict_only += shown.strict_only
+        result.report.errors += shown.errors
+        result.report.warnings += shown.warnings
+    result.report.fixed = dict(sorted(made.items()))
+    result.diff = "".join(diffs[path] for path in sorted(diffs))
+    sort_report(result.report)
+    return result
+
+
+def sort_report(report: RunReport) -> None:
+    """By path, cell, line and column, whatever order the processes ended in."""
+    report.findings.sort(key=lambda finding: finding.sort_key)
+    report.strict_only.sort(key=lambda finding: finding.sort_key)
+    report.errors.sort()
+    report.warnings.sort()
+
+
+def _deliver(each: FileResult, options: RunOptions, shown: str, diffs: dict[str, str], report: RunReport) -> None:
+    """Writes a fixed file, or keeps its difference. A file that cannot be written is an error of its own."""
+    assert each.fixed is not None
+    try:
+        if options.writing:
+            write_atomically(each.path, each.fixed, expected=each.digest)
+        else:
+            diffs[shown] = unified_diff(shown, Path(each.path).read_bytes(), each.fixed)
+    except (SourceError, OSError) as error:
+        message = error.message if isinstance(error, SourceError) else f"cannot be read: {error}"
+        report.errors.append(FileError(shown, 0, message))
+        report.changed -= 1

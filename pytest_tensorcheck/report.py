@@ -1,0 +1,253 @@
+"""What was found in the whole run: sections on failing tests, the summary, the JSON file.
+
+A test's record travels as plain values on its report (`report.tensorcheck`), which xdist carries to the controller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_tensorcheck._version import __version__
+from pytest_tensorcheck.settings import CHECKS, Settings
+
+Record = dict[str, Any]
+
+_TITLES = {
+    "sync": "the host waits for the GPU",
+    "broadcast": "accidental broadcasts",
+    "numerics": "NaN, Inf, overflow and underflow",
+    "state": "global state left changed",
+    "seed": "random numbers without a seed",
+    "rerun": "failed, then passed on a rerun",
+    "seeds": "tests that fail for some seeds",
+}
+_SHOWN = 20  # hot spots of one kind in the summary; the JSON file has all
+
+
+@dataclass(frozen=True, slots=True)
+class HotSpot:
+    """One line of the user's code and what was seen there, over all tests."""
+
+    check: str
+    place: str
+    message: str
+    count: int
+    tests: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects the records of all tests, in one process or from all workers."""
+
+    settings: Settings
+    tests: list[Record] = field(default_factory=list)
+    session: list[Record] = field(default_factory=list)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    reruns: dict[str, int] = field(default_factory=dict)
+    durations: dict[str, float] = field(default_factory=dict)
+    workers: int = 0
+    threads: int | None = None
+
+    def add_report(self, report: pytest.TestReport) -> None:
+        nodeid = report.nodeid
+        self.durations[nodeid] = self.durations.get(nodeid, 0.0) + report.duration
+        if report.outcome == "rerun":  # pytest-rerunfailures
+            self.reruns[nodeid] = self.reruns.get(nodeid, 0) + 1
+            self.outcomes.pop(nodeid, None)
+        elif report.failed or nodeid not in self.outcomes or (report.when == "call" and report.outcome != "passed"):
+            if self.outcomes.get(nodeid) != "failed":
+                self.outcomes[nodeid] = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
+        record = getattr(report, "tensorcheck", None)
+        if record is not None:
+            self.tests.append(record)
+            if record.get("threads") is not None:
+                self.threads = record["threads"]
+
+    def add_session_records(self, records: Iterable[Record]) -> None:
+        """From collection; every worker sends the same ones."""
+        for record in records:
+            if record not in self.session:
+                self.session.append(record)
+
+    def observations(self) -> Iterator[tuple[str, Record]]:
+        for record in self.session:
+            yield record["nodeid"], record
+        for test in self.tests:
+            for observation in test["observations"]:
+                yield test["nodeid"], observation
+        for nodeid, count in self.reruns.items():
+            if self.outcomes.get(nodeid) == "passed":
+                yield nodeid, _rerun_record(nodeid, count)
+
+    def hot_spots(self) -> list[HotSpot]:
+        merged: dict[tuple[str, str, str], tuple[int, dict[str, None]]] = {}
+        for nodeid, seen in self.observations():
+            place = f"{seen['file']}:{seen['line']}" if seen.get("file") else ""
+            key = (seen["check"], place, seen["message"])
+            count, tests = merged.setdefault(key, (0, {}))
+            tests[nodeid] = None
+            merged[key] = (count + int(seen.get("count", 1)), tests)
+        spots = [HotSpot(*key, count, tuple(tests)) for key, (count, tests) in merged.items()]
+        order = list(_TITLES)
+        return sorted(
+            spots, key=lambda spot: (order.index(spot.check) if spot.check in order else 99, -spot.count, spot.place)
+        )
+
+    def watched(self) -> dict[str, int]:
+        """check → how many tests it watched."""
+        counts: dict[str, int] = {}
+        for test in self.tests:
+            for check in test["watched"]:
+                counts[check] = counts.get(check, 0) + 1
+        return counts
+
+
+def _rerun_record(nodeid: str, count: int) -> Record:
+    times = "once" if count == 1 else f"{count} times"
+    message = (
+        f"failed {times} and then passed with the same random numbers: its cause is not in the seeded generators "
+        "(try --tensorcheck-state report, @pytest.mark.tensorcheck(deterministic=True))"
+    )
+    return {"check": "rerun", "message": f"{nodeid} {message}", "detail": "", "file": None, "line": None, "count": 1}
+
+
+def summary_lines(findings: Findings) -> list[str]:
+    """The section at the end of the run; a single line where nothing was found."""
+    spots = findings.hot_spots()
+    lines: list[str] = []
+    by_check: dict[str, list[HotSpot]] = {}
+    for spot in spots:
+        by_check.setdefault(spot.check, []).append(spot)
+    for check, group in by_check.items():
+        places = len(group)
+        tests = len({test for spot in group for test in spot.tests})
+        lines.append(f"{_TITLES.get(check, check)}: {_plural(places, 'finding')} in {_plural(tests, 'test')}")
+        for spot in group[:_SHOWN]:
+            lines.append(f"  {_spot_line(spot)}")
+        if places > _SHOWN:
+            lines.append(f"  ... and {places - _SHOWN} more (--tensorcheck-json FILE has all)")
+    lines.append(_closing_line(findings, bool(spots)))
+    lines.extend(_blind_spots(findings))
+    return lines
+
+
+def _spot_line(spot: HotSpot) -> str:
+    times = f"  [{spot.count} times, {_plural(len(spot.tests), 'test')}]" if spot.count > 1 else ""
+    place = f"{spot.place}  " if spot.place else ""
+    return f"{place}{spot.message}{times}"
+
+
+def _closing_line(findings: Findings, found: bool) -> str:
+    watched = findings.watched()
+    parts = [f"{_plural(len(findings.tests), 'test')} seeded from {_seeds_text(findings.settings)}"]
+    parts += [f"{check} watched in {watched[check]}" for check in CHECKS if check in watched]
+    return ("" if found else "nothing found: ") + "; ".join(parts)
+
+
+def _blind_spots(findings: Findings) -> list[str]:
+    """A check that was on and saw no test: said, so that silence is not taken for a pass."""
+    watched = findings.watched()
+    blind = [c for c in ("sync", "broadcast", "numerics") if findings.settings.modes[c] != "off" and not watched.get(c)]
+    asked = [check for check in blind if check != "broadcast" or findings.settings.broadcast == "error"]
+    if not findings.tests or not asked:
+        return []
+    return [f"{', '.join(asked)}: watched nothing, since no test had torch loaded"]
+
+
+def _seeds_text(settings: Settings) -> str:
+    if not settings.seeds:
+        return str(settings.seed)
+    return f"{_plural(len(settings.seeds), 'seed')} each"
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def header_line(settings: Settings, versions: dict[str, str | None], device: str) -> str:
+    """`tensorcheck 0.1.0: torch 2.13.0, numpy 2.4.6, device cpu, seed 0; state report, broadcast report`."""
+    libraries = [f"{name} {version}" if version else f"no {name}" for name, version in versions.items()]
+    if settings.seeds:
+        seeds = f"seeds {settings.seeds[0]} to {settings.seeds[-1]} ({len(settings.seeds)})"
+        seed = seeds if len(settings.seeds) > 1 else f"seed {settings.seeds[0]}"
+    else:
+        seed = f"seed {settings.seed}"
+    modes = ", ".join(f"{check} {mode}" for check, mode in settings.modes.items() if mode != "off")
+    return f"tensorcheck {__version__}: {', '.join([*libraries, f'device {device}', seed])}; {modes or 'seeds only'}"
+
+
+# --- JSON -----------------------------------------------------------------------------------------------------------
+
+
+def as_json(findings: Findings, versions: dict[str, str | None], device: str) -> dict[str, Any]:
+    """Version 1; docs/pytest.md describes it."""
+    settings = findings.settings
+    counts: dict[str, int] = {}
+    for spot in findings.hot_spots():
+        counts[spot.check] = counts.get(spot.check, 0) + spot.count
+    outcomes = list(findings.outcomes.values())
+    return {
+        "version": 1,
+        "session": {
+            "tensorcheck": __version__,
+            "pytest": pytest.__version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            **versions,
+            "device": device,
+            "seed": None if settings.seeds else settings.seed,
+            "seeds": list(settings.seeds),
+            "threads": findings.threads,
+            "workers": findings.workers,
+            "modes": settings.modes,
+        },
+        "tests": [
+            {
+                **test,
+                "outcome": findings.outcomes.get(test["nodeid"]),
+                "duration": round(findings.durations.get(test["nodeid"], 0.0), 6),
+            }
+            for test in findings.tests
+        ],
+        "observations": findings.session,
+        "summary": {
+            "tests": len(outcomes),
+            "outcomes": {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))},
+            "observations": counts,
+            "watched": findings.watched(),
+            "hot_spots": [
+                {
+                    "check": spot.check,
+                    "place": spot.place or None,
+                    "message": spot.message,
+                    "count": spot.count,
+                    "tests": list(spot.tests),
+                }
+                for spot in findings.hot_spots()
+            ],
+        },
+    }
+
+
+def write_json(path: str, document: dict[str, Any]) -> None:
+    """All or nothing: readers never meet half a file."""
+    target = Path(path)
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,129 @@
+"""Hooks that tell: the header, sections on failing tests, the summary, the JSON file, and xdist's wires."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_tensorcheck.devices import describe_device, versions
+from pytest_tensorcheck.report import Findings, Record, as_json, header_line, summary_lines, write_json
+from pytest_tensorcheck.reproduce import reproduction, torch_threads
+from pytest_tensorcheck.run_hooks import RunHooks
+from pytest_tensorcheck.settings import Settings
+from pytest_tensorcheck.test_run import RUN, TestRun, as_record
+
+
+class ReportHooks:
+    def __init__(self, config: pytest.Config, settings: Settings, run_hooks: RunHooks) -> None:
+        self.config = config
+        self.settings = settings
+        self.run_hooks = run_hooks
+        self.findings = Findings(settings)
+        self._is_worker = hasattr(config, "workerinput")
+        self._seeds_randomly = _take_over_from_randomly(config)
+
+    def pytest_report_header(self) -> list[str]:
+        lines = [header_line(self.settings, versions(), describe_device(self.settings))]
+        if self._seeds_randomly:
+            lines.append("tensorcheck seeds the tests; pytest-randomly only orders them")
+        return lines
+
+    # --- each test --------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        run = item.stash.get(RUN, None)
+        if run is None:
+            return report
+        if report.failed:
+            report.sections.append(("tensorcheck", self._how_to_reproduce(item, run)))
+        if report.when == "teardown":
+            report.tensorcheck = self._record(run)  # type: ignore[attr-defined]
+        if run.observations and report.when == "call":
+            text = "\n".join(str(observation) for observation in run.observations)
+            report.sections.append(("tensorcheck: observed during the call", text))
+        return report
+
+    def _how_to_reproduce(self, item: pytest.Item, run: TestRun) -> str:
+        pinned = run.marked.seed is not None
+        lines = [f"seed {run.seeds.call} ({'from the marker' if pinned else f'base seed {run.base_seed}'})"]
+        if run.kept_seeds:
+            lines.append(f"{', '.join(sorted(run.kept_seeds))}: seeded by a fixture of the test, which was respected")
+        rerun = getattr(item, "execution_count", 1) - 1  # pytest-rerunfailures
+        if rerun > 0:
+            lines.append(f"rerun {rerun}: with the same seed as the first run")
+        lines.append(f"reproduce: {reproduction(self.config, item.nodeid, run.base_seed)}")
+        return "\n".join(lines)
+
+    def _record(self, run: TestRun) -> Record:
+        return {
+            "nodeid": run.nodeid,
+            "seed": run.seeds.call,
+            "base_seed": run.base_seed,
+            "threads": torch_threads(),
+            "watched": [*run.watched, *(["state"] if run.settings.state != "off" else [])],
+            "observations": [as_record(observation) for observation in run.observations],
+        }
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not self._is_worker:
+            self.findings.add_report(report)
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def _session_records(self) -> list[Record]:
+        return [
+            {"nodeid": nodeid, **as_record(observation)}
+            for nodeid, observation in self.run_hooks.found.observations
+        ]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        if self._is_worker:
+            self.config.workeroutput["tensorcheck"] = self._session_records()  # type: ignore[attr-defined]
+            return
+        self.findings.add_session_records(self._session_records())
+        if self.settings.json is not None:
+            document = as_json(self.findings, versions(), describe_device(self.settings))
+            try:
+                write_json(self.settings.json, document)
+            except OSError as error:
+                pytest.exit(f"--tensorcheck-json: cannot write {self.settings.json}: {error}", returncode=1)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self.findings.tests and not self.findings.session:
+            return
+        lines = summary_lines(self.findings)
+        if len(lines) == 1 and terminalreporter.verbosity < 0:
+            return
+        terminalreporter.write_sep("=", "tensorcheck")
+        for line in lines:
+            terminalreporter.write_line(line)
+        if self.settings.json is not None:
+            terminalreporter.write_line(f"written to {self.settings.json}")
+
+
+class XdistHooks:
+    """Registered only where xdist is."""
+
+    def __init__(self, hooks: ReportHooks) -> None:
+        self._hooks = hooks
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        findings = self._hooks.findings
+        findings.workers += 1
+        findings.add_session_records(getattr(node, "workeroutput", {}).get("tensorcheck", []))
+
+
+def _take_over_from_randomly(config: pytest.Config) -> bool:
+    """pytest-randomly seeds every phase as well; one of the two has to have the last word. It keeps the order."""
+    if not config.pluginmanager.hasplugin("randomly") or not getattr(config.option, "randomly_reset_seed", False):
+        return False
+    config.option.randomly_reset_seed = False
+    return True

@@ -1,0 +1,66 @@
+"""The command that runs one failed test again with the same numbers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.settings import OPTIONS
+
+# Options of this group that say what is printed or collected, and not what a test does.
+_LEFT_OUT = frozenset({"active", "seed", "seeds", "lint", "json", "record", "compare"})
+
+
+def reproduction(config: pytest.Config, nodeid: str, base_seed: int) -> str:
+    """`OMP_NUM_THREADS=1 pytest 'tests/test_a.py::test_b[c d]' --tensorcheck --tensorcheck-seed 0`.
+
+    The thread count is part of it where torch is loaded, since it changes the order of sums, and with it their value.
+    """
+    words = ["pytest", *_where_to_look(config), _from_here(config, nodeid), "--tensorcheck"]
+    words += ["--tensorcheck-seed", str(base_seed)]
+    for option in OPTIONS:
+        if option.name not in _LEFT_OUT and (value := getattr(config.option, option.dest, None)) is not None:
+            words += [option.flag, str(value)]
+    threads = torch_threads()
+    if sys.platform == "win32":
+        command = subprocess.list2cmdline(words)
+        return command if threads is None else f"set OMP_NUM_THREADS={threads} && {command}"
+    command = shlex.join(words)
+    return command if threads is None else f"OMP_NUM_THREADS={threads} {command}"
+
+
+def torch_threads() -> int | None:
+    torch = loaded("torch")
+    return int(torch.get_num_threads()) if torch is not None else None
+
+
+def _from_here(config: pytest.Config, nodeid: str) -> str:
+    """The node id with its file as seen from where pytest was called."""
+    file, colons, rest = nodeid.partition("::")
+    path = config.rootpath / file
+    if not path.exists():
+        return nodeid
+    try:
+        shown = os.path.relpath(path, _called_from(config))
+    except ValueError:  # another drive
+        shown = str(path)
+    return Path(shown).as_posix() + colons + rest
+
+
+def _called_from(config: pytest.Config) -> Path:
+    return config.invocation_params.dir
+
+
+def _where_to_look(config: pytest.Config) -> list[str]:
+    words = []
+    if (ini := getattr(config.option, "inifilename", None)) is not None:
+        words += ["-c", str(ini)]
+    if (root := getattr(config.option, "rootdir", None)) is not None:
+        words += ["--rootdir", str(root)]
+    return words

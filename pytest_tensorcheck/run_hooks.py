@@ -1,0 +1,403 @@
+"""What happens around each test while the checks are on: hook wrappers of setup, call, teardown and fixtures.
+
+Wrappers, not autouse fixtures: a wrapper costs 5 µs a test, an autouse fixture 76 µs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from pytest_tensorcheck.first_import import FirstImport
+from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.global_state import (
+    Change,
+    GlobalState,
+    ScopedState,
+    numpy_items,
+    python_items,
+    worth_saying,
+)
+from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive
+from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
+from pytest_tensorcheck.test_run import RUN, StateLeft, TestRun, at_user_line, describe, observers
+from pytest_tensorcheck.unseeded import UnseededGenerators
+from pytest_tensorcheck.user_line import UserLine
+from pytest_tensorcheck.worker_threads import share_cores
+
+MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
+
+
+@dataclass(slots=True)
+class _Place:
+    """Who is running, for what is noticed in passing."""
+
+    run: TestRun | None = None
+    importing: str | None = None
+
+
+@dataclass(slots=True)
+class SessionFindings:
+    """What belongs to no single test: what importing a module changed or made."""
+
+    observations: list[tuple[str, Observation]] = field(default_factory=list)
+
+
+class RunHooks:
+    """Registered for the session while the checks are on."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.base_seed = settings.seed
+        self.seeder = Seeder()
+        self.state = GlobalState()
+        self.scoped = ScopedState(self.state)
+        self.found = SessionFindings()
+        self._blame_module: dict[str, list[Change]] = {}
+        self._place = _Place()
+        self._unseeded = UnseededGenerators(self._note_unseeded)
+        self._imports = FirstImport(
+            {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
+        )
+        self._watch_state = False
+
+    # --- start and end ----------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """From before the first conftest: what they draw, and what they set, is part of the run."""
+        self._imports.start()
+        self.seeder.watch_random()
+        self.seeder.apply(derive(self.base_seed, "conftest"))
+
+    def stop(self) -> None:
+        self._imports.stop()
+        self._unseeded.stop()
+        self.seeder.stop()
+
+    def _numpy_random_loaded(self) -> None:
+        self.seeder.watch_numpy()
+        self._unseeded.watch_numpy()
+        self.seeder.apply(self.seeder.current, keep=frozenset({"random", "torch"}))
+
+    def _numpy_loaded(self) -> None:
+        import numpy
+
+        self.state.add(numpy_items(numpy))
+
+    def _torch_loaded(self) -> None:
+        import torch
+
+        from pytest_tensorcheck.torch_state import torch_items
+
+        share_cores(self.config, torch)
+        self.seeder.queue_for_devices()
+        self._unseeded.watch_torch()
+        self.seeder.apply(self.seeder.current, keep=frozenset({"random", "numpy"}))
+        self.state.add(torch_items(torch))
+
+    def _note_unseeded(self, observation: Observation) -> None:
+        if self._place.run is not None:
+            self._place.run.observations.append(observation)
+        elif self._place.importing is not None:
+            self.found.observations.append((self._place.importing, observation))
+
+    # --- collection -------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self) -> Generator[None, Any, Any]:
+        self.state.add(python_items(warning_filters=not self.config.pluginmanager.has_plugin("warnings")))
+        self.state.expected = self.state.snapshot()
+        result = yield
+        self._watch_state = True
+        self.state.expected = self.state.snapshot()
+        return result
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        """Importing a module draws numbers of its own, and the state that it sets is in force for its tests only."""
+        if not isinstance(collector, pytest.Module):
+            return (yield)
+        self.seeder.apply(derive(self.base_seed, collector.nodeid, "import"))
+        self._place.importing = collector.nodeid
+        before = self.state.snapshot()
+        try:
+            return (yield)
+        finally:
+            self._place.importing = None
+            if self.settings.state != "off":
+                self._after_import(collector, before)
+
+    def _after_import(self, module: pytest.Module, before: tuple[Any, ...]) -> None:
+        changes = [c for c in self.state.changes(before, self.state.snapshot()) if c.item.at_import]
+        # A library sets variables for itself when it is first imported: only those that the module's text names.
+        source = module.path.read_text(errors="replace") if any(c.item.by_key for c in changes) else ""
+        changes = [c for c in changes if not c.item.by_key or _name_of(c) in source]
+        if not changes:
+            return
+        self.scoped.by_module[module.nodeid] = self.state.put_back(changes)
+        self._blame_module[module.nodeid] = changes
+        for change in worth_saying(changes):
+            self.found.observations.append((module.nodeid, _by_import(module, change)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if (marked := read_markers(item)) is not UNMARKED:
+                item.stash[MARKED] = marked
+
+    # --- the test ---------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        run = self._begin(item)
+        self.seeder.apply(run.seeds.setup)
+        return (yield)
+
+    def _begin(self, item: pytest.Item) -> TestRun:
+        marked = item.stash.get(MARKED, UNMARKED)
+        settings = self.settings if marked is UNMARKED else with_markers(self.settings, marked)
+        run = TestRun(
+            item.nodeid, self.base_seed, PhaseSeeds.of(self.base_seed, item.nodeid, marked.seed), settings, marked
+        )
+        item.stash[RUN] = run
+        self._place.run = run
+        if self._watch_state:
+            now = self.state.snapshot()
+            if now != self.state.expected:
+                # Set between two tests, by another plugin or by the last teardown of a wider fixture: no test's doing.
+                self.state.expected = now
+            if self.scoped.by_module:
+                module = item.getparent(pytest.Module)
+                self.scoped.enter(module.nodeid if module is not None else None)
+        run.enter_whole()
+        if run.whole is not None:
+            self.state.expected = self.state.snapshot()
+        return run
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        run = item.stash[RUN]
+        # A fixture of this test that called manual_seed meant it; the marker means it more.
+        if run.marked.seed is None:
+            run.kept_seeds = self.seeder.seeded_by_others()
+        self.seeder.apply(run.seeds.call, run.kept_seeds)
+        checks = run.call_checks()
+        if not checks and run.sync is None:
+            return (yield)
+        return (yield from self._watched_call(run, checks))
+
+    def _watched_call(self, run: TestRun, checks: list[str]) -> Generator[None, Any, Any]:
+        torch = loaded("torch")
+        seen: dict[str, list[Observation]] = {}
+        try:
+            with ExitStack() as stack:
+                seen = observers(checks, stack)
+                depth = _mode_depth(torch)
+                try:
+                    result = yield
+                finally:
+                    run.leaked_modes = _leave_leaked_modes(torch, depth)
+        finally:
+            run.watched.extend(checks)
+            for observed in seen.values():
+                run.observations.extend(observed)
+            run.leave_sync()
+        failure = run.failure()
+        if failure is not None:
+            raise failure
+        return result
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+        run = item.stash.get(RUN, None)
+        if run is None:
+            return (yield)
+        self.seeder.apply(run.seeds.teardown)
+        try:
+            result = yield
+        except BaseException:
+            self._end(item, run)
+            raise
+        if (failure := self._end(item, run)) is not None:
+            raise failure
+        return result
+
+    def _end(self, item: pytest.Item, run: TestRun) -> BaseException | None:
+        try:
+            left = self._state_left(item, run) if run.settings.state != "off" else []
+        finally:
+            run.leave_whole()
+            self._place.run = None
+        if run.whole is not None or run.settings.state == "off":
+            self.state.expected = self.state.snapshot()
+        run.observations.extend(left)
+        if run.settings.state == "error" and left:
+            return at_user_line(StateLeft(describe(left)), left[0])
+        return None
+
+    def _state_left(self, item: pytest.Item, run: TestRun) -> list[Observation]:
+        left = []
+        if self._blame_module:
+            module = item.getparent(pytest.Module)
+            changes = self._blame_module.pop(module.nodeid, []) if module is not None else []
+            if run.settings.state == "error" and module is not None:
+                left.extend(_by_import(module, change) for change in worth_saying(changes))
+        for mode in run.leaked_modes:
+            left.append(_left_by(item, f"{mode} was entered and not left", {"name": "torch modes", "new": mode}))
+        now = self.state.snapshot()
+        if now != self.state.expected:
+            changes = self.state.put_back(self.state.changes(self.state.expected, now))
+            # What could not be put back is what the next test starts from; it is not to be blamed for it.
+            self.state.expected = self.state.snapshot()
+            for change in worth_saying(changes):
+                left.append(_left_by(item, str(change), _facts(change), restored=change.restored))
+        return left
+
+    # --- wider-scoped fixtures --------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """A fixture that outlives the test has numbers of its own, so that they do not depend on who asks first.
+
+        State that it sets stays set until its teardown, which must put it back.
+        """
+        if fixturedef.scope == "function":
+            return (yield)
+        identity = _identity(fixturedef, request)
+        before = self.state.snapshot()
+        set_by_fixture: list[Change] = []
+        fixturedef.addfinalizer(lambda: self._after_fixture(fixturedef, set_by_fixture))  # runs last
+        try:
+            with self.seeder.undisturbed(derive(self.base_seed, *identity)):
+                return (yield)
+        finally:
+            set_by_fixture.extend(self.state.changes(before, self.state.snapshot()))
+            for change in set_by_fixture:
+                self.state.expect(change, change.new)
+            # Registered last, so it runs first: teardown code draws numbers of its own too.
+            fixturedef.addfinalizer(lambda: self._before_fixture_teardown(fixturedef, (*identity, "teardown")))
+
+    def _before_fixture_teardown(self, fixturedef: pytest.FixtureDef[Any], identity: tuple[str, ...]) -> None:
+        undisturbed = self.seeder.undisturbed(derive(self.base_seed, *identity))
+        undisturbed.__enter__()
+        self._open_teardowns[id(fixturedef)] = undisturbed
+
+    @property
+    def _open_teardowns(self) -> dict[int, Any]:
+        return self.config.stash.setdefault(_OPEN_TEARDOWNS, {})
+
+    def _after_fixture(self, fixturedef: pytest.FixtureDef[Any], set_by_fixture: list[Change]) -> None:
+        undisturbed = self._open_teardowns.pop(id(fixturedef), None)
+        if undisturbed is not None:
+            undisturbed.__exit__(None, None, None)
+        left = []
+        for change in set_by_fixture:
+            now = self.state.current(change)
+            if now == change.new:
+                left.append(change)
+            else:
+                self.state.expect(change, now)
+        if not left:
+            return
+        restored = self.state.put_back(left)
+        for change in restored:
+            self.state.expect(change, self.state.current(change))
+        run = self._place.run
+        if run is None or fixturedef.scope == "session" or run.settings.state == "off":
+            return  # after the session nobody is left to suffer from it
+        for change in worth_saying(restored):
+            run.observations.append(_left_by_fixture(fixturedef, change))
+
+
+_OPEN_TEARDOWNS: pytest.StashKey[dict[int, Any]] = pytest.StashKey()
+
+
+def _mode_depth(torch: Any) -> tuple[int, int]:
+    if torch is None:
+        return (0, 0)
+    from pytest_tensorcheck.torch_state import mode_depth
+
+    return mode_depth(torch)
+
+
+def _leave_leaked_modes(torch: Any, depth: tuple[int, int]) -> list[str]:
+    if torch is None:
+        return []
+    from pytest_tensorcheck.torch_state import leave_leaked_modes, mode_depth
+
+    return leave_leaked_modes(torch, depth) if mode_depth(torch) > depth else []
+
+
+def _identity(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> tuple[str, ...]:
+    """What a fixture's seed is made from: where it is defined, its name, its parameter and the node it lives for."""
+    function = fixturedef.func
+    parameter = ""
+    if hasattr(request, "param"):
+        value = request.param
+        simple = value is None or isinstance(value, (bool, int, float, str))
+        parameter = repr(value) if simple else f"#{getattr(request, 'param_index', 0)}"
+    return (
+        "fixture",
+        getattr(fixturedef, "baseid", "") or "",
+        fixturedef.argname,
+        getattr(function, "__module__", "") or "",
+        getattr(function, "__qualname__", "") or "",
+        parameter,
+        request.node.nodeid,
+    )
+
+
+def _name_of(change: Change) -> str:
+    return change.name.rpartition(" ")[2]
+
+
+def _facts(change: Change) -> dict[str, Any]:
+    return {"name": change.name, "old": change.shown_old, "new": change.shown_new, "restored": change.restored}
+
+
+def _left_by(item: pytest.Item, what: str, facts: dict[str, Any], restored: bool = True) -> Observation:
+    path, line, name = item.location
+    where = UserLine(str(item.config.rootpath / path), (line or 0) + 1, name)
+    after = "It was put back for the tests that follow." if restored else "It cannot be put back in this process."
+    return Observation(
+        check="state",
+        message=f"{what}, left by {item.nodeid}",
+        where=where,
+        detail=f"{item.nodeid} left global state changed: {what}. {after} Change it inside a `with` block or with "
+        "monkeypatch, or put it back in the fixture that set it.",
+        facts=facts,
+    )
+
+
+def _left_by_fixture(fixturedef: pytest.FixtureDef[Any], change: Change) -> Observation:
+    code = getattr(fixturedef.func, "__code__", None)
+    where = UserLine(code.co_filename, code.co_firstlineno, code.co_qualname) if code is not None else None
+    name = f"the {fixturedef.scope} fixture {fixturedef.argname}"
+    return Observation(
+        check="state",
+        message=f"{change}, left by {name}",
+        where=where,
+        detail=f"{name} left global state changed: {change}. It was put back for the tests that follow. "
+        "Put it back after the fixture's `yield`.",
+        facts=_facts(change),
+    )
+
+
+def _by_import(module: pytest.Module, change: Change) -> Observation:
+    return Observation(
+        check="state",
+        message=f"{change}, set by importing {module.nodeid}",
+        where=UserLine(str(module.path), 1, "<module>"),
+        detail=f"importing {module.nodeid} changed global state: {change}. tensorcheck keeps it for this module's "
+        "tests and takes it back for all others; without tensorcheck it reaches every test that runs after the "
+        "import. Set it in a fixture of the module instead.",
+        facts=_facts(change),
+    )

@@ -1,0 +1,243 @@
+"""Seeds: which number each phase of each test starts from, and which generators receive it.
+
+Seeded: `random`, numpy's global generator, torch on the CPU and on every initialised device, and the generators of
+faker, factory_boy and model_bakery where they are loaded. DataLoader workers take theirs from torch's.
+A library is never imported for this; one that is imported later is seeded at that moment (`first_import`).
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from pytest_tensorcheck.frameworks import loaded
+
+# Modules of torch that hold the generators of a kind of device; seeded once they are initialised, never before.
+_DEVICE_MODULES = ("cuda", "xpu", "mtia")
+# Further libraries with a random.Random of their own: module -> attribute.
+_PRIVATE_GENERATORS = (
+    ("faker.generator", "random"),
+    ("factory.random", "randgen"),
+    ("model_bakery.random_gen", "baker_random"),
+)
+
+
+def derive(base: int, *parts: str) -> int:
+    """A 64-bit seed from the base seed and the names of what is seeded. The same on every machine."""
+    return int.from_bytes(blake2b("\0".join((str(base), *parts)).encode(errors="surrogatepass"), digest_size=8).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSeeds:
+    """The seeds of one run of one test. `call` is *the* test's seed."""
+
+    setup: int
+    call: int
+    teardown: int
+
+    @classmethod
+    def of(cls, base: int, nodeid: str, pinned: int | None = None) -> PhaseSeeds:
+        """`pinned` (the marker's seed) is what the test itself starts from, as if it had called manual_seed."""
+        source = base if pinned is None else pinned
+        text = f"{source}\0{nodeid}".encode(errors="surrogatepass")
+        digest = blake2b(text, digest_size=24).digest()
+        setup, call, teardown = (int.from_bytes(digest[start : start + 8]) for start in (0, 8, 16))
+        return cls(setup, call if pinned is None else pinned, teardown)
+
+
+def short(seed: int) -> int:
+    """A seed that every library accepts (below 2**32, numpy's limit); small seeds stay what they are."""
+    return seed if seed < 2**32 else seed & 0xFFFFFFFF
+
+
+@dataclass(slots=True)
+class Seeder:
+    """Seeds what is loaded, and knows which generators somebody else has seeded since."""
+
+    current: int = 0
+    active: bool = True
+    seeded_by_hand: set[str] = field(default_factory=set)
+    _originals: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    _queued_for_devices: bool = False
+
+    def apply(self, seed: int, keep: frozenset[str] = frozenset()) -> None:
+        """Seed every generator except those in `keep`. About 10 µs."""
+        self.current = seed
+        if "random" not in keep:
+            self._originals.get("random", random.seed)(seed)
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None and "numpy" not in keep:
+            numpy_seed = self._originals.get("numpy") or getattr(numpy_random, "seed", None)
+            if numpy_seed is not None:  # absent while numpy.random is half imported
+                numpy_seed(seed if seed < 2**32 else (seed & 0xFFFFFFFF, seed >> 32))
+        torch = sys.modules.get("torch")
+        if torch is not None and "torch" not in keep:
+            _seed_torch(torch, seed)
+        for module_name, attribute in _PRIVATE_GENERATORS:
+            if module_name in sys.modules:
+                generator = getattr(sys.modules[module_name], attribute, None)
+                if isinstance(generator, random.Random):
+                    generator.seed(seed)
+        if self.seeded_by_hand:
+            self.seeded_by_hand.clear()
+
+    def seeded_by_others(self) -> frozenset[str]:
+        """Generators that were seeded since `apply` by someone else: a fixture that calls manual_seed means it."""
+        torch = loaded("torch")
+        if torch is not None:
+            generator = getattr(torch, "default_generator", None)
+            if generator is not None and generator.initial_seed() != self.current:
+                self.seeded_by_hand.add("torch")
+        return frozenset(self.seeded_by_hand) if self.seeded_by_hand else frozenset()
+
+    def watch_random(self) -> None:
+        self._watch("random", random)
+
+    def watch_numpy(self) -> None:
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:
+            self._watch("numpy", numpy_random)
+
+    def _watch(self, name: str, module: Any) -> None:
+        """Note calls of `module.seed`; the function does what it did."""
+        if name in self._originals:
+            return
+        original = module.seed
+        by_hand = self.seeded_by_hand
+
+        def seed(*args: Any, **kwargs: Any) -> Any:
+            by_hand.add(name)
+            return original(*args, **kwargs)
+
+        seed.__doc__, seed.__module__ = original.__doc__, getattr(original, "__module__", None) or module.__name__
+        seed.__tensorcheck_original__ = original  # type: ignore[attr-defined]
+        self._originals[name] = original
+        module.seed = seed
+
+    def queue_for_devices(self) -> None:
+        """CUDA draws its own first seed when it is initialised; have torch give it ours at that moment."""
+        torch = sys.modules.get("torch")  # not loaded(): this is called at the very end of torch's import
+        if torch is None or self._queued_for_devices:
+            return
+        self._queued_for_devices = True
+        for name in _DEVICE_MODULES:
+            module = getattr(torch, name, None)
+            queue = getattr(module, "_lazy_call", None)  # torch 2.6 to 2.13
+            if queue is not None and not module.is_initialized():  # type: ignore[union-attr]
+                queue(lambda module=module: self._seed_new_device(module))
+
+    def _seed_new_device(self, module: Any) -> None:
+        if self.active:
+            for generator in getattr(module, "default_generators", ()):
+                generator.manual_seed(self.current)
+
+    @contextmanager
+    def undisturbed(self, seed: int) -> Iterator[None]:
+        """Seed for the block, then put every generator back where it was: a wider-scoped fixture's numbers are its own."""
+        outer, by_hand, states = self.current, set(self.seeded_by_hand), GeneratorStates.now()
+        self.apply(seed)
+        try:
+            yield
+        finally:
+            # What was first loaded inside the block has no state from before: it starts as the phase did.
+            self.current = outer
+            states.restore(otherwise=outer)
+            self.seeded_by_hand.clear()
+            self.seeded_by_hand.update(by_hand)
+
+    def stop(self) -> None:
+        self.active = False
+        for name, module in (("random", random), ("numpy", sys.modules.get("numpy.random"))):
+            original = self._originals.pop(name, None)
+            if original is not None and getattr(module.seed, "__tensorcheck_original__", None) is original:  # type: ignore[union-attr]
+                module.seed = original  # type: ignore[union-attr]
+
+
+def _seed_torch(torch: Any, seed: int) -> None:
+    # torch.manual_seed formats the Python stack three times to queue seeds for devices that are not there (365 µs
+    # below pytest); the generator's own method takes 1 µs.
+    generator = getattr(torch, "default_generator", None)
+    if generator is None:  # torch is half imported
+        return
+    generator.manual_seed(seed)
+    for name in _DEVICE_MODULES:
+        module = getattr(torch, name, None)
+        if module is not None and module.is_initialized():
+            for device_generator in getattr(module, "default_generators", ()):
+                device_generator.manual_seed(seed)
+    mps = sys.modules.get("torch.mps")
+    if mps is not None and torch.backends.mps.is_available():
+        mps.manual_seed(seed)
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorStates:
+    """Where every loaded generator stands. Costs about 100 µs with numpy: for wider-scoped fixtures, not for tests."""
+
+    python: Any
+    numpy: Any = None
+    torch: Any = None
+    devices: dict[str, list[Any]] = field(default_factory=dict)
+    private: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def now(cls) -> GeneratorStates:
+        numpy_random = loaded("numpy.random")
+        torch = loaded("torch")
+        devices: dict[str, list[Any]] = {}
+        if torch is not None:
+            for name in _DEVICE_MODULES:
+                module = getattr(torch, name, None)
+                if module is not None and module.is_initialized():
+                    devices[name] = [generator.get_state() for generator in module.default_generators]
+        return cls(
+            random.getstate(),
+            numpy_random.get_state() if numpy_random is not None else None,
+            torch.default_generator.get_state() if torch is not None else None,
+            devices,
+            tuple((name, generator.getstate()) for name, generator in _private_generators()),
+        )
+
+    def restore(self, otherwise: int) -> None:
+        """`otherwise` seeds what had no state yet when this was taken."""
+        random.setstate(self.python)
+        numpy_random = loaded("numpy.random")
+        if numpy_random is not None:
+            if self.numpy is not None:
+                numpy_random.set_state(self.numpy)
+            else:
+                numpy_random.seed(otherwise if otherwise < 2**32 else (otherwise & 0xFFFFFFFF, otherwise >> 32))
+        torch = loaded("torch")
+        if torch is not None:
+            if self.torch is not None:
+                torch.default_generator.set_state(self.torch)
+            else:
+                _seed_torch(torch, otherwise)
+            for name in _DEVICE_MODULES:
+                module = getattr(torch, name, None)
+                if module is None or not module.is_initialized():
+                    continue
+                states = self.devices.get(name)
+                for index, generator in enumerate(module.default_generators):
+                    if states is not None and index < len(states):
+                        generator.set_state(states[index])
+                    else:
+                        generator.manual_seed(otherwise)
+        before = dict(self.private)
+        for name, generator in _private_generators():
+            if name in before:
+                generator.setstate(before[name])
+            else:
+                generator.seed(otherwise)
+
+
+def _private_generators() -> Iterator[tuple[str, random.Random]]:
+    for module_name, attribute in _PRIVATE_GENERATORS:
+        generator = getattr(sys.modules.get(module_name), attribute, None)
+        if isinstance(generator, random.Random):
+            yield module_name, generator

@@ -1,0 +1,179 @@
+"""One run of one test: its seeds, the checks that watch it, and what they saw."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.observations import Observation, TensorcheckFailure
+from pytest_tensorcheck.seeding import PhaseSeeds
+from pytest_tensorcheck.settings import MarkerSettings, Settings
+
+# Checks that watch torch operations during the call phase -> the module that offers observe().
+_CALL_CHECKS = {"broadcast": "pytest_tensorcheck.broadcasting", "numerics": "pytest_tensorcheck.numerics"}
+
+
+class FoundDuringTest(TensorcheckFailure):
+    """A check in mode `error` found something in a test that passed."""
+
+
+class StateLeft(TensorcheckFailure):
+    """A test left global state changed, and the check's mode is `error`."""
+
+
+@dataclass(slots=True)
+class TestRun:
+    """Kept in the item's stash from the start of setup to the end of teardown."""
+
+    __test__ = False
+
+    nodeid: str
+    base_seed: int
+    seeds: PhaseSeeds
+    settings: Settings
+    marked: MarkerSettings
+    observations: list[Observation] = field(default_factory=list)
+    kept_seeds: frozenset[str] = frozenset()
+    watched: list[str] = field(default_factory=list)
+    leaked_modes: list[str] = field(default_factory=list)
+    whole: ExitStack | None = None
+    sync: ExitStack | None = None
+    sync_seen: list[Observation] | None = None
+
+    def enter_whole(self) -> None:
+        """What has to surround setup, call and teardown: deterministic settings, the simulated GPU."""
+        settings = self.settings
+        simulated = settings.device == "shadow"
+        if not (self.marked.deterministic or simulated or settings.sync != "off"):
+            return
+        self.whole, self.sync = ExitStack(), ExitStack()
+        if self.marked.deterministic:
+            from pytest_tensorcheck.determinism.settings import settings as deterministic_settings
+
+            self.whole.enter_context(deterministic_settings())
+        if simulated or settings.sync != "off":
+            from pytest_tensorcheck import sync
+
+            if simulated or sync.backend() == "simulation":
+                self.whole.enter_context(sync.simulation())
+            if settings.sync != "off" and sync.backend() != "none":
+                self.sync_seen = self.sync.enter_context(sync.observe())
+                self.watched.append("sync")
+
+    def leave_sync(self) -> None:
+        """Synchronisations count until the end of the call."""
+        if self.sync is not None:
+            self.sync.close()
+            if self.sync_seen:
+                self.observations.extend(self.sync_seen)
+
+    def leave_whole(self) -> None:
+        try:
+            if self.sync is not None:
+                self.sync.close()
+        finally:
+            if self.whole is not None:
+                self.whole.close()
+
+    def call_checks(self) -> list[str]:
+        """The checks that watch this test's call: torch has to be there, or there is nothing to watch."""
+        if loaded("torch") is None:
+            return []
+        return [check for check in _CALL_CHECKS if getattr(self.settings, check) != "off"]
+
+    def failure(self) -> BaseException | None:
+        """What the checks in mode `error` have to say about a test that passed."""
+        blamed: list[Observation] = []
+        for check in _CALL_CHECKS:
+            if getattr(self.settings, check) == "error":
+                blamed.extend(seen for seen in self.observations if seen.check == check)
+        if self.settings.sync == "error" and self.sync_seen:
+            from pytest_tensorcheck import sync
+
+            if (error := sync.failure(self.sync_seen)) is not None:
+                if not blamed:
+                    return at_user_line(error, self.sync_seen[0])
+                blamed.extend(self.sync_seen)
+        if not blamed:
+            return None
+        return at_user_line(FoundDuringTest(describe(blamed)), blamed[0])
+
+
+def observers(checks: list[str], stack: ExitStack) -> dict[str, list[Observation]]:
+    """Enter each check's observe()."""
+    import importlib
+
+    return {
+        check: stack.enter_context(importlib.import_module(_CALL_CHECKS[check]).observe()) for check in checks
+    }
+
+
+def describe(observations: list[Observation]) -> str:
+    """The text of a failure: every observation with its line and its remedy."""
+    texts = []
+    for observation in observations:
+        text = observation.detail or observation.message
+        place = str(observation.where) if observation.where else ""
+        texts.append(text if not place or place in text else f"{place}: {text}")
+    if len(texts) == 1:
+        return texts[0]
+    return f"{len(texts)} findings\n" + "\n".join(f"{number}. {text}" for number, text in enumerate(texts, 1))
+
+
+def at_user_line(error: BaseException, observation: Observation) -> BaseException:
+    """The same exception with a traceback that ends at the user's line, as if that line had raised it.
+
+    The check speaks after the test has ended, when the frame is gone; the report should still show the line.
+    """
+    where = observation.where
+    if where is None or where.file.startswith("<"):
+        return error
+    code: CodeType = compile("raise _error", where.file, "exec")
+    # Lines in a code object count from co_firstlineno, so the statement moves with it.
+    code = code.replace(co_firstlineno=where.line, co_name=where.function or "<module>")
+    try:
+        exec(code, {"_error": error, "__name__": where.function})
+    except BaseException as raised:
+        trace = raised.__traceback__
+        while trace is not None and trace.tb_frame.f_code is not code:
+            trace = trace.tb_next
+        return raised.with_traceback(trace)
+    return error
+
+
+RUN: pytest.StashKey[TestRun] = pytest.StashKey()
+
+
+def python_version() -> str:
+    return ".".join(map(str, sys.version_info[:3]))
+
+
+def as_record(observation: Observation) -> dict[str, Any]:
+    """Plain JSON values, for xdist and for the report file."""
+    where = observation.where
+    return {
+        "check": observation.check,
+        "message": observation.message,
+        "detail": observation.detail,
+        "file": where.shown_file if where else None,
+        "line": where.line if where else None,
+        "function": where.function if where else None,
+        "count": observation.count,
+        "facts": {key: _plain(value) for key, value in observation.facts.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return str(value)

@@ -1,0 +1,268 @@
+"""torch's global state as items to compare and put back. Private names of torch are read here and nowhere else
+for this purpose; each was seen in torch 2.6 to 2.13, and an item whose getter is missing or raises is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pytest_tensorcheck.global_state import StateItem
+
+_PRECISIONS = (
+    ("cuda", "matmul"),
+    ("cuda", "conv"),
+    ("cuda", "rnn"),
+    ("mkldnn", "matmul"),
+    ("mkldnn", "conv"),
+    ("mkldnn", "rnn"),
+    ("generic", "all"),
+)
+_MIXED = "(set per backend)"
+_MATMUL = "torch float32 matmul precision"
+
+
+def torch_items(torch: Any) -> list[StateItem]:
+    """Every item that this version of torch has."""
+    rows: list[StateItem] = []
+    for group in (_defaults, _deterministic, _precision, _grad_and_autocast, _modes, _process_group):
+        try:
+            rows.extend(group(torch))
+        except (AttributeError, ImportError):  # a private name that this version of torch does not have
+            continue
+    return [row for row in rows if _readable(row)]
+
+
+def _readable(row: StateItem) -> bool:
+    try:
+        row.get()
+    except Exception:
+        return False
+    return True
+
+
+def _defaults(torch: Any) -> list[StateItem]:
+    from torch.utils import _device as device
+
+    printing = torch._tensor_str.PRINT_OPTS
+    fields = ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")
+
+    def set_printing(old: tuple[Any, ...]) -> None:
+        for name, value in zip(fields, old, strict=True):
+            setattr(printing, name, value)
+
+    return [
+        StateItem("torch default dtype", torch.get_default_dtype, torch.set_default_dtype),
+        # get_default_device() makes a device object (4 µs); this is the variable it reads.
+        StateItem("torch default device", lambda: device.CURRENT_DEVICE, torch.set_default_device, show=_device),
+        StateItem("torch number of threads", torch.get_num_threads, torch.set_num_threads, at_import=True),
+        StateItem(
+            "torch print options",
+            lambda: (
+                printing.precision,
+                printing.threshold,
+                printing.edgeitems,
+                printing.linewidth,
+                printing.sci_mode,
+            ),
+            set_printing,
+            show=lambda value: ", ".join(f"{n}={v}" for n, v in zip(fields, value, strict=True)),
+        ),
+    ]
+
+
+def _device(value: Any) -> str:
+    return "cpu" if value is None else str(value)
+
+
+def _deterministic(torch: Any) -> list[StateItem]:
+    c, cudnn = torch._C, torch.backends.cudnn
+
+    def flag(name: str) -> Callable[[bool], None]:
+        return lambda value: setattr(cudnn, name, value)
+
+    return [
+        StateItem(
+            "torch.use_deterministic_algorithms",
+            torch.get_deterministic_debug_mode,
+            torch.set_deterministic_debug_mode,
+            show=lambda mode: ("False", "True (warn only)", "True")[mode],
+        ),
+        StateItem(
+            "torch.utils.deterministic.fill_uninitialized_memory",
+            c._get_deterministic_fill_uninitialized_memory,
+            c._set_deterministic_fill_uninitialized_memory,
+        ),
+        StateItem("torch.backends.cudnn.enabled", c._get_cudnn_enabled, flag("enabled")),
+        StateItem("torch.backends.cudnn.benchmark", c._get_cudnn_benchmark, flag("benchmark")),
+        StateItem("torch.backends.cudnn.deterministic", c._get_cudnn_deterministic, flag("deterministic")),
+        StateItem("torch.backends.mkldnn.enabled", c._get_mkldnn_enabled, c._set_mkldnn_enabled),
+    ]
+
+
+def _precision(torch: Any) -> list[StateItem]:
+    c = torch._C
+
+    def matmul_precision() -> Any:
+        try:
+            return torch.get_float32_matmul_precision()
+        except RuntimeError:  # the newer per-backend setting was used: it is compared below
+            return _MIXED
+
+    def set_matmul_precision(old: str) -> None:
+        if old != _MIXED:
+            torch.set_float32_matmul_precision(old)
+
+    rows = [StateItem(_MATMUL, matmul_precision, set_matmul_precision)]
+    read, write = getattr(c, "_get_fp32_precision_getter", None), getattr(c, "_set_fp32_precision_setter", None)
+    if read is not None and write is not None:  # torch 2.9 and later
+
+        def set_precisions(old: tuple[str, ...]) -> None:
+            for (backend, operation), value in zip(_PRECISIONS, old, strict=True):
+                if read(backend, operation) != value:
+                    write(backend, operation, value)
+
+        rows.append(
+            StateItem(
+                "torch fp32_precision",
+                lambda: tuple([read(backend, operation) for backend, operation in _PRECISIONS]),
+                set_precisions,
+                follows=_MATMUL,
+                show=lambda value: ", ".join(
+                    f"{backend}.{operation}={one}" for (backend, operation), one in zip(_PRECISIONS, value, strict=True)
+                ),
+            )
+        )
+    else:
+        rows.append(
+            StateItem(
+                "torch.backends.cudnn.allow_tf32",
+                c._get_cudnn_allow_tf32,
+                lambda value: setattr(torch.backends.cudnn, "allow_tf32", value),
+            )
+        )
+    for dtype in ("fp16", "bf16"):
+        name = f"allow_{dtype}_reduced_precision_reduction"
+        rows.append(
+            StateItem(
+                f"torch.backends.cuda.matmul.{name}",
+                getattr(c, f"_get_cublas_{name}", lambda: None),
+                _reduced_precision_setter(torch, name),
+            )
+        )
+    return rows
+
+
+def _reduced_precision_setter(torch: Any, name: str) -> Callable[[Any], None]:
+    # A bool up to torch 2.8; then also a pair (allow reduced precision, allow split-K).
+    return lambda value: setattr(torch.backends.cuda.matmul, name, value)
+
+
+def _grad_and_autocast(torch: Any) -> list[StateItem]:
+    def set_anomaly(old: tuple[bool, bool]) -> None:
+        torch.autograd.set_detect_anomaly(*old)  # a function when called so: it takes effect at once
+
+    enabled, get_dtype = torch.is_autocast_enabled, torch.get_autocast_dtype
+
+    def autocast_row(device: str) -> StateItem:
+        def put_back(old: tuple[bool, Any]) -> None:
+            torch.set_autocast_enabled(device, old[0])
+            torch.set_autocast_dtype(device, old[1])
+
+        return StateItem(
+            f"torch autocast ({device})",
+            lambda: (enabled(device), get_dtype(device)),
+            put_back,
+            show=lambda value: f"{'on' if value[0] else 'off'}, {value[1]}",
+        )
+
+    return [
+        StateItem("torch grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
+        StateItem("torch inference mode", torch.is_inference_mode_enabled, None),
+        StateItem("torch autocast cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
+        autocast_row("cpu"),
+        autocast_row("cuda"),
+        StateItem(
+            "torch anomaly mode",
+            lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
+            set_anomaly,
+            show=lambda value: "on" if value[0] else "off",
+        ),
+    ]
+
+
+def _modes(torch: Any) -> list[StateItem]:
+    """Modes entered and never left. set_default_device pushes one too; that has a row of its own."""
+    from torch.utils import _device
+    from torch.utils import _python_dispatch as dispatch
+
+    c = torch._C
+    functions_length, dispatch_length = c._len_torch_function_stack, c._len_torch_dispatch_stack
+    function_stack = torch.overrides._get_current_function_mode_stack
+    device_context = _device.DeviceContext
+
+    def function_modes() -> tuple[Any, ...]:
+        if not functions_length():
+            return ()
+        return tuple(mode for mode in function_stack() if not isinstance(mode, device_context))
+
+    def leave_function_modes(old: tuple[Any, ...]) -> None:
+        while len(now := function_modes()) > len(old) and now[: len(old)] == old:
+            if isinstance(function_stack()[-1], device_context):
+                break
+            torch.overrides._pop_mode()
+
+    def dispatch_modes() -> tuple[Any, ...]:
+        return tuple(dispatch._get_current_dispatch_mode_stack()) if dispatch_length() else ()
+
+    def leave_dispatch_modes(old: tuple[Any, ...]) -> None:
+        while len(now := dispatch_modes()) > len(old) and now[: len(old)] == old:
+            dispatch._pop_mode()
+
+    def names(modes: tuple[Any, ...]) -> str:
+        return ", ".join(type(mode).__name__ for mode in modes) or "none"
+
+    return [
+        StateItem("torch function modes", function_modes, leave_function_modes, show=names),
+        StateItem("torch dispatch modes", dispatch_modes, leave_dispatch_modes, show=names),
+        StateItem("torch function overrides disabled", c._is_torch_function_all_disabled, None),
+    ]
+
+
+def leave_leaked_modes(torch: Any, depth: tuple[int, int]) -> list[str]:
+    """Pop the modes above `depth` (function, dispatch), as a test left them; their names.
+
+    Called before the plugin leaves modes of its own: leaving pops whatever is on top.
+    """
+    rows = _modes(torch)[:2]
+    leaked = []
+    for row, length in zip(rows, depth, strict=True):
+        now = row.get()
+        if len(now) > length and row.set is not None:
+            leaked.extend(type(mode).__name__ for mode in now[length:])
+            row.set(now[:length])
+    return leaked
+
+
+def mode_depth(torch: Any) -> tuple[int, int]:
+    function_row, dispatch_row = _modes(torch)[:2]
+    return len(function_row.get()), len(dispatch_row.get())
+
+
+def _process_group(torch: Any) -> list[StateItem]:
+    distributed = getattr(torch, "distributed", None)
+    if distributed is None or not distributed.is_available():
+        return []
+
+    def put_back(old: bool) -> None:
+        if not old and distributed.is_initialized():
+            distributed.destroy_process_group()
+
+    return [
+        StateItem(
+            "torch default process group",
+            distributed.is_initialized,
+            put_back,
+            show=lambda value: "initialised" if value else "none",
+        )
+    ]

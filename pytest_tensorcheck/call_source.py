@@ -25,6 +25,14 @@ def line_at(code: CodeType, lasti: int) -> int:
     return line if line is not None else code.co_firstlineno
 
 
+def line_span_at(code: CodeType, lasti: int) -> tuple[int, int]:
+    """The first and the last line of the instruction's expression."""
+    position = next(islice(code.co_positions(), lasti // 2, None), None)
+    if position is None or position[0] is None:
+        return code.co_firstlineno, code.co_firstlineno
+    return position[0], position[1] or position[0]
+
+
 def expression_at(code: CodeType, lasti: int) -> ast.expr | None:
     """The expression of the instruction at `lasti`, parsed; its nodes' positions are within its own text."""
     text = source_at(code, lasti)

@@ -1,9 +1,307 @@
-"""The watcher of torch operations."""
+"""The watcher of torch operations: a `TorchFunctionMode` that compares shapes and remembers who made what.
+
+It runs at every call of torch from Python, so the ordinary way through it is short: look the function up, compare two
+shapes, call, write down the maker. Judging, frames and messages come only when two shapes look like an accident.
+"""
 
 from __future__ import annotations
 
+import sys
+import weakref
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import torch
 from torch.overrides import TorchFunctionMode
+
+from pytest_tensorcheck.broadcasting import operations as ops
+from pytest_tensorcheck.broadcasting.callers import (
+    KIND,
+    THIN,
+    TORCH,
+    USER,
+    acting_frame,
+    is_forward,
+    nearest_user_frame,
+)
+from pytest_tensorcheck.broadcasting.guard import allowed, deliver
+from pytest_tensorcheck.broadcasting.messages import Maker, broadcast_observation, user_line_at
+from pytest_tensorcheck.broadcasting.operations import Operation
+from pytest_tensorcheck.broadcasting.verdict import Operand, is_accident, relation
+from pytest_tensorcheck.call_source import line_at, line_span_at
+
+_Tensor = torch.Tensor
+_Parameter = torch.nn.Parameter
+
+
+class Trait(NamedTuple):
+    """What a function does to the provenance of its result. `passes_on` keeps what its one tensor operand had."""
+
+    explicit: str = ""
+    grid: bool = False
+    prediction: bool = False
+    passes_on: bool = False
+    reshapes: bool = False
+    keepdim: bool = False
+    inplace: bool = False
+
+
+_PLAIN = Trait()
+
+
+class Entry(NamedTuple):
+    """Who made a tensor. `code` and `lasti`: the user's instruction; `inner`: the code that called torch itself."""
+
+    ref: Any
+    function: Any
+    code: CodeType | None
+    lasti: int
+    inner: CodeType
+    explicit: str
+    grid: bool
+    prediction: bool
+
+
+def _name(function: Any) -> str:
+    """`sub` for torch.sub, Tensor.sub, Tensor.sub_ and Tensor.__sub__; the attribute's name for a getter."""
+    name = getattr(function, "__name__", "")
+    if name == "__get__":
+        name = getattr(getattr(function, "__self__", None), "__name__", "")
+    if name.startswith("__") and name.endswith("__"):
+        name = name[2:-2]
+        return name if name in ops.ELEMENTWISE or name == "getitem" else f"__{name}__"
+    if name.startswith("special_"):
+        name = name[8:]
+    return name
+
+
+class _Operations(dict[Any, "Operation | None"]):
+    """Function -> the operation it is, found out once for each function."""
+
+    def __missing__(self, function: Any) -> Operation | None:
+        name = _name(function)
+        found = None
+        if getattr(function, "__module__", None) == "torch.nn.functional" or name in ("cosine_similarity",):
+            found = ops.FUNCTIONAL.get(name)
+        if found is None and getattr(function, "__module__", "") != "torch.nn.functional":
+            found = ops.ELEMENTWISE.get(name) or ops.ELEMENTWISE.get(name.removesuffix("_"))
+            if found is None and name.endswith("_loss"):  # torch.poisson_nll_loss and others without a Python layer
+                found = ops.FUNCTIONAL.get(name)
+        self[function] = found
+        return found
+
+
+class _Traits(dict[Any, Trait]):
+    def __missing__(self, function: Any) -> Trait:
+        name = _name(function)
+        bare = name.removesuffix("_")
+        explicit = (
+            "strong"
+            if name in ops.STRONG
+            else "weak"
+            if name in ops.WEAK
+            else "transpose"
+            if name in ops.TRANSPOSE
+            else ""
+        )
+        trait = self[function] = Trait(
+            explicit=explicit,
+            grid=name in ops.GRID,
+            prediction=name in ops.PREDICTION,
+            passes_on=name in ops.PASSES_ON or bare in ops.PASSES_ON,
+            reshapes=bool(explicit) or name in _RESHAPES,
+            keepdim=name in _REDUCTIONS,
+            inplace=name.endswith("_") and not name.endswith("__") and bare not in ("unsqueeze", "squeeze", "t"),
+        )
+        return trait
+
+
+_RESHAPES = frozenset("squeeze squeeze_ flatten ravel getitem select narrow index_select gather unbind split chunk".split())
+_REDUCTIONS = frozenset(
+    "sum mean prod std var max min amax amin argmax argmin median nanmedian mode logsumexp norm nansum nanmean all any "
+    "quantile nanquantile std_mean var_mean aminmax kthvalue linalg_norm vector_norm linalg_vector_norm count_nonzero "
+    "cosine_similarity pairwise_distance".split()
+)
+
+_OPERATIONS = _Operations()
+_TRAITS = _Traits()
 
 
 class BroadcastMode(TorchFunctionMode):
-    """Judges operations that broadcast."""
+    """Open while a guard is. `entries` maps `id(tensor)` to its maker; dead tensors are swept now and then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[int, Entry] = {}
+        self._sweep_at = 4096
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        __tracebackhide__ = True
+        operation = _OPERATIONS[func]
+        if operation is not None:
+            # The shapes of the first two operands settle almost every call.
+            if len(args) == 2 and not kwargs:
+                first, second = args
+                if isinstance(first, _Tensor) and isinstance(second, _Tensor):
+                    if first.shape != second.shape:
+                        self._look(operation, func, args, kwargs, sys._getframe(1))
+            else:
+                self._look(operation, func, args, kwargs, sys._getframe(1))
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        kind = type(result)
+        if kind is _Tensor or kind is _Parameter:
+            self._remember(result, func, args, kwargs, sys._getframe(1))
+        elif isinstance(result, tuple):
+            frame = sys._getframe(1)
+            for each in result:
+                if isinstance(each, _Tensor):
+                    self._remember(each, func, args, kwargs, frame)
+        return result
+
+    # -- who made what -------------------------------------------------------------------------------------------
+
+    def _remember(self, result: Any, func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        trait = _TRAITS[func]
+        if trait.inplace and args and result is args[0] and id(result) in self.entries:
+            return
+        inner = frame.f_code
+        code: CodeType | None = inner
+        lasti = frame.f_lasti
+        kind = KIND[inner.co_filename]
+        if kind != USER:
+            if kind == THIN:
+                acting = acting_frame(frame)
+                if acting is not None:
+                    inner = acting.f_code
+            user = nearest_user_frame(frame)
+            code, lasti = (None, 0) if user is None else (user.f_code, user.f_lasti)
+        explicit, grid, prediction = trait.explicit, trait.grid, trait.prediction
+        if trait is not _PLAIN:
+            if func.__name__ == "__getitem__":
+                index = args[1]
+                if index is None or (type(index) is tuple and any(each is None for each in index)):
+                    explicit = "strong"
+            elif trait.keepdim and (any(each is True for each in args) or (kwargs and kwargs.get("keepdim"))):
+                explicit = "keepdim"
+            if trait.passes_on or trait.reshapes:
+                parent = self._only_parent(args)
+                if parent is not None:
+                    prediction = prediction or parent.prediction or is_forward(parent.inner)
+                    if trait.passes_on:
+                        explicit, grid = explicit or parent.explicit, grid or parent.grid
+        entries = self.entries
+        entries[id(result)] = Entry(
+            weakref.ref(result), func, code, lasti, inner, explicit, grid, prediction
+        )
+        if len(entries) > self._sweep_at:
+            self._sweep()
+
+    def _only_parent(self, args: Any) -> Entry | None:
+        """The entry of the one tensor among the arguments; None where there are more."""
+        found = None
+        for each in args:
+            if isinstance(each, _Tensor):
+                if found is not None and each.dim():
+                    return None
+                if found is None:
+                    found = each
+        return None if found is None else self.entry(found)
+
+    def entry(self, tensor: Any) -> Entry | None:
+        entry = self.entries.get(id(tensor))
+        return entry if entry is not None and entry.ref() is tensor else None
+
+    def _sweep(self) -> None:
+        self.entries = {key: entry for key, entry in self.entries.items() if entry.ref() is not None}
+        self._sweep_at = max(4096, 2 * len(self.entries))
+
+    # -- judging -------------------------------------------------------------------------------------------------
+
+    def _look(self, operation: Operation, func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        """Compare every two operands; go on only where the sizes look like an accident."""
+        __tracebackhide__ = True
+        found = []
+        for position, name in enumerate(operation.operands):
+            value = args[position] if position < len(args) else kwargs.get(name) if kwargs else None
+            if isinstance(value, _Tensor):
+                try:
+                    found.append((position, value, tuple(value.shape)))
+                except RuntimeError:  # nested and other tensors without a shape
+                    continue
+        for at, (position, first, first_shape) in enumerate(found):
+            for other, second, second_shape in found[at + 1 :]:
+                how = relation(first_shape, second_shape)
+                if how is not None and not allowed():
+                    acting = acting_frame(frame)
+                    if acting is None or KIND[acting.f_code.co_filename] != USER:
+                        return
+                    if KIND[frame.f_code.co_filename] == TORCH:
+                        return
+                    mine = self._operand(first, first_shape, acting)
+                    theirs = self._operand(second, second_shape, acting)
+                    if is_accident(operation.kind, how, mine, theirs):
+                        name = getattr(func, "__name__", "")
+                        observation = broadcast_observation(
+                            operation,
+                            how,
+                            (first_shape, second_shape),
+                            (self._maker(first), self._maker(second)),
+                            (position, other),
+                            acting.f_code,
+                            acting.f_lasti,
+                            swapped=name.startswith("__r") and name not in ("__rshift__", "__rlshift__"),
+                        )
+                        deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
+                        return
+
+    def _operand(self, tensor: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
+        entry = self.entry(tensor)
+        try:
+            storage = tensor.untyped_storage()._cdata
+        except (RuntimeError, NotImplementedError):  # sparse, functorch wrappers
+            storage = 0
+        grown = tensor.requires_grad and not tensor.is_leaf
+        learned = isinstance(tensor, _Parameter)
+        if entry is None:
+            base = tensor._base
+            explicit = "strong" if base is not None and base.dim() < len(shape) else ""
+            return Operand(shape, explicit, False, grown, False, learned, False, False, storage)  # type: ignore[arg-type]
+        explicit = entry.explicit
+        own = entry.code is acting.f_code and entry.inner is entry.code
+        if explicit and is_forward(entry.inner) and not own:
+            explicit = ""  # what a model does inside is no promise about its output
+        same = False
+        if entry.code is acting.f_code and explicit:
+            first, last = line_span_at(acting.f_code, acting.f_lasti)
+            same = first <= line_at(acting.f_code, entry.lasti) <= last
+        prediction = grown or entry.prediction or (is_forward(entry.inner) and not own)
+        setup = entry.code is not None and entry.code.co_name in ("__init__", "setup", "build", "__post_init__")
+        return Operand(shape, explicit, same, prediction, entry.grid, learned, True, setup, storage)  # type: ignore[arg-type]
+
+    def _maker(self, tensor: Any) -> Maker | None:
+        entry = self.entry(tensor)
+        if entry is None or entry.code is None:
+            return None
+        return Maker(_spoken(entry), user_line_at(entry.code, entry.lasti))
+
+
+def _spoken(entry: Entry) -> str:
+    """The maker as the user knows it: `nn.Linear`, `Net.forward`, `torch.rand`, `.unsqueeze()`, `indexing`."""
+    inner = entry.inner
+    if is_forward(inner) and inner is not entry.code:
+        owner = inner.co_qualname.rpartition(".")[0]
+        return f"nn.{owner}" if KIND[inner.co_filename] in (TORCH, THIN) else f"{owner}.forward"
+    name = _name(entry.function)
+    if name == "getitem":
+        return "indexing"
+    operation = _OPERATIONS[entry.function]
+    raw = getattr(entry.function, "__name__", "")
+    if raw.startswith("__") and operation is not None:
+        return operation.title
+    if getattr(entry.function, "__module__", None) == "torch.nn.functional":
+        return f"F.{name}"
+    if raw == "__get__":
+        return f".{name}"
+    if getattr(entry.function, "__objclass__", None) is not None or hasattr(_Tensor, name):
+        return f".{name}()" if not hasattr(torch, name) or hasattr(entry.function, "__objclass__") else f"torch.{name}"
+    return f"torch.{name}"

@@ -1,0 +1,279 @@
+"""The core: does autograd's vector-Jacobian product agree with finite differences along random directions?
+
+For random u and v, <u, J v> (by differences) and <J^T u, v> (by one backward pass) are the same number. Every element
+of u and v is a random sign times a number between 0.5 and 1.5, so that a wrong entry of J always shows with at least a
+quarter of its error; Gaussian directions can be zero just there. A direction that disagrees may have met a kink or
+noise, so only what disagrees in every direction is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from pytest_tensorcheck.gradients.differences import SIGMAS, STEPS, Slope, measure, pair
+from pytest_tensorcheck.gradients.maps import DifferentiableMap, Tensors
+
+DIRECTIONS = 3
+# A direction whose error bar is wider than a tenth of what it measures cannot confirm anything.
+BLIND = 0.1
+# Good enough to stop: an element wrong by one percent would show.
+SHARP = 1e-2
+# Elements whose whole contribution is below a hundred error bars get directions of their own.
+UNCOVERED = 100.0
+# A gradient this small against the outputs is zero plus rounding.
+ZERO = 1e-9
+BANDS = 3
+
+Masks = list["torch.Tensor | None"]
+
+
+@dataclass(slots=True)
+class Direction:
+    """One pair of random directions and what both sides gave."""
+
+    u: Tensors
+    v: Tensors
+    gradients: Tensors
+    analytic: float
+    slope: Slope
+    norm: float  # of the contributions gradient * v, the scale of the analytic value
+    typical: float  # root mean square of the contributions that are not zero
+    natural: float  # norm of u * y: what a derivative of order one along v would be worth
+
+    @property
+    def resolution(self) -> float:
+        return SIGMAS * self.slope.error
+
+    @property
+    def scale(self) -> float:
+        return max(self.norm, abs(self.slope.value))
+
+    @property
+    def sighted(self) -> bool:
+        return self.slope.usable and self.resolution <= BLIND * self.scale
+
+    @property
+    def mismatch(self) -> bool:
+        return self.slope.differs_from(self.analytic)
+
+    @property
+    def both_zero(self) -> bool:
+        """Both sides are zero as far as rounding of the outputs lets one see."""
+        if not self.slope.usable or self.mismatch:
+            return False
+        return self.norm <= ZERO * self.natural and self.resolution <= 1e-6 * self.natural or self.scale == 0
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What the directions say together. `relative_resolution`: the smallest relative error of a typical element seen."""
+
+    agreed: bool = False
+    mismatches: list[Direction] = field(default_factory=list)
+    blind: list[Direction] = field(default_factory=list)
+    best: Direction | None = None
+    count: int = 0
+    uncovered: int = 0
+
+    @property
+    def failed(self) -> bool:
+        return not self.agreed and bool(self.mismatches)
+
+    @property
+    def kink(self) -> bool:
+        return any(direction.slope.kink for direction in [*self.mismatches, *self.blind])
+
+    @property
+    def relative_resolution(self) -> float:
+        if self.best is None or not self.best.typical or self.best.both_zero:
+            return 0.0
+        return self.best.resolution / self.best.typical
+
+
+class Sampler:
+    """Random directions from a generator of its own: the user's generators are neither read nor moved."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = torch.Generator().manual_seed(seed & 0xFFFF_FFFF_FFFF)
+
+    def like(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Random signs times U(0.5, 1.5); for complex tensors in both parts."""
+        if tensor.is_complex():
+            return torch.complex(self._real(tensor.real), self._real(tensor.imag)).to(tensor.dtype)
+        return self._real(tensor)
+
+    def _real(self, tensor: torch.Tensor) -> torch.Tensor:
+        size = torch.rand(tensor.shape, generator=self._generator, dtype=torch.float64) + 0.5
+        sign = torch.randint(0, 2, tensor.shape, generator=self._generator, dtype=torch.int8) * 2 - 1
+        return (size * sign).to(device=tensor.device, dtype=tensor.dtype)
+
+    def cotangents(self, outputs: Sequence[torch.Tensor]) -> Tensors:
+        """Random u. Large outputs carry large rounding noise, so they weigh less; outputs that are not finite, nothing."""
+        made = []
+        for y in outputs:
+            u = self.like(y)
+            size = y.abs().to(torch.float64)
+            finite = torch.isfinite(size)
+            known = size[finite]
+            middle = float(known.median()) if known.numel() else 0.0
+            if middle > 0:
+                u = u / (1 + size / middle).to(u.dtype)
+            made.append(torch.where(finite, u, torch.zeros_like(u)))
+        return made
+
+    def tangents(self, values: Sequence[torch.Tensor], active: Masks) -> Tensors:
+        """Random v, in units of each tensor's typical size; zero outside the active elements (None: all)."""
+        made = []
+        for value, mask in zip(values, active, strict=True):
+            v = self.like(value) * typical_size(value)
+            made.append(v if mask is None else v * mask.to(v.dtype))
+        return made
+
+
+def typical_size(value: torch.Tensor) -> float:
+    """Root mean square of the finite elements, 1 for zeros, kept within [1e-4, 1e4]."""
+    size = value.abs().to(torch.float64)
+    size = size[torch.isfinite(size)]
+    mean = math.sqrt(float((size * size).mean())) if size.numel() else 0.0
+    return min(max(mean, 1e-4), 1e4) if mean > 0 else 1.0
+
+
+def along(function: DifferentiableMap, point: Sequence[torch.Tensor], v: Sequence[torch.Tensor], t: float) -> Tensors:
+    """f(point + t v)."""
+    return function([torch.add(x, d, alpha=t) if d is not None else x for x, d in zip(point, v, strict=True)])
+
+
+def directional(
+    function: DifferentiableMap,
+    point: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    sampler: Sampler,
+    active: Masks,
+    steps: Sequence[float] = STEPS,
+) -> Direction:
+    """Draw one direction and compare both sides. Gradients that are None count as zeros."""
+    u = sampler.cotangents(outputs)
+    v = sampler.tangents(point, active)
+    gradients = dense(function.vjp(point, u), point)
+    return compare(function, point, outputs, u, v, gradients, steps)
+
+
+def compare(
+    function: DifferentiableMap,
+    point: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    u: Tensors,
+    v: Tensors,
+    gradients: Tensors,
+    steps: Sequence[float] = STEPS,
+) -> Direction:
+    analytic = pair(v, gradients)
+    norm, typical = contribution(gradients, v)
+    slope = measure(lambda t: along(function, point, v, t), outputs, u, expected=analytic, scale=typical, steps=steps)
+    if slope.usable:
+        # The analytic side rounds too.
+        slope = _with_error(slope, max(slope.error, 1e-15 * norm))
+    natural = contribution(outputs, u)[0]
+    return Direction(u, v, gradients, analytic, slope, norm, typical, natural)
+
+
+def _with_error(slope: Slope, error: float) -> Slope:
+    return Slope(slope.value, error, slope.step, slope.kink, slope.constant, slope.staircase, slope.raised)
+
+
+def dense(gradients: Sequence[torch.Tensor | None], point: Sequence[torch.Tensor]) -> Tensors:
+    return [torch.zeros_like(x) if g is None else g.detach() for g, x in zip(gradients, point, strict=True)]
+
+
+def contribution(gradients: Sequence[torch.Tensor], v: Sequence[torch.Tensor]) -> tuple[float, float]:
+    """Norm, and root mean square over the non-zero elements, of gradient * v."""
+    square, count = 0.0, 0
+    for g, d in zip(gradients, v, strict=True):
+        if g.numel():
+            size = (g * d).abs().to(torch.float64)
+            size = torch.where(torch.isfinite(size) & (d != 0), size, torch.zeros_like(size))
+            square += float((size * size).sum())
+            count += int((size != 0).sum())
+    return math.sqrt(square), math.sqrt(square / count) if count else 0.0
+
+
+def judge(
+    function: DifferentiableMap,
+    point: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    sampler: Sampler,
+    active: Masks,
+    *,
+    directions: int = DIRECTIONS,
+    steps: Sequence[float] = STEPS,
+) -> Judgement:
+    """Measure directions until one agrees sharply, or until enough of them have disagreed. Blind ones have no vote."""
+    result = Judgement()
+    agreements: list[Direction] = []
+    while len(result.mismatches) + len(agreements) < directions and result.count < 2 * directions:
+        direction = directional(function, point, outputs, sampler, active, steps)
+        result.count += 1
+        if not direction.sighted and not direction.both_zero:
+            result.blind.append(direction)
+            if len(result.blind) >= directions and not result.mismatches:
+                break
+        elif direction.mismatch:
+            result.mismatches.append(direction)
+        else:
+            agreements.append(direction)
+            if direction.resolution <= SHARP * direction.typical or direction.both_zero:
+                break
+    if agreements:
+        result.agreed = True
+        result.best = min(agreements, key=lambda d: d.resolution / (d.typical or 1.0))
+    return result
+
+
+def judge_all(
+    function: DifferentiableMap,
+    point: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    sampler: Sampler,
+    active: Masks,
+    *,
+    directions: int = DIRECTIONS,
+    steps: Sequence[float] = STEPS,
+) -> Judgement:
+    """`judge`, then again on the elements whose contributions drowned in the error bar of the others, band by band."""
+    whole = judge(function, point, outputs, sampler, active, directions=directions, steps=steps)
+    current, mask = whole, active
+    for _ in range(BANDS):
+        if not current.agreed or current.best is None:
+            break
+        threshold = UNCOVERED * current.best.resolution
+        small = [
+            (contribution_of(g, v) < threshold) if m is None else (contribution_of(g, v) < threshold) & m
+            for g, v, m in zip(current.best.gradients, current.best.v, mask, strict=True)
+        ]
+        # Zeros, and what is zero but for rounding, hide nothing.
+        floor = 1e-13 * current.best.natural
+        hidden = [
+            s & (contribution_of(g, v) > floor)
+            for s, g, v in zip(small, current.best.gradients, current.best.v, strict=True)
+        ]
+        left = sum(int(h.sum()) for h in hidden)
+        covered = sum(h.numel() for h in hidden) - sum(int(s.sum()) for s in small)
+        whole.uncovered = left
+        if not left or not covered:
+            break
+        mask = list(small)
+        band = judge(function, point, outputs, sampler, mask, directions=directions, steps=steps)
+        whole.count += band.count
+        if band.failed:
+            band.count = whole.count
+            return band
+        current = band
+    return whole
+
+
+def contribution_of(gradient: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return (gradient * v).abs()

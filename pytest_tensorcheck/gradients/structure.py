@@ -1,0 +1,277 @@
+"""What can be wrong before any number is compared: nothing to differentiate, different results from the same input, an
+input overwritten, a backward that raises or returns the wrong shape, dtype or nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Sequence
+
+import torch
+
+from pytest_tensorcheck.gradients.differences import STEPS, measure
+from pytest_tensorcheck.gradients.directions import Direction, Sampler, along, compare, dense
+from pytest_tensorcheck.gradients.locating import element_name
+from pytest_tensorcheck.gradients.maps import BackwardRaised, FirstOrder, Tensors, backward
+from pytest_tensorcheck.gradients.subject import Run, Subject
+from pytest_tensorcheck.gradients.twins import is_differentiable_dtype
+from pytest_tensorcheck.gradients.verdicts import Kind, Problem, WrongElement
+from pytest_tensorcheck.user_line import UserLine, is_user_file
+
+_IN_PLACE = "leaf variable that requires grad"
+_SHAPE = re.compile(
+    r"Function (\S+?)Backward\w* returned an invalid gradient at index (\d+) - got (\[.*?\]) but expected shape compatible with (\[.*?\])"
+)
+_COUNT = re.compile(
+    r"function (\S+?)Backward\w* returned an incorrect number of gradients \(expected (\d+), got (\d+)\)", re.I
+)
+
+
+def raised_at(error: BaseException) -> str:
+    """` (at file:line)` for the innermost frame of the user's code in a traceback, else an empty string."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_user_file(frame.filename)]
+    return f" (at {UserLine(frames[-1].filename, frames[-1].lineno or 0)})" if frames else ""
+
+
+def forward_raised(error: BaseException) -> Problem:
+    text = str(error).strip()
+    if _IN_PLACE in text.lower():
+        return Problem(
+            Kind.MODIFIED_IN_PLACE,
+            f"an input is modified in place{raised_at(error)}: autograd cannot go back to the value it had; "
+            "write x = x * 2 instead of x *= 2 (x.mul_(2)), or work on x.clone()",
+        )
+    return Problem(Kind.FORWARD_RAISED, f"{type(error).__name__}: {text}{raised_at(error)}")
+
+
+def backward_raised(error: BackwardRaised) -> Problem:
+    text = str(error)
+    cause = error.__cause__ or error
+    if found := _SHAPE.search(text):
+        name, index, got, expected = found.groups()
+        return Problem(
+            Kind.WRONG_SHAPE,
+            f"{name}.backward returned a gradient of shape {got} for its input {index}, which has shape {expected}: "
+            "sum it over the axes that were broadcast, or transpose it",
+        )
+    if found := _COUNT.search(text):
+        name, expected, got = found.groups()
+        return Problem(
+            Kind.BACKWARD_RAISED,
+            f"{name}.backward returned {got} gradients, but forward takes {expected} inputs: return one per input, "
+            "None for those that need none",
+        )
+    hint = ""
+    if "marked with @once_differentiable" in text:
+        hint = "; the backward is marked @once_differentiable, so it has no second derivative"
+    elif "modified by an inplace operation" in text:
+        hint = "; a tensor that the backward needs is overwritten by a later in-place operation"
+    first = text.strip().splitlines()[0] if text.strip() else ""
+    return Problem(Kind.BACKWARD_RAISED, f"{type(cause).__name__}: {first}{raised_at(cause)}{hint}")
+
+
+def modified_inputs(subject: Subject, base: Run) -> list[Problem]:
+    """Inputs whose values a plain run changed, past autograd's knowledge (`.data`, `no_grad`, numpy)."""
+    problems = []
+    for leaf, live in zip(subject.leaves, base.live, strict=True):
+        if leaf.parameter is not None or same(live.detach(), leaf.value):
+            continue
+        place = first_difference(live.detach(), leaf.value)
+        problems.append(
+            Problem(
+                Kind.MODIFIED_IN_PLACE,
+                f"{leaf.name} is modified in place: {element_name(leaf.name, place, leaf.value.shape)} was "
+                f"{_number(leaf.value, place)} and is {_number(live, place)} after the call; work on {leaf.name}.clone()",
+                leaf.name,
+            )
+        )
+    return problems
+
+
+def nondeterministic(base: Run, again: Run, tolerance: float) -> Problem | None:
+    """Two runs from the same random state and the same buffers gave different outputs."""
+    if len(base.outputs) != len(again.outputs):
+        return Problem(Kind.NOT_DETERMINISTIC, f"it returned {len(base.outputs)} tensors, then {len(again.outputs)}")
+    for (name, first), (_, second) in zip(base.outputs, again.outputs, strict=True):
+        if first.shape != second.shape:
+            return Problem(Kind.NOT_DETERMINISTIC, f"{name} had shape {tuple(first.shape)}, then {tuple(second.shape)}")
+        if not is_plain_values(first) or same(first, second, tolerance):
+            continue
+        place = first_difference(first, second)
+        return Problem(
+            Kind.NOT_DETERMINISTIC,
+            f"two runs from the same random state differ: {element_name(name, place, first.shape)} was "
+            f"{_number(first, place)}, then {_number(second, place)}; it draws from a generator of its own, or depends on "
+            "time or on a state that survives the call",
+        )
+    return None
+
+
+def is_plain_values(tensor: torch.Tensor) -> bool:
+    return tensor.layout == torch.strided and not tensor.is_quantized and tensor.device.type != "meta"
+
+
+def same(first: torch.Tensor, second: torch.Tensor, tolerance: float = 0.0) -> bool:
+    """Equal within `tolerance`, NaN equal to NaN."""
+    return (
+        torch.allclose(first.detach(), second.detach(), rtol=0.0, atol=tolerance, equal_nan=True)
+        if (is_differentiable_dtype(first.dtype))
+        else torch.equal(first, second)
+    )
+
+
+def first_difference(first: torch.Tensor, second: torch.Tensor) -> int:
+    different = (first.detach() != second.detach()) & ~((first != first) & (second != second))
+    return int(different.reshape(-1).nonzero()[0])
+
+
+def _number(tensor: torch.Tensor, place: int) -> str:
+    value = tensor.detach().reshape(-1)[place].item()
+    return f"{value:.6g}" if isinstance(value, float | complex) else str(value)
+
+
+def no_differentiable_output(subject: Subject, base: Run) -> Problem:
+    """Why there is nothing to check: what the outputs are instead."""
+    if not base.outputs:
+        return Problem(Kind.NOT_DIFFERENTIABLE, "it returned no tensor")
+    reasons = []
+    for name, tensor in base.outputs:
+        if not is_differentiable_dtype(tensor.dtype):
+            kind = str(tensor.dtype).removeprefix("torch.")
+            reasons.append(f"{name} is {kind} (argmax, a comparison, rounding to an index?), which has no derivative")
+        else:
+            reasons.append(
+                f"{name} is not connected to {', '.join(leaf.name for leaf in subject.leaves) or 'any input'} in "
+                "autograd's graph: detach(), .data, no_grad, .item() or numpy on the way cuts it"
+            )
+    return Problem(Kind.NOT_DIFFERENTIABLE, "; ".join(reasons))
+
+
+def backward_nondeterministic(
+    function: FirstOrder, cotangents: Tensors, gradients: Sequence[torch.Tensor | None], tolerance: float
+) -> Problem | None:
+    """The same backward twice. What differs by rounding (atomic additions on a GPU) is not reported."""
+    again = function.vjp(function.point, cotangents)
+    for leaf, first, second in zip(function.leaves, gradients, again, strict=True):
+        if first is None or second is None:
+            continue
+        finite = first[torch.isfinite(first)]
+        rounding = 100 * torch.finfo(first.dtype).eps * float(finite.abs().max()) if finite.numel() else 0.0
+        if not same(first, second, max(tolerance, rounding)):
+            place = first_difference(first, second)
+            return Problem(
+                Kind.BACKWARD_NOT_DETERMINISTIC,
+                f"two backward passes with the same output gradient differ: the gradient of "
+                f"{element_name(leaf.name, place, first.shape)} was {_number(first, place)}, then {_number(second, place)}",
+                leaf.name,
+            )
+    return None
+
+
+def float32_gradients(function: FirstOrder, gradients: Sequence[torch.Tensor | None]) -> list[str]:
+    """Leaves whose float64 gradients hold nothing but float32 numbers.
+
+    The output gradients are random float64 numbers, so this does not happen by chance: somewhere in the backward (or
+    in the forward) the values went through 32 bits. Autograd casts such a gradient back without a word.
+    """
+    names = []
+    for leaf, gradient in zip(function.leaves, gradients, strict=True):
+        if gradient is None or gradient.dtype not in (torch.float64, torch.complex128):
+            continue
+        parts = torch.view_as_real(gradient) if gradient.is_complex() else gradient
+        parts = parts[torch.isfinite(parts) & (parts != 0)]
+        if parts.numel() and torch.equal(parts, parts.to(torch.float32).to(torch.float64)):
+            names.append(leaf.name)
+    return names
+
+
+def missing_gradient(
+    function: FirstOrder, outputs: Tensors, sampler: Sampler, leaf: int, steps: Sequence[float] = STEPS
+) -> Direction | None:
+    """The direction that shows that the outputs depend on a leaf which has no gradient; None if they do not."""
+    moved = None
+    for _ in range(2):
+        u = sampler.cotangents(outputs)
+        v = [sampler.like(x) if i == leaf else torch.zeros_like(x) for i, x in enumerate(function.point)]
+        zeros = [torch.zeros_like(x) for x in function.point]
+        moved = compare(function, function.point, outputs, u, v, zeros, steps)
+        if not (moved.mismatch and moved.sighted):
+            return None
+    return moved
+
+
+def not_finite(
+    function: FirstOrder, outputs: Tensors, sampler: Sampler, gradients: Tensors
+) -> tuple[list[Problem], list[str]]:
+    """Gradients that are NaN or infinite: problems where the function is fine around the point, notes where it is not."""
+    problems, notes = [], []
+    u = sampler.cotangents(outputs)
+    for index, (leaf, gradient) in enumerate(zip(function.leaves, gradients, strict=True)):
+        places = (~torch.isfinite(gradient)).reshape(-1).nonzero().flatten().tolist()
+        if not places:
+            continue
+        place = places[0]
+        v = [torch.zeros_like(x) for x in function.point]
+        v[index].view(-1)[place] = 1.0
+        name = element_name(leaf.name, place, gradient.shape)
+        value = complex(gradient.reshape(-1)[place].item())
+        slope = measure(lambda t, v=v: along(function, function.point, v, t), outputs, u)  # type: ignore[misc]
+        is_nan = value != value
+        around = _finite_around(function, v)
+        if around and (is_nan or (slope.usable and not slope.kink and slope.error < 1e-3 * abs(slope.value) + 1e-12)):
+            shown = float("nan") if is_nan else value.real
+            problems.append(
+                Problem(
+                    Kind.NOT_FINITE,
+                    f"the gradient of {leaf.name} is {'NaN' if is_nan else 'infinite'} at {len(places)} of "
+                    f"{gradient.numel()} elements, where the function itself is finite (an unused branch of torch.where, "
+                    "0 * inf, the square root of 0?)",
+                    leaf.name,
+                    (WrongElement(name, shown, slope.value, "a random combination of the outputs"),),
+                )
+            )
+        else:
+            notes.append(
+                f"{name} = {_number(function.point[index], place)} lies on the edge of where the function is defined"
+            )
+    return problems, notes
+
+
+def _finite_around(function: FirstOrder, v: Tensors) -> bool:
+    try:
+        return all(
+            bool(torch.isfinite(y).all()) for t in (0.0, 1e-4, -1e-4) for y in along(function, function.point, v, t)
+        )
+    except Exception:
+        return False
+
+
+def undefined_gradients(function: FirstOrder, cotangents: Tensors) -> Problem | None:
+    """With several outputs, a loss may use only one: its backward then gets undefined gradients (None) for the others."""
+    if len(cotangents) < 2:
+        return None
+    for index, name in enumerate(function.names):
+        outputs, live = function.graph(function.point)
+        zeros = [u if i == index else torch.zeros_like(u) for i, u in enumerate(cotangents)]
+        expected = dense(backward(outputs, live, zeros), function.point)
+        outputs, live = function.graph(function.point)
+        try:
+            alone = dense(backward([outputs[index]], live, [cotangents[index]]), function.point)
+        except BackwardRaised as error:
+            return Problem(
+                Kind.UNDEFINED_GRADIENT,
+                f"the backward raises when only {name} is used in a loss, and the gradients of the other outputs are "
+                f"undefined: {str(error).strip().splitlines()[0]}{raised_at(error.__cause__ or error)}; treat None as zeros",
+            )
+        for leaf, first, second in zip(function.leaves, expected, alone, strict=True):
+            scale = float(first.abs().max()) if first.numel() and bool(torch.isfinite(first).all()) else 0.0
+            if not same(first, second, 1e-9 * scale):
+                place = first_difference(first, second)
+                return Problem(
+                    Kind.UNDEFINED_GRADIENT,
+                    f"when only {name} is used in a loss, the gradient of {element_name(leaf.name, place, first.shape)} is "
+                    f"{_number(second, place)}, but {_number(first, place)} when the others get zeros: treat None as zeros",
+                    leaf.name,
+                )
+    return None

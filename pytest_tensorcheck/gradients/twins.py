@@ -1,0 +1,205 @@
+"""Copies of what the user handed in, in the precision of the check, so that nothing of theirs is ever touched.
+
+A module is deep-copied; a function that closes over modules or tensors (`lambda x: loss(model(x), y)`) gets new cells
+that hold copies. One `Twins` keeps one copy per object, so that what was shared stays shared.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from pytest_tensorcheck.user_line import is_user_file
+
+_DOUBLE = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex32: torch.complex128,
+    torch.complex64: torch.complex128,
+}
+# How deep functions that call functions are followed to find captured modules.
+_DEPTH = 4
+
+
+def is_differentiable_dtype(dtype: torch.dtype) -> bool:
+    return dtype.is_floating_point or dtype.is_complex
+
+
+class Twins:
+    """Makes and remembers copies. `double` moves floating point to 64 bits; otherwise the dtypes stay."""
+
+    def __init__(self, double: bool) -> None:
+        self.double = double
+        self.modules: dict[str, torch.nn.Module] = {}  # name in the user's code -> copy
+        self.captured: list[str] = []  # captured tensors that require grad and are no inputs
+        self._copies: dict[int, tuple[Any, Any]] = {}  # id -> (original kept alive, copy)
+        self._memo: dict[int, Any] = {}
+
+    def dtype(self, dtype: torch.dtype) -> torch.dtype:
+        return _DOUBLE.get(dtype, dtype) if self.double else dtype
+
+    def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A detached copy with memory of its own, also where the original was expanded."""
+        if id(tensor) not in self._copies:
+            fresh = tensor.detach()
+            if type(fresh) is torch.nn.Parameter:
+                fresh = fresh.data
+            if is_differentiable_dtype(fresh.dtype):
+                fresh = fresh.to(self.dtype(fresh.dtype))
+            self._copies[id(tensor)] = (tensor, fresh.clone())
+        made: torch.Tensor = self._copies[id(tensor)][1]
+        return made
+
+    def module(self, module: torch.nn.Module, name: str) -> torch.nn.Module:
+        if id(module) in self._copies:
+            known: torch.nn.Module = self._copies[id(module)][1]
+            return known
+        for part in module.modules():
+            # A tensor with a history cannot be deep-copied (an activation kept as an attribute, an old weight_norm).
+            for value in vars(part).values():
+                if isinstance(value, torch.Tensor) and value.grad_fn is not None:
+                    self._memo.setdefault(id(value), value.detach().clone())
+                elif isinstance(value, torch.Generator) and id(value) not in self._memo:
+                    fresh = torch.Generator(device=value.device)
+                    fresh.set_state(value.get_state())
+                    self._memo[id(value)] = fresh
+        try:
+            twin = copy.deepcopy(module, self._memo)
+        except Exception as error:
+            raise CannotCopy(
+                f"{type(module).__name__} could not be copied ({type(error).__name__}: {error}); gradcheck works on a "
+                f"copy so that your module is left as it is"
+            ) from error
+        self._copies[id(module)] = (module, twin)
+        self.modules[name] = twin
+        return twin
+
+    def to_precision(self) -> None:
+        """Move the copied modules, and tensors they keep as plain attributes, to 64 bits."""
+        if not self.double:
+            return
+        for module in self.modules.values():
+            with torch.no_grad():
+                module._apply(lambda t: t.to(self.dtype(t.dtype)) if is_differentiable_dtype(t.dtype) else t)
+            for part in module.modules():
+                for name, value in list(vars(part).items()):
+                    if isinstance(value, torch.Tensor) and is_differentiable_dtype(value.dtype):
+                        vars(part)[name] = value.detach().to(self.dtype(value.dtype))
+
+    def value(self, value: Any, name: str, depth: int = _DEPTH) -> Any:
+        """The twin of anything: modules, tensors, functions that capture them, containers of them; else itself."""
+        if isinstance(value, torch.nn.Module):
+            return self.module(value, name)
+        if isinstance(value, torch.Tensor):
+            if value.requires_grad:
+                self.captured.append(name)
+            return self.tensor(value)
+        if depth <= 0:
+            return value
+        if isinstance(value, types.FunctionType):
+            return self.function(value, depth) if is_user_file(value.__code__.co_filename) else value
+        if isinstance(value, types.MethodType):
+            return self.method(value, name, depth)
+        if isinstance(value, functools.partial):
+            return functools.partial(
+                self.value(value.func, name, depth),
+                *(self.value(item, f"{name}.args[{i}]", depth - 1) for i, item in enumerate(value.args)),
+                **{key: self.value(item, key, depth - 1) for key, item in value.keywords.items()},
+            )
+        if type(value) in (list, tuple):
+            items = [self.value(item, f"{name}[{i}]", depth - 1) for i, item in enumerate(value)]
+            return value if all(a is b for a, b in zip(items, value, strict=True)) else type(value)(items)
+        if type(value) is dict and len(value) <= 1000:
+            entries = {key: self.value(item, f"{name}[{key!r}]", depth - 1) for key, item in value.items()}
+            return value if all(entries[key] is value[key] for key in value) else entries
+        return value
+
+    def method(self, method: types.MethodType, name: str, depth: int) -> Any:
+        owner = method.__self__
+        if isinstance(owner, torch.nn.Module):
+            return types.MethodType(method.__func__, self.module(owner, name.rpartition(".")[0] or "self"))
+        if isinstance(owner, type) or isinstance(owner, types.ModuleType):
+            return method
+        twin = self.instance(owner, depth)
+        return method if twin is owner else types.MethodType(method.__func__, twin)
+
+    def instance(self, owner: Any, depth: int = _DEPTH) -> Any:
+        """A shallow copy of an ordinary object whose attributes are modules or tensors."""
+        if id(owner) in self._copies:
+            return self._copies[id(owner)][1]
+        attributes = getattr(owner, "__dict__", None)
+        if not isinstance(attributes, dict):
+            return owner
+        changed = {key: self.value(item, key, depth - 1) for key, item in attributes.items()}
+        changed = {key: item for key, item in changed.items() if item is not attributes[key]}
+        if not changed:
+            return owner
+        try:
+            twin = copy.copy(owner)
+            twin.__dict__.update(changed)
+        except Exception:
+            return owner
+        self._copies[id(owner)] = (owner, twin)
+        return twin
+
+    def function(self, function: types.FunctionType, depth: int = _DEPTH) -> types.FunctionType:
+        """The same code over copied cells, defaults and the globals it names; itself if it captures nothing."""
+        if id(function) in self._copies:
+            known: types.FunctionType = self._copies[id(function)][1]
+            return known
+        self._copies[id(function)] = (function, function)  # a recursive function meets itself
+        code, changed = function.__code__, False
+        cells: list[types.CellType] = []
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                content = cell.cell_contents
+            except ValueError:  # a cell that is not filled yet
+                cells.append(cell)
+                continue
+            twin = self.value(content, name, depth - 1)
+            changed |= twin is not content
+            cells.append(cell if twin is content else types.CellType(twin))
+        names = {}
+        for name in set(_global_names(code)):
+            if name in function.__globals__ and not hasattr(builtins, name):
+                content = function.__globals__[name]
+                if isinstance(content, types.ModuleType | type):
+                    continue
+                twin = self.value(content, name, depth - 1)
+                if twin is not content:
+                    names[name] = twin
+        defaults = self.value(function.__defaults__, "default", depth - 1)
+        keyword_defaults = self.value(function.__kwdefaults__, "default", depth - 1)
+        changed |= defaults is not function.__defaults__ or keyword_defaults is not function.__kwdefaults__
+        if not changed and not names:
+            return function
+        twin_function = types.FunctionType(
+            code,
+            {**function.__globals__, **names} if names else function.__globals__,
+            function.__name__,
+            defaults,
+            tuple(cells),
+        )
+        twin_function.__kwdefaults__ = keyword_defaults
+        twin_function.__qualname__ = function.__qualname__
+        vars(twin_function).update(vars(function))
+        self._copies[id(function)] = (function, twin_function)
+        return twin_function
+
+
+class CannotCopy(Exception):
+    """The subject could not be copied; the text says why."""
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)

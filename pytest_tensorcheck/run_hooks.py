@@ -249,7 +249,7 @@ class RunHooks:
             if run.settings.state == "error" and module is not None:
                 left.extend(_by_import(module, change) for change in worth_saying(changes))
         for mode in run.leaked_modes:
-            left.append(_left_by(item, f"{mode} was entered and not left", {"name": "torch modes", "new": mode}))
+            left.append(_left_by(item, f"torch modes: none → {mode}", {"name": "torch modes", "new": mode}))
         now = self.state.snapshot()
         if now != self.state.expected:
             changes = self.state.put_back(self.state.changes(self.state.expected, now))

@@ -16,7 +16,8 @@ _THIN = tuple(
     path.replace("/", os.sep)
     for path in (
         "_tensor.py", "functional.py", "overrides.py", "_VF.py", "nn/functional.py", "utils/_device.py",
-        "utils/_contextlib.py", "nn/modules/module.py", "nn/modules/loss.py", "nn/modules/distance.py", "_jit_internal.py",
+        "utils/_contextlib.py", "nn/modules/module.py", "nn/modules/loss.py", "nn/modules/distance.py",
+        "_jit_internal.py",
     )
 )  # fmt: skip
 

@@ -92,6 +92,52 @@ def broadcast_observation(
     return Observation("broadcast", message, where, "\n".join(lines), 1, facts)
 
 
+def axis_observation(
+    operation: Operation,
+    shapes: tuple[Shape, Shape],
+    names: tuple[Any, Any],
+    clash: tuple[int, str, str],
+    makers: tuple[Maker | None, Maker | None],
+    positions: tuple[int, int],
+    code: CodeType,
+    lasti: int,
+    *,
+    swapped: bool = False,
+) -> Observation:
+    """Two named axes of one size that are not the same axis: the shapes fit and the arithmetic is wrong."""
+    axis, first_name, second_name = clash
+    if swapped:
+        shapes, names, makers = shapes[::-1], names[::-1], makers[::-1]
+        first_name, second_name = second_name, first_name
+    where = user_line_at(code, lasti)
+    labels = _labels(code, lasti, positions)
+    spelled = [_named(each) for each in names]
+    message = f"axis {axis} is {first_name} in {spelled[0]} and {second_name} in {spelled[1]} in {operation.title}"
+    lines = [f"{where}: {message}"]
+    if where.source:
+        lines.append(f"    {where.source}")
+    for label, shape, maker in zip(labels, shapes, makers, strict=True):
+        if maker is not None:
+            lines.append(f"  {label or 'operand'} {show(shape)} was made by {maker.function} at {maker.where}")
+    lines.append(
+        "  the sizes are equal here, so nothing fails; keep the reduced axis (keepdim=True) or put one in with "
+        "unsqueeze or [:, None]  [TSR111]"
+    )
+    facts: dict[str, Any] = {
+        "rule": "TSR111",
+        "operation": operation.title,
+        "shapes": [list(shape) for shape in shapes],
+        "axes": [list(each) for each in names],
+        "operands": list(labels),
+    }
+    return Observation("broadcast", message, where, "\n".join(lines), 1, facts)
+
+
+def _named(names: tuple[str | None, ...]) -> str:
+    words = [name or "_" for name in names]
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+
 def _remedy(how: Relation, shapes: tuple[Shape, Shape], labels: tuple[str | None, str | None], numpy: bool) -> str:
     """What to write instead: drop the axis that should not be there, or say that every pair is meant."""
     if how == "rank":

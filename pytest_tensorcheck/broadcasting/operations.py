@@ -7,6 +7,11 @@ from typing import NamedTuple
 from pytest_tensorcheck.broadcasting.verdict import Kind
 
 
+def words(text: str) -> frozenset[str]:
+    """A table of names is read more easily without quotes."""
+    return frozenset(text.split())
+
+
 class Operation(NamedTuple):
     """`title` is the word in the message; `operands` the names of the operand parameters, in order."""
 
@@ -24,7 +29,8 @@ ELEMENTWISE: dict[str, Operation] = {
     **_rows("addition", "arithmetic", "add radd iadd"),
     **_rows("subtraction", "arithmetic", "sub subtract rsub isub"),
     **_rows("multiplication", "scaling", "mul multiply rmul imul"),
-    **_rows("division", "scaling", "div divide true_divide floor_divide truediv rtruediv itruediv rdiv floordiv rfloordiv"),
+    **_rows("division", "scaling", "div divide true_divide truediv rtruediv itruediv rdiv"),
+    **_rows("floor division", "scaling", "floor_divide floordiv rfloordiv ifloordiv"),
     **_rows("remainder", "scaling", "remainder fmod mod rmod"),
     **_rows("power", "scaling", "pow rpow float_power ipow"),
     **_rows("maximum", "arithmetic", "maximum fmax max"),
@@ -37,9 +43,9 @@ ELEMENTWISE: dict[str, Operation] = {
     **_rows("comparison >=", "order", "ge greater_equal"),
     **_rows("isclose", "equality", "isclose"),
     **_rows("allclose", "equality", "allclose"),
-    **_rows("logical and", "arithmetic", "logical_and bitwise_and and rand iand"),
-    **_rows("logical or", "arithmetic", "logical_or bitwise_or or ror ior"),
-    **_rows("logical xor", "arithmetic", "logical_xor bitwise_xor xor rxor ixor"),
+    **_rows("logical and", "logic", "logical_and bitwise_and and rand iand"),
+    **_rows("logical or", "logic", "logical_or bitwise_or or ror ior"),
+    **_rows("logical xor", "logic", "logical_xor bitwise_xor xor rxor ixor"),
     **_rows("bit shift", "arithmetic", "bitwise_left_shift bitwise_right_shift lshift rlshift rshift rrshift"),
     **_rows("atan2", "arithmetic", "atan2 arctan2"),
     **_rows("hypot", "arithmetic", "hypot"),
@@ -79,21 +85,21 @@ FUNCTIONAL: dict[str, Operation] = {
 }  # fmt: skip
 
 # How a tensor got its axes.
-STRONG = frozenset(
-    "unsqueeze unsqueeze_ expand expand_as broadcast_to broadcast_tensors meshgrid unflatten atleast_2d atleast_3d "
-    "expand_dims cartesian_prod tile repeat column_stack".split()
+STRONG = words(
+    "unsqueeze unsqueeze_ expand expand_as broadcast_to broadcast_tensors meshgrid unflatten atleast_2d "
+    "atleast_3d expand_dims cartesian_prod tile repeat column_stack"
 )
-WEAK = frozenset("view reshape view_as reshape_as".split())
-TRANSPOSE = frozenset("T t t_ mT H mH adjoint transpose transpose_ permute swapaxes swapdims movedim moveaxis".split())
-GRID = frozenset("arange linspace logspace range".split())
-PREDICTION = frozenset("argmax argmin topk max min sort argsort round bernoulli multinomial".split())
+WEAK = words("view reshape view_as reshape_as")
+TRANSPOSE = words("T t t_ mT H mH adjoint transpose transpose_ permute swapaxes swapdims movedim moveaxis")
+GRID = words("arange linspace logspace range")
+PREDICTION = words("argmax argmin topk max min sort argsort round bernoulli multinomial")
 
 # Elementwise functions of one array: what the array was, the result still is (an axis given on purpose, a grid).
-PASSES_ON = frozenset(
-    "abs neg positive exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan asin acos atan sinh cosh tanh "
-    "sigmoid relu softplus floor ceil round trunc reciprocal sign float double half bfloat16 int long bool to type "
-    "type_as clone contiguous detach cpu cuda requires_grad_ logical_not bitwise_not data real imag astype copy "
-    "ascontiguousarray negative absolute float_power pow add sub mul div true_divide rsub radd rmul rtruediv truediv "
-    "floordiv subtract multiply divide remainder mod eq ne lt le gt ge power rpow deg2rad logit erf nan_to_num "
-    "masked_fill floor_divide clamp clip".split()
+PASSES_ON = words(
+    "abs neg positive exp exp2 expm1 log log2 log10 log1p sqrt rsqrt square sin cos tan asin acos atan "
+    "sinh cosh tanh sigmoid relu softplus floor ceil round trunc reciprocal sign float double half "
+    "bfloat16 int long bool to type type_as clone contiguous detach cpu cuda requires_grad_ logical_not "
+    "bitwise_not data real imag astype copy ascontiguousarray negative absolute float_power pow add sub "
+    "mul div true_divide rsub radd rmul rtruediv truediv floordiv subtract multiply divide remainder mod "
+    "eq ne lt le gt ge power rpow deg2rad logit erf nan_to_num masked_fill floor_divide clamp clip"
 )

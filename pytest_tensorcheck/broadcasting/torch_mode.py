@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from pytest_tensorcheck.broadcasting import operations as ops
+from pytest_tensorcheck.broadcasting.axis_names import Names, conflict, follow
 from pytest_tensorcheck.broadcasting.callers import (
     KIND,
     THIN,
@@ -25,10 +27,11 @@ from pytest_tensorcheck.broadcasting.callers import (
     nearest_user_frame,
 )
 from pytest_tensorcheck.broadcasting.guard import allowed, deliver
-from pytest_tensorcheck.broadcasting.messages import Maker, broadcast_observation, user_line_at
+from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, broadcast_observation, user_line_at
 from pytest_tensorcheck.broadcasting.operations import Operation
 from pytest_tensorcheck.broadcasting.verdict import Operand, is_accident, relation
 from pytest_tensorcheck.call_source import line_at, line_span_at
+from pytest_tensorcheck.shapes.checker import on_named
 
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
@@ -104,7 +107,7 @@ class _Traits(dict[Any, Trait]):
             if name in ops.TRANSPOSE
             else ""
         )
-        trait = self[function] = Trait(
+        trait = Trait(
             explicit=explicit,
             grid=name in ops.GRID,
             prediction=name in ops.PREDICTION,
@@ -113,18 +116,28 @@ class _Traits(dict[Any, Trait]):
             keepdim=name in _REDUCTIONS,
             inplace=name.endswith("_") and not name.endswith("__") and bare not in ("unsqueeze", "squeeze", "t"),
         )
+        if trait == _PLAIN:
+            trait = _PLAIN
+        self[function] = trait
         return trait
 
 
-_RESHAPES = frozenset("squeeze squeeze_ flatten ravel getitem select narrow index_select gather unbind split chunk".split())
-_REDUCTIONS = frozenset(
-    "sum mean prod std var max min amax amin argmax argmin median nanmedian mode logsumexp norm nansum nanmean all any "
-    "quantile nanquantile std_mean var_mean aminmax kthvalue linalg_norm vector_norm linalg_vector_norm count_nonzero "
-    "cosine_similarity pairwise_distance".split()
+_RESHAPES = ops.words("squeeze squeeze_ flatten ravel getitem select narrow index_select gather unbind split chunk")
+_REDUCTIONS = ops.words(
+    "sum mean prod std var max min amax amin argmax argmin median nanmedian mode logsumexp norm nansum "
+    "nanmean all any quantile nanquantile std_mean var_mean aminmax kthvalue linalg_norm vector_norm "
+    "linalg_vector_norm count_nonzero cosine_similarity pairwise_distance"
 )
 
+_relation = lru_cache(maxsize=4096)(relation)
 _OPERATIONS = _Operations()
 _TRAITS = _Traits()
+
+
+def _is_reflected(function: Any) -> bool:
+    """Whether the first argument stands on the right of the operator."""
+    name = getattr(function, "__name__", "")
+    return name.startswith("__r") and name != "__rshift__"
 
 
 class BroadcastMode(TorchFunctionMode):
@@ -133,7 +146,16 @@ class BroadcastMode(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.entries: dict[int, Entry] = {}
+        self.named: dict[int, tuple[Any, Names]] = {}
         self._sweep_at = 4096
+
+    def __enter__(self) -> Any:
+        on_named.append(self.name_axes)
+        return super().__enter__()  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *failure: Any) -> None:
+        on_named.remove(self.name_axes)
+        super().__exit__(*failure)  # type: ignore[no-untyped-call]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True
@@ -143,7 +165,8 @@ class BroadcastMode(TorchFunctionMode):
             if len(args) == 2 and not kwargs:
                 first, second = args
                 if isinstance(first, _Tensor) and isinstance(second, _Tensor):
-                    if first.shape != second.shape:
+                    mine, theirs = first.shape, second.shape
+                    if mine != theirs and (_relation(mine, theirs) is not None or self.named):
                         self._look(operation, func, args, kwargs, sys._getframe(1))
             else:
                 self._look(operation, func, args, kwargs, sys._getframe(1))
@@ -156,7 +179,34 @@ class BroadcastMode(TorchFunctionMode):
             for each in result:
                 if isinstance(each, _Tensor):
                     self._remember(each, func, args, kwargs, frame)
+        if self.named:
+            self._follow_names(result, func, args, kwargs or {})
         return result
+
+    # -- the names of axes ---------------------------------------------------------------------------------------
+
+    def name_axes(self, array: Any, names: Names) -> None:
+        """Told by `assert_shape`: these are the names of the tensor's axes."""
+        if isinstance(array, _Tensor):
+            self.named[id(array)] = (weakref.ref(array), names)
+
+    def _names(self, value: Any) -> Names | None:
+        found = self.named.get(id(value))
+        return found[1] if found is not None and found[0]() is value else None
+
+    def _follow_names(self, result: Any, func: Any, args: Any, kwargs: Any) -> None:
+        name = _name(func)
+        for at, each in enumerate(result if isinstance(result, tuple) else (result,)):
+            if not isinstance(each, _Tensor) or (
+                at and isinstance(result, tuple) and name not in ("max", "min", "topk")
+            ):
+                continue
+            operands = [
+                (self._names(value), tuple(value.shape) if isinstance(value, _Tensor) else None) for value in args
+            ]
+            names = follow(name, operands, args, kwargs, tuple(each.shape))
+            if names is not None:
+                self.named[id(each)] = (weakref.ref(each), names)
 
     # -- who made what -------------------------------------------------------------------------------------------
 
@@ -190,9 +240,7 @@ class BroadcastMode(TorchFunctionMode):
                     if trait.passes_on:
                         explicit, grid = explicit or parent.explicit, grid or parent.grid
         entries = self.entries
-        entries[id(result)] = Entry(
-            weakref.ref(result), func, code, lasti, inner, explicit, grid, prediction
-        )
+        entries[id(result)] = Entry(weakref.ref(result), func, code, lasti, inner, explicit, grid, prediction)
         if len(entries) > self._sweep_at:
             self._sweep()
 
@@ -213,6 +261,7 @@ class BroadcastMode(TorchFunctionMode):
 
     def _sweep(self) -> None:
         self.entries = {key: entry for key, entry in self.entries.items() if entry.ref() is not None}
+        self.named = {key: each for key, each in self.named.items() if each[0]() is not None}
         self._sweep_at = max(4096, 2 * len(self.entries))
 
     # -- judging -------------------------------------------------------------------------------------------------
@@ -230,7 +279,9 @@ class BroadcastMode(TorchFunctionMode):
                     continue
         for at, (position, first, first_shape) in enumerate(found):
             for other, second, second_shape in found[at + 1 :]:
-                how = relation(first_shape, second_shape)
+                how = _relation(first_shape, second_shape)
+                if how is None and self.named and not allowed():
+                    self._look_at_names(operation, func, (first, second), (position, other), frame)
                 if how is not None and not allowed():
                     acting = acting_frame(frame)
                     if acting is None or KIND[acting.f_code.co_filename] != USER:
@@ -240,7 +291,6 @@ class BroadcastMode(TorchFunctionMode):
                     mine = self._operand(first, first_shape, acting)
                     theirs = self._operand(second, second_shape, acting)
                     if is_accident(operation.kind, how, mine, theirs):
-                        name = getattr(func, "__name__", "")
                         observation = broadcast_observation(
                             operation,
                             how,
@@ -249,10 +299,32 @@ class BroadcastMode(TorchFunctionMode):
                             (position, other),
                             acting.f_code,
                             acting.f_lasti,
-                            swapped=name.startswith("__r") and name not in ("__rshift__", "__rlshift__"),
+                            swapped=_is_reflected(func),
                         )
                         deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
                         return
+
+    def _look_at_names(
+        self, operation: Operation, func: Any, tensors: tuple[Any, Any], positions: tuple[int, int], frame: FrameType
+    ) -> None:
+        __tracebackhide__ = True
+        names = (self._names(tensors[0]), self._names(tensors[1]))
+        clash = conflict(*names)
+        acting = acting_frame(frame) if clash is not None else None
+        if clash is None or acting is None or KIND[acting.f_code.co_filename] != USER:
+            return
+        observation = axis_observation(
+            operation,
+            (tuple(tensors[0].shape), tuple(tensors[1].shape)),
+            names,
+            clash,
+            (self._maker(tensors[0]), self._maker(tensors[1])),
+            positions,
+            acting.f_code,
+            acting.f_lasti,
+            swapped=_is_reflected(func),
+        )
+        deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
 
     def _operand(self, tensor: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
         entry = self.entry(tensor)

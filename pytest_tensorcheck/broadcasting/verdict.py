@@ -21,7 +21,7 @@ from typing import Literal
 
 from pytest_tensorcheck.shapes.binder import Shape, broadcast_shapes
 
-Kind = Literal["arithmetic", "scaling", "equality", "order", "loss", "choice"]
+Kind = Literal["arithmetic", "scaling", "equality", "order", "logic", "loss", "choice"]
 Relation = Literal["rank", "row-column", "outer"]
 
 
@@ -60,9 +60,12 @@ def relation(first: Shape, second: Shape) -> Relation | None:
     size, left, right = _count(together), _count(first), _count(second)
     if size in (0, left, right):
         return None
-    kept_first = tuple(each for each in first if each != 1)
-    if kept_first == tuple(each for each in second if each != 1):
-        return "row-column" if len(first) == len(second) else "rank"
+    kept = tuple(each for each in first if each != 1)
+    if kept == tuple(each for each in second if each != 1):
+        if len(first) != len(second):
+            return "rank"
+        # With more axes of size 1 somebody keeps them in their places on purpose: (B, 1, 1, T) and (1, 1, T, T).
+        return "row-column" if len(first) - len(kept) == 1 else None
     if len(first) == len(second) == 2:
         return "outer"
     return None
@@ -85,6 +88,8 @@ def is_accident(kind: Kind, how: Relation, first: Operand, second: Operand) -> b
         if how == "rank":
             return not any(each.explicit and each.same_statement for each in both)
         return not any(each.explicit for each in both)
+    if kind == "logic" and how != "rank":
+        return False  # masks are put together so
     if any(each.learned for each in both):
         return False
     if any(each.grid for each in both) and kind in ("scaling", "order", "equality"):

@@ -65,7 +65,9 @@ class AnnotationCheck:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         if self._function is None:
-            raise TypeError("a module's or class's annotations are checked inside a block: with check_annotations(...):")
+            raise TypeError(
+                "a module's or class's annotations are checked inside a block: with check_annotations(...):"
+            )
         return self._function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -78,7 +78,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 
 
 def matches_dtype(value: Any, wanted: Any) -> bool:
-    """Whether the array's dtype is `wanted`: a dtype of any library, its name, a family ("float"), or a tuple of them."""
+    """Whether the array's dtype is `wanted`: any library's dtype, its name, a family ("float"), or a tuple."""
     if isinstance(wanted, (tuple, list, set, frozenset)):
         return any(matches_dtype(value, each) for each in wanted)
     name = dtype_name(value.dtype) if hasattr(value, "dtype") else type(value).__name__

@@ -61,7 +61,7 @@ def match(spec: Spec, shape: Shape, bindings: Bindings) -> Mismatch | set[str]:
     later = []
     for axis, at in pairs:
         size = shape[at]
-        if axis.broadcastable and size == 1 or axis.kind == "any":
+        if (axis.broadcastable and size == 1) or axis.kind == "any":
             continue
         if axis.kind == "size":
             if size != axis.size:
@@ -109,7 +109,9 @@ def _value(spec: Spec, axis: Axis, sizes: dict[str, int]) -> object:
         raise ShapeSpecError(f'"{spec.text}": {axis.word} cannot be computed: {error}') from None
 
 
-def _match_rest(rest: Rest, axes: Shape, rests: dict[str, tuple[bool, Shape]], at: int) -> Mismatch | tuple[bool, Shape]:
+def _match_rest(
+    rest: Rest, axes: Shape, rests: dict[str, tuple[bool, Shape]], at: int
+) -> Mismatch | tuple[bool, Shape]:
     """`*name` against what it was before. `*#name` may have size-1 or missing axes where the others have sizes."""
     known = rests.get("*" + rest.name)
     if known is None:

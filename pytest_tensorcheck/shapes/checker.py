@@ -103,7 +103,8 @@ class ShapeChecker:
     ) -> None:
         """As `assert_shape`; inside a `with shapes():` block the block's bindings are used."""
         __tracebackhide__ = True
-        bindings = _scope.get() or self._bindings
+        scope = _scope.get()
+        bindings = self._bindings if scope is None else scope
         if not (more or named or on_named) and dtype is None is device is contiguous is requires_grad:
             try:
                 names = _PLAIN[spec]

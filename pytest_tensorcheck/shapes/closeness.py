@@ -52,8 +52,9 @@ def _compare(
     """The path and the description of the first pair that is not close."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         if actual.keys() != expected.keys():
-            gone, new = sorted(map(repr, expected.keys() - actual.keys())), sorted(
-                map(repr, actual.keys() - expected.keys())
+            gone, new = (
+                sorted(map(repr, expected.keys() - actual.keys())),
+                sorted(map(repr, actual.keys() - expected.keys())),
             )
             parts = [f"missing keys {', '.join(gone)}"] * bool(gone) + [f"unexpected keys {', '.join(new)}"] * bool(new)
             return path, "; ".join(parts)

@@ -25,6 +25,6 @@ from __future__ import annotations
 from pytest_tensorcheck.sync.backends import backend, device
 from pytest_tensorcheck.sync.messages import SyncError
 from pytest_tensorcheck.sync.scopes import allow_sync, failure, no_sync, observe
-from pytest_tensorcheck.sync.simulation import simulation
+from pytest_tensorcheck.sync.shadow import simulation
 
 __all__ = ["SyncError", "allow_sync", "backend", "device", "failure", "no_sync", "observe", "simulation"]

@@ -17,9 +17,9 @@ def backend() -> Backend:
     """What `no_sync` uses: an open simulation, else a CUDA GPU, else a simulation of its own. "none" without torch."""
     if importlib.util.find_spec("torch") is None:
         return "none"
-    from pytest_tensorcheck.sync import simulation
+    from pytest_tensorcheck.sync import shadow
 
-    if simulation.current() is not None:
+    if shadow.current() is not None:
         return "simulation"
     import torch
 
@@ -33,7 +33,7 @@ def source() -> AbstractContextManager[Any]:
         from pytest_tensorcheck.sync.gpu_watcher import watching
 
         return watching()
-    from pytest_tensorcheck.sync.simulation import simulation
+    from pytest_tensorcheck.sync.shadow import simulation
 
     return simulation()
 
@@ -44,10 +44,15 @@ def device() -> Any:
 
 
 def settled(events: Sequence[SyncEvent]) -> list[SyncEvent]:
-    """The events that still count: once the code has named a device, guesses made before it no longer do."""
-    from pytest_tensorcheck.sync import simulation
+    """The events that still count: once the code has named a device, guesses made before it no longer do, and once a
+    program has shown floating point data, its integer tensors are bookkeeping."""
+    from pytest_tensorcheck.sync import shadow
 
-    current = simulation.current()
-    if current is None or not current.device_named:
+    current = shadow.current()
+    if current is None:
         return list(events)
-    return [event for event in events if not event.plain]
+    if current.device_named:
+        return [event for event in events if not event.plain]
+    if current.floats_seen:
+        return [event for event in events if not event.integer]
+    return list(events)

@@ -13,7 +13,8 @@ class SyncEvent:
 
     `where` is the user's line (in backward: the forward line that made the node, and `called_from` is the line that
     called backward); `expression` the source of the very expression; `inside` the library frame that waits, when it is
-    not the user's own line. `plain`: counted although the code names no device. Not `certain`: it may wait.
+    not the user's own line. `plain`: counted although the code names no device; `integer`: an
+    integer tensor, counted only as long as such a program has no floating point data. Not `certain`: it may wait.
     """
 
     operation: str
@@ -24,6 +25,7 @@ class SyncEvent:
     inside: str = ""
     called_from: UserLine | None = None
     plain: bool = False
+    integer: bool = False
     certain: bool = True
 
     @property

@@ -1,0 +1,97 @@
+"""Whose line it was: the user's frame, the expression in it, and the library frame that waits."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FrameType
+
+from pytest_tensorcheck.user_line import UserLine, is_user_file
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Frames of torch's that pass a call on: a wait in them is the user's own.
+_PASSING_ON = (
+    "torch/_tensor.py", "torch/_tensor_str.py", "torch/functional.py", "torch/overrides.py", "torch/_ops.py",
+    "torch/_jit_internal.py", "torch/_utils.py", "torch/serialization.py", "torch/storage.py", "torch/utils/_",
+    "torch/nn/modules/module.py", "torch/nn/modules/container.py", "torch/cuda/", "torch/testing/", "torch/autograd/",
+    "torch/linalg", "torch/_linalg_utils.py", "torch/random.py", "torch/_dynamo/", "torch/_compile.py",
+)  # fmt: skip
+_ENGINE = f"torch{os.sep}autograd{os.sep}graph.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`in_engine`: between here and the user's line the autograd engine runs (the line is that which called backward)."""
+
+    where: UserLine | None
+    expression: str
+    inside: str
+    in_engine: bool
+
+
+@lru_cache(maxsize=4096)
+def _library_name(filename: str) -> str:
+    """"torch/optim/adam.py" for an installed file; "" for ours and the interpreter's own."""
+    if filename.startswith((_OURS, "<")):
+        return ""
+    for mark in (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"):
+        if mark in filename:
+            return filename.rpartition(mark)[2].replace(os.sep, "/")
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def expression_at(code: CodeType, instruction: int) -> str:
+    """The source of the expression that an instruction belongs to, on one line; the whole line where that is not known."""
+    positions = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
+    if positions is None or positions[0] is None:
+        return ""
+    line, end_line, column, end_column = positions
+    text = linecache.getline(code.co_filename, line)
+    if line == end_line and column is not None and end_column is not None:
+        part = text.encode()[column:end_column].decode(errors="replace").strip()
+        try:
+            ast.parse(part, mode="eval")
+        except SyntaxError:
+            part = ""
+        if len(part) > 2:
+            return part
+    return text.strip()
+
+
+def user_place(depth: int = 1, *, functional_counts: bool = False) -> Place:
+    """Walk outwards to the user's frame. `functional_counts`: torch.nn.functional's own lines are not the user's."""
+    frame: FrameType | None = sys._getframe(depth)
+    inside, in_engine = "", False
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if is_user_file(name):
+            line = UserLine(name, frame.f_lineno, frame.f_code.co_qualname)
+            return Place(line, expression_at(frame.f_code, frame.f_lasti), inside, in_engine)
+        if name.endswith(_ENGINE):
+            in_engine = True
+        elif not inside:
+            library = _library_name(name)
+            passing = library.startswith(_PASSING_ON) or (library == "torch/nn/functional.py" and not functional_counts)
+            if library and not passing:
+                inside = f"{library}:{frame.f_lineno} in {frame.f_code.co_name}"
+        frame = frame.f_back
+    return Place(None, "", inside, in_engine)
+
+
+def called_from_library(depth: int = 1) -> bool:
+    """Whether the nearest frame that is neither ours nor the interpreter's is an installed library's."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if is_user_file(name):
+            return False
+        if _library_name(name):
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,246 @@
+"""Everything a simulation changes in the process, and undoes: torch.cuda and its neighbours, threads, saving, hooks."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import torch
+
+from pytest_tensorcheck.sync import cuda_api, private_torch, scopes
+from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, NONE, PLAIN, is_on_device, place_of, put
+from pytest_tensorcheck.sync.shadow import Simulation, thread_modes
+
+_MISSING = object()
+
+
+def install(simulation: Simulation, undo: ExitStack) -> None:
+    """Make all changes; `undo` takes them back in reverse order."""
+
+    made: list[tuple[Any, str, Any, Any]] = []
+
+    def patch(owner: Any, name: str, value: Any) -> None:
+        before = vars(owner).get(name, _MISSING)
+        made.append((owner, name, before, value))
+        if before is _MISSING:
+            undo.callback(delattr, owner, name)
+        else:
+            undo.callback(setattr, owner, name, before)
+        setattr(owner, name, value)
+
+    for owner, name, value in private_torch.mode_questions():
+        patch(owner, name, value)
+    for owner, name, value in private_torch.grouping_patch(is_on_device, torch.device("cuda", 0)):
+        patch(owner, name, value)
+    for owner, name, value in cuda_api.replacements(simulation):
+        patch(owner, name, value)
+    for owner, name, value in _tensor_methods(simulation):
+        patch(owner, name, value)
+    patch(threading.Thread, "start", _starting(simulation, threading.Thread.start))
+    _saving(simulation, undo, patch)
+    _hooks(simulation, undo)
+    _compiling(undo, patch, made)
+
+
+@contextlib.contextmanager
+def _lifted(made: list[tuple[Any, str, Any, Any]]) -> Iterator[None]:
+    """As if nothing were patched, for a moment: for imports that look around in torch and remember what they find."""
+    for owner, name, before, _ in reversed(made):
+        if before is not _MISSING:
+            setattr(owner, name, before)
+    try:
+        yield
+    finally:
+        for owner, name, _, value in made:
+            setattr(owner, name, value)
+
+
+def _compiling(undo: ExitStack, patch: Any, made: list[tuple[Any, str, Any, Any]]) -> None:
+    """Compiled functions run eagerly inside a simulation: the modes see their operations, and the compiler sees no modes."""
+    real_compile = torch.compile
+    eager: list[bool] = []
+
+    def run_eagerly() -> None:
+        if not eager:
+            eager.append(True)
+            undo.enter_context(torch.compiler.set_stance("force_eager"))
+
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        if not eager:
+            with _lifted(made), private_torch.without_torch_function():
+                private_torch.load_compiler()
+            run_eagerly()
+        return real_compile(*args, **kwargs)
+
+    if "torch._dynamo" in sys.modules:
+        run_eagerly()
+    patch(torch, "compile", compile)
+
+
+def _reported(simulation: Simulation, tensor: Any, row: str, operation: str) -> None:
+    if not scopes.listening():
+        return
+    place = place_of(tensor)
+    if place == DEVICE:
+        simulation.report(row, operation, depth=3)
+    elif not simulation.device_named and place in (NONE, PLAIN) and tensor.is_floating_point():
+        simulation.floats_seen = True
+        simulation.report(row, operation, plain=True, depth=3)
+
+
+def _tensor_methods(simulation: Simulation) -> list[tuple[Any, str, Any]]:
+    """Methods written in Python that a function mode would see only from outside, with itself switched off."""
+    show, form, copy = torch.Tensor.__repr__, torch.Tensor.__format__, torch.Tensor.__deepcopy__
+
+    def silently(function: Any, *args: Any, **kwargs: Any) -> Any:
+        token = scopes.pause()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            scopes.resume(token)
+
+    def __repr__(self: Any, *, tensor_contents: Any = None) -> Any:
+        if tensor_contents is None and self.device.type != "meta":
+            _reported(simulation, self, "print", "repr")
+        return silently(show, self, tensor_contents=tensor_contents)
+
+    def __format__(self: Any, format_spec: str) -> Any:
+        if self.dim() == 0 and not self.is_meta:
+            _reported(simulation, self, "scalar", "format")
+            return silently(form, self, format_spec)
+        return form(self, format_spec)
+
+    def __deepcopy__(self: Any, memo: Any) -> Any:
+        known = id(self) in memo
+        out = silently(copy, self, memo)
+        if not known and isinstance(out, torch.Tensor):
+            place = place_of(self)
+            if place:
+                put(out, place)
+        return out
+
+    return [
+        (torch.Tensor, "__repr__", __repr__),
+        (torch.Tensor, "__format__", __format__),
+        (torch.Tensor, "__deepcopy__", __deepcopy__),
+    ]
+
+
+def _starting(simulation: Simulation, start: Any) -> Any:
+    """Thread.start, so that a thread started inside the simulation is inside it, and inside the open scopes."""
+
+    def start_inside(self: threading.Thread) -> None:
+        run = self.run
+        context = contextvars.copy_context()
+
+        def run_inside() -> None:
+            if not simulation.active:
+                run()
+                return
+            with thread_modes(simulation):
+                context.run(run)
+
+        self.run = run_inside  # type: ignore[method-assign]
+        start(self)
+
+    return start_inside
+
+
+def _saving(simulation: Simulation, undo: ExitStack, patch: Any) -> None:
+    """torch.save and load keep the simulated device: "cuda:0" is the location of a flagged storage."""
+
+    flag = "_tensorcheck_place"
+
+    def tag(storage: Any) -> str | None:
+        return "cuda:0" if getattr(storage, flag, NONE) == DEVICE else None
+
+    def restore(storage: Any, location: str) -> Any:
+        if not location.startswith("cuda"):
+            return None
+        simulation.name_device()
+        storage = getattr(storage, "_untyped_storage", storage)
+        setattr(storage, flag, DEVICE)
+        loaded.append(storage)
+        return storage
+
+    loaded: list[Any] = []
+    registry = private_torch.storage_registry()
+    entry = (5, tag, restore)
+    registry.insert(0, entry)
+    undo.callback(registry.remove, entry)
+
+    real_save, real_load = torch.save, torch.load
+
+    def save(obj: Any, *args: Any, **kwargs: Any) -> Any:
+        if scopes.listening() and _holds_device_tensor(obj):
+            simulation.report("save", "save", depth=2)
+        token = scopes.pause()
+        try:
+            return real_save(obj, *args, **kwargs)
+        finally:
+            scopes.resume(token)
+
+    def load(*args: Any, **kwargs: Any) -> Any:
+        loaded.clear()
+        token = scopes.pause()
+        try:
+            out = real_load(*args, **kwargs)
+        finally:
+            scopes.resume(token)
+        if loaded and scopes.listening():
+            simulation.report("load", "load", depth=2)
+        return out
+
+    patch(torch, "save", save)
+    patch(torch, "load", load)
+
+
+def _holds_device_tensor(value: Any, depth: int = 6) -> bool:
+    """Whether a state dict, module, storage or tensor to be saved is on the device."""
+    if isinstance(value, torch.Tensor):
+        return place_of(value) == DEVICE
+    storage = getattr(value, "_untyped_storage", None)
+    if storage is not None:
+        return bool(getattr(storage, "_tensorcheck_place", NONE) == DEVICE)
+    if not depth:
+        return False
+    if isinstance(value, dict):
+        return any(_holds_device_tensor(item, depth - 1) for item in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_holds_device_tensor(item, depth - 1) for item in value)
+    if isinstance(value, torch.nn.Module):
+        return any(_holds_device_tensor(item) for item in (*value.parameters(), *value.buffers()))
+    return False
+
+
+def _hooks(simulation: Simulation, undo: ExitStack) -> None:
+    """Where the code names no device: optimizers' counters are on the host, modules' buffers with their module."""
+    from torch.nn.modules.module import register_module_forward_pre_hook
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+    def counters(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if simulation.device_named:
+            return
+        for group in optimizer.param_groups:
+            if group.get("capturable") or group.get("fused"):
+                continue
+            for parameter in group["params"]:
+                step = optimizer.state.get(parameter, {}).get("step")
+                if isinstance(step, torch.Tensor) and place_of(step) == NONE:
+                    put(step, HOST)
+
+    def buffers(module: Any, args: Any) -> None:
+        for buffer in module._buffers.values():
+            if buffer is not None and place_of(buffer) in (NONE, HOST):
+                put(buffer, PLAIN)
+
+    steps = register_optimizer_step_pre_hook(counters)
+    undo.callback(steps.remove)
+    forwards = register_module_forward_pre_hook(buffers)
+    undo.callback(forwards.remove)
+    simulation.on_device_named.append(forwards.remove)

@@ -1,0 +1,162 @@
+"""The private names of torch that the simulation rests on, each behind a function. Seen in torch 2.6 to 2.13.
+
+Imported only by modules that are themselves imported after torch.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from types import ModuleType
+from typing import Any
+
+import torch
+
+_node = torch._C._current_autograd_node
+_sequence = torch.autograd._get_sequence_nr
+
+
+def backward_node() -> Any:
+    """The autograd node that this thread is running, or None outside of backward. 0.05 µs."""
+    return _node()
+
+
+def node_sequence(node: Any) -> int:
+    """The number under which a node was made in forward; -1 where a node has none."""
+    try:
+        return int(node._sequence_nr())
+    except (AttributeError, RuntimeError):
+        return -1
+
+
+def next_sequence() -> int:
+    """The number that the next autograd node of this thread will get. 0.05 µs."""
+    return int(_sequence())
+
+
+def innermost(tensor: Any) -> Any:
+    """The plain tensor inside functorch's wrappers (vmap, grad); the tensor itself if it is not wrapped."""
+    functorch = torch._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def in_functorch() -> bool:
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def without_torch_function() -> Any:
+    """A context in which no function mode and no subclass intercepts calls: for looking at tensors in peace."""
+    return torch._C.DisableTorchFunction()
+
+
+def default_device() -> Any:
+    """The device of ``with torch.device(…)`` or ``set_default_device``, or None."""
+    from torch.utils import _device
+
+    return _device.CURRENT_DEVICE
+
+
+@functools.lru_cache(maxsize=1)
+def factories() -> frozenset[Any]:
+    """The functions that make a tensor from nothing and follow the default device."""
+    from torch.utils import _device
+
+    made: set[Any] = _device._device_constructors()
+    return frozenset(made)
+
+
+def _only_subclasses(relevant: Any) -> bool:
+    for argument in relevant:
+        kind = type(argument)
+        if (
+            kind is not torch.Tensor
+            and kind is not torch.nn.Parameter
+            and hasattr(kind, "__torch_function__")
+            and kind.__torch_function__ is not torch._C._disabled_torch_function_impl
+        ):
+            return True
+    return False
+
+
+def _unary(argument: Any) -> bool:
+    return _only_subclasses((argument,))
+
+
+def _variadic(*arguments: Any) -> bool:
+    return _only_subclasses(arguments)
+
+
+# torch's functions that are written in Python ask these before anything else, and hand over to a function mode with the
+# mode switched off for their whole body. Asked like this, they run their bodies, and the mode sees what happens in them.
+_ASKING = {
+    "has_torch_function": _only_subclasses,
+    "has_torch_function_unary": _unary,
+    "has_torch_function_variadic": _variadic,
+}
+_LEFT_ALONE = ("torch._ops", "torch._dynamo", "torch.jit", "torch._C", "torch.testing", "torch._prims", "torch.distributed")
+_found: tuple[int, list[tuple[ModuleType, str, Any]]] = (0, [])
+
+
+def mode_questions() -> list[tuple[ModuleType, str, Any]]:
+    """What to patch so that functions written in Python do not switch the mode off: (module, name, replacement)."""
+    global _found
+    if _found[0] != len(sys.modules):
+        places = [
+            (module, name, replacement)
+            for module_name, module in list(sys.modules.items())
+            if module_name.startswith("torch") and not module_name.startswith(_LEFT_ALONE) and isinstance(module, ModuleType)
+            for name, replacement in _ASKING.items()
+            if name in vars(module)
+        ]
+        _found = (len(sys.modules), places)
+    return _found[1]
+
+
+def grouping_patch(is_on_device: Any, device: Any) -> list[tuple[ModuleType, str, Any]]:
+    """`_group_tensors_by_device_and_dtype`, saying the simulated device in its keys."""
+    from torch.utils import _foreach_utils
+
+    real = torch._C._group_tensors_by_device_and_dtype
+
+    def group(tensors: Any, with_indices: bool = False) -> Any:
+        out = {}
+        for (where, dtype), value in real(tensors, with_indices).items():
+            first = next((t for group in value[0] for t in group[:1] if t is not None), None)
+            out[(device if first is not None and is_on_device(first) else where, dtype)] = value
+        return out
+
+    del _foreach_utils
+    return [(torch._C, "_group_tensors_by_device_and_dtype", group)]
+
+
+def storage_registry() -> list[Any]:
+    """torch.serialization's list of (priority, tagger, deserializer); public register_package only adds to it."""
+    registry: list[Any] = torch.serialization._package_registry
+    return registry
+
+
+@functools.lru_cache(maxsize=1)
+def numbers_are_put_from_host() -> bool:
+    """Whether `x[…] = 1.0` goes through a 0-dim tensor on the host (pull request 188330 ends that)."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen: list[str] = []
+
+    class Look(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(func.overloadpacket.__name__)
+            return func(*args, **(kwargs or {}))
+
+    x = torch.zeros(2)
+    with Look():
+        x[0] = 1.0
+    return "copy_" in seen
+
+
+def load_compiler() -> None:
+    """Import torch's compiler and let it build its table of known functions."""
+    import torch._dynamo.trace_rules as rules
+
+    rules.get_torch_obj_rule_map()

@@ -42,10 +42,13 @@ BroadcastContext = Literal["plain", "reduced", "loss", "compared"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroadcastHazard(Hazard):
-    """Two operands that both grow by broadcasting: a row met a column.
+    """Two operands that both grow by broadcasting (a row met a column), or a loss of two shapes (`loss`).
 
-    `spelled` is true where the code says that it was meant (`[:, None]`, `unsqueeze`, `keepdim`, ...).
-    `context` is what the result goes into. `operation` is the operator or function in words.
+    `spelled` says how strongly the code states that a size-1 axis is meant: `no`; `shaped` by reshape or in the
+    constructor; `said` by unsqueeze, [:, None], keepdim and the like. `spelled_here` is true where that is done in
+    the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
+    and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
+    squeeze made. `context` is what the result goes into.
     """
 
     operation: str
@@ -55,11 +58,15 @@ class BroadcastHazard(Hazard):
     right_shape: str
     result_shape: str
     context: BroadcastContext
-    spelled: bool
+    spelled: Literal["no", "shaped", "said"]
+    spelled_here: bool
+    both_spelled: bool
     same_length: bool
-    column: Literal["left", "right", "both"]
+    same_rank: bool
+    from_layer: bool
     suggestion: str
     loss: bool = False
+    both_grow: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,8 +142,8 @@ def _surely_overshoots(filled: Size, chunk: Size) -> bool:
         return filled != chunk
     quotient = S.divide_exactly(filled, chunk)
     if quotient is not None and quotient != 1:
-        return (
-            (not isinstance(quotient, int) and S.surely_not_one(quotient)) or (isinstance(quotient, int) and quotient > 1)
+        return (not isinstance(quotient, int) and S.surely_not_one(quotient)) or (
+            isinstance(quotient, int) and quotient > 1
         )
     return False
 

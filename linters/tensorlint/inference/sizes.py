@@ -16,10 +16,12 @@ _serial = count(1)
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "name", "numerator", "serial", "variant")
+    __slots__ = ("denominator", "name", "numerator", "plural", "serial", "variant")
 
-    def __init__(self, name: str | None = None, *, variant: bool = False) -> None:
+    def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
+        # A batch: it has no name, and is as a rule neither 0 nor 1.
+        self.plural = plural
         self.serial = next(_serial)
         # Stands for a different number in every iteration of a comprehension or loop.
         self.variant = variant
@@ -29,6 +31,11 @@ class Symbol:
 
     def __repr__(self) -> str:
         return self.name or f"?{self.serial}"
+
+
+def symbol_serial() -> int:
+    """The serial that the next new symbol gets or passes."""
+    return next(_serial)
 
 
 Monomial = tuple[Symbol, ...]
@@ -283,7 +290,9 @@ def surely_not_one(size: Size) -> bool:
     """Known to be other than 1, taking a size with a name to be neither 0 nor 1."""
     if isinstance(size, int):
         return size != 1
-    return all(coefficient > 0 and all(atom.name for atom in monomial) for monomial, coefficient in size.terms)
+    return all(
+        coefficient > 0 and all(atom.name or atom.plural for atom in monomial) for monomial, coefficient in size.terms
+    )
 
 
 def symbols(size: Size) -> set[Symbol]:

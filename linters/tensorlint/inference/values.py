@@ -279,6 +279,23 @@ class Partial(Value):
     keywords: dict[str, Value]
 
 
+@dataclass(slots=True, eq=False)
+class Imported(Value):
+    """A name imported from another file of the project, not looked at yet. `name` None means the module itself."""
+
+    module: str
+    name: str | None
+    level: int
+    importer: str
+
+
+@dataclass(slots=True, eq=False)
+class ModuleScope(Value):
+    """Another module of the project; its names are made when they are first asked for."""
+
+    frame: Any
+
+
 def number(size: Size) -> Value:
     return Const(size) if isinstance(size, int) else Number(size)
 
@@ -316,48 +333,51 @@ def is_none(value: Value) -> bool:
     return isinstance(value, Const) and value.value is None
 
 
-def freshen(value: Value) -> Value:
-    """One item of a sequence whose `element` stands for all: sizes that vary from item to item become new ones."""
+def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
+    """One item of a sequence whose `element` stands for all: sizes that vary from item to item become new ones.
+
+    `renamed` keeps what one item's parts have in common: the fields of one batch share its size.
+    """
+    if renamed is None:
+        renamed = {}
     if isinstance(value, Tensor) and value.shape is not None:
-        varying = {atom for size in value.shape for atom in S.symbols(size) if atom.variant}
-        for stride in value.strides or ():
-            varying |= {atom for atom in S.symbols(stride) if atom.variant}
-        if varying:
-            values: dict[S.Symbol, Size] = {atom: S.of_symbol(S.Symbol(None)) for atom in varying}
-            return copy(
-                value,
-                shape=tuple(S.substitute(size, values) for size in value.shape),
-                strides=None if value.strides is None else tuple(S.substitute(size, values) for size in value.strides),
-            )
-        return value
+        found = False
+        for size in (*value.shape, *(value.strides or ())):
+            if not isinstance(size, int):
+                for atom in S.symbols(size):
+                    if atom.variant:
+                        found = True
+                        if atom not in renamed:
+                            renamed[atom] = S.of_symbol(S.Symbol(None, plural=atom.plural))
+        if not found:
+            return value
+        return copy(
+            value,
+            shape=tuple(S.substitute(size, renamed) for size in value.shape),
+            strides=None if value.strides is None else tuple(S.substitute(size, renamed) for size in value.strides),
+        )
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Opaque(None)
     if isinstance(value, Opaque) and value.variant:
         return Opaque(None)
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
-        items = [freshen(item) for item in value.items]
+        items = [freshen(item, renamed) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
             return Sequence(value.kind, items)
+    if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
+        return Dictionary({key: freshen(item, renamed) for key, item in value.items.items()})
     return value
 
 
 def copy(tensor: Tensor, **changes: Any) -> Tensor:
     """A tensor like `tensor` with other fields; what was remembered of an unknown rank is dropped with the shape."""
-    kept = {
-        "framework": tensor.framework,
-        "shape": tensor.shape,
-        "strides": tensor.strides,
-        "dtype": tensor.dtype,
-        "device": tensor.device,
-        "made": tensor.made,
-        "how": tensor.how,
-        "marks": tensor.marks,
-        "source": tensor.source,
-        "reduced": tensor.reduced,
-        "layout_trail": tensor.layout_trail,
-    }
-    kept.update(changes)
-    return Tensor(**kept)
+    made = Tensor(
+        tensor.framework, tensor.shape, tensor.strides, tensor.dtype, tensor.device, tensor.made, tensor.how,
+        tensor.marks, tensor.source, tensor.reduced, None, tensor.layout_trail,
+    )  # fmt: skip
+    for name, value in changes.items():
+        setattr(made, name, value)
+    return made
 
 
 def join(a: Value, b: Value) -> Value:
@@ -389,7 +409,10 @@ def join(a: Value, b: Value) -> Value:
         return a
     if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
         return _join_scalars(a, b)
-    return UNKNOWN
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    # One of the two, whichever: an object nobody knows, but one object from here on.
+    return Opaque(None)
 
 
 def _scalar_kind(value: Value) -> str | None:

@@ -1,0 +1,44 @@
+"""One file's analysis: what the rules judge and what `tensorlint shapes` shows."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.hazards import Hazard
+from tensorlint.inference.interpreter import Interpreter
+from tensorlint.inference.names import collect
+from tensorlint.inference.reports import Binding
+
+if TYPE_CHECKING:
+    from tensorlint.project import Project
+
+# A file with one of these may change what dtype a module computes in, so no dtype of a module's output is claimed.
+_DTYPE_WORDS = (".half()", ".double()", ".bfloat16()", "float16", "float64", "default_dtype", ".to(dtype", ".type(")
+
+
+@dataclass(slots=True)
+class Analysis:
+    hazards: list[Hazard] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+
+
+def analyse(tree: ast.Module, source: str, *, path: str = "<string>", project: Project | None = None) -> Analysis:
+    """Infer what every expression of a parsed file is.
+
+    `source` is the text the tree was parsed from, with `\\n` line ends. `project` answers imports of the project's
+    own modules; without it they are unknown. Never raises for any program that parses: past a bound on work or
+    depth the answer is unknown.
+    """
+    default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
+    file = SourceFile(
+        path, source, tree, collect(tree),
+        default_dtype=default_dtype,
+        module_dtypes=default_dtype is not None and not any(word in source for word in _DTYPE_WORDS),
+        autocast="autocast" in source,
+    )  # fmt: skip
+    interpreter = Interpreter(file, project)
+    interpreter.run()
+    return Analysis(interpreter.finished_hazards(), interpreter.shown_bindings())

@@ -1,0 +1,365 @@
+"""Classes of the analysed files: what their instances hold, and what calling them gives."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorlint.inference import ops
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.interpreter import Interpreter
+
+# Library classes whose subclasses are nn.Modules, beyond everything under torch.nn.
+MODULE_BASES = frozenset({
+    "torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module",
+    "lightning.LightningModule", "lightning.pytorch.LightningModule", "pytorch_lightning.LightningModule",
+    "lightning.pytorch.core.LightningModule", "pytorch_lightning.core.LightningModule",
+    "pytorch_lightning.core.lightning.LightningModule",
+    "transformers.PreTrainedModel", "transformers.modeling_utils.PreTrainedModel",
+})  # fmt: skip
+_RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
+_SELF_METHODS = frozenset(
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "eval",
+        "train",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "requires_grad_",
+        "apply",
+        "share_memory",
+        "to_empty",
+    ]
+)
+_INITIALISERS = ("__init__", "__post_init__")
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Classes:
+    """Mixed into the interpreter."""
+
+    def define_class(self: Interpreter, node: ast.ClassDef) -> Value:
+        bases = tuple(self.eval(base) for base in node.bases)
+        for keyword in node.keywords:
+            self.eval(keyword.value)
+        cls = Class(node, self.frame, bases)
+        cls.is_module = any(self.is_module_base(base) for base in bases)
+        cls.complete = all(self.is_known_base(base) for base in bases)
+        decorators = [self.eval(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
+        if any(isinstance(each, Library) and each.path in _RECORDS for each in (*decorators, *bases)):
+            cls.record = tuple(
+                statement.target.id
+                for statement in node.body
+                if isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and "ClassVar" not in ast.dump(statement.annotation)
+            )
+            inherited: list[str] = []
+            for base in bases:
+                if isinstance(base, Class) and base.record:
+                    inherited += [name for name in base.record if name not in inherited]
+            cls.record = (*inherited, *(name for name in cls.record if name not in inherited))
+        frame = Frame(
+            node, self.file, self.frame, {}, self.file.facts.scopes.get(node, self.frame.facts), self.frame.record
+        )
+        frame.is_class, frame.owner = True, cls
+        outer = self.frame
+        outer_conditional, self.conditional = self.conditional, 0
+        self.frame = frame
+        self.block(node.body)
+        self.frame, self.conditional = outer, outer_conditional
+        frame.finished = True
+        for name, value in frame.env.items():
+            if (
+                isinstance(value, Function)
+                and value.owner is cls
+                and isinstance(value.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            ):
+                cls.methods[name] = value.node
+            cls.fields[name] = value
+        if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
+            cls.complete = False
+        return cls
+
+    def is_module_base(self: Interpreter, base: Value) -> bool:
+        if isinstance(base, Class):
+            return base.is_module
+        if isinstance(base, Library):
+            return base.path in MODULE_BASES or ops.modules.known(base.path)
+        return False
+
+    def is_known_base(self: Interpreter, base: Value) -> bool:
+        if isinstance(base, Class):
+            return base.complete
+        return isinstance(base, Library) and (
+            base.path in MODULE_BASES
+            or base.path in _RECORDS
+            or base.path
+            in ("builtins.object", "abc.ABC", "torch.utils.data.Dataset", "typing.Generic", "typing.Protocol")
+        )
+
+    def decorate(self: Interpreter, function: Function) -> None:
+        """What the decorators make of a function: known ones leave it callable as it is written."""
+        node = function.node
+        if isinstance(node, ast.Lambda):
+            return
+        for decorator in node.decorator_list:
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            value = self.eval(target)
+            path = value.path if isinstance(value, Library) else None
+            if path == "builtins.staticmethod":
+                function.kind = "static"
+            elif path == "builtins.classmethod":
+                function.kind = "class"
+            elif path in ("builtins.property", "functools.cached_property"):
+                function.kind = "property"
+            elif path is not None and (
+                path.startswith(("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing."))
+                or path in ("torch.compile", "functools.lru_cache", "functools.cache", "abc.abstractmethod")
+                or path.startswith(("jaxtyping.", "beartype."))
+                or "autocast" in path
+            ):
+                continue
+            else:
+                function.decorated = True
+
+    # -- look-up -------------------------------------------------------------------------------------------------
+
+    def find_in_class(self: Interpreter, cls: Class, name: str, depth: int = 0) -> Value | None:
+        """A class attribute along the bases, nearest first; None if no known base has it."""
+        found = cls.fields.get(name)
+        if found is not None:
+            return found
+        if depth > 20:
+            return None
+        for base in cls.bases:
+            if isinstance(base, Class):
+                found = self.find_in_class(base, name, depth + 1)
+                if found is not None:
+                    return found
+        return None
+
+    def class_attribute(self: Interpreter, cls: Class, name: str) -> Value:
+        found = self.find_in_class(cls, name)
+        if isinstance(found, Function) and found.kind == "class":
+            return Function(found.node, found.scope, found.owner, cls, found.defaults, "function", found.decorated)
+        return UNKNOWN if found is None else found
+
+    def instance_attribute(self: Interpreter, value: Instance, name: str, node: ast.AST | None) -> Value:
+        found = value.fields.get(name)
+        if found is not None:
+            if found is UNKNOWN or (value.generic and name in value.cls.unstable):
+                return Opaque(None)
+            return found
+        found = self.find_in_class(value.cls, name)
+        if found is not None:
+            if isinstance(found, Function):
+                if found.kind == "property":
+                    return self.call_function(
+                        Function(
+                            found.node, found.scope, found.owner, value, found.defaults, "function", found.decorated
+                        ),
+                        [],
+                        {},
+                        node,
+                    )
+                if found.kind == "static":
+                    return found
+                receiver: Value = value.cls if found.kind == "class" else value
+                return Function(
+                    found.node, found.scope, found.owner, receiver, found.defaults, "function", found.decorated
+                )
+            if value.generic and (name in value.cls.unstable or name in self.file.facts.unstable_attributes):
+                return Opaque(None)
+            return found
+        if value.generic and not self.initialising(value):
+            if name in self.file.facts.unstable_attributes or name in value.cls.unstable:
+                return Opaque(None)
+            made = value.fields[name] = Opaque(f"self.{name}")
+            return made
+        return UNKNOWN
+
+    def initialising(self: Interpreter, value: Instance) -> bool:
+        """Whether the class's own initialiser is being followed for this instance."""
+        return value in self.being_made
+
+    def generic_instance(self: Interpreter, cls: Class) -> Instance:
+        """An instance of the class as its methods may meet it: made by its initialiser from unknown arguments."""
+        if cls.generic is not None:
+            return cls.generic
+        instance = cls.generic = Instance(cls, generic=True)
+        cls.unstable = self.attributes_set_elsewhere(cls)
+        for name in _INITIALISERS:
+            method = self.find_in_class(cls, name)
+            if isinstance(method, Function) and not isinstance(method.node, ast.Lambda):
+                self.being_made.append(instance)
+                self.analyse_function(method, instance)
+                self.being_made.pop()
+        if cls.record:
+            for name in cls.record:
+                declared = cls.fields.get(name)
+                instance.fields.setdefault(name, declared if isinstance(declared, Tensor) else Opaque(f"self.{name}"))
+        for name, value in list(instance.fields.items()):
+            if isinstance(value, Opaque) and value.name is not None and not value.name.startswith("self."):
+                continue
+        return instance
+
+    def attributes_set_elsewhere(self: Interpreter, cls: Class) -> frozenset[str]:
+        """Attributes of self that other methods than the initialiser assign."""
+        names: set[str] = set()
+        for name, method in cls.methods.items():
+            if name in _INITIALISERS:
+                continue
+            first = method.args.args[0].arg if method.args.args else None
+            if first is None:
+                continue
+            for part in ast.walk(method):
+                if isinstance(part, ast.Attribute) and isinstance(part.ctx, (ast.Store, ast.Del)):
+                    if isinstance(part.value, ast.Name) and part.value.id == first:
+                        names.add(part.attr)
+        for base in cls.bases:
+            if isinstance(base, Class):
+                names |= self.attributes_set_elsewhere(base)
+        return frozenset(names)
+
+    # -- making and calling --------------------------------------------------------------------------------------
+
+    def construct(
+        self: Interpreter, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        instance = Instance(cls, made=node)
+        if cls.record is not None and not isinstance(cls.fields.get("__init__"), Function):
+            fields = dict(zip(cls.record, args, strict=False))
+            fields.update(kwargs)
+            for name in cls.record:
+                value = fields.get(name, cls.fields.get(name))
+                instance.fields[name] = UNKNOWN if value is None else value
+            post = self.find_in_class(cls, "__post_init__")
+            if isinstance(post, Function):
+                self.call_function(Function(post.node, post.scope, post.owner, instance, post.defaults), [], {}, node)
+            return instance
+        method = self.find_in_class(cls, "__init__")
+        if isinstance(method, Function):
+            if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
+                self.escape(args, kwargs)
+                return self.generic_instance(cls) if cls.generic is not None else UNKNOWN
+            bound = self.bind_parameters(
+                Function(method.node, method.scope, method.owner, instance, method.defaults), [instance, *args], kwargs
+            )
+            if bound is None:
+                return UNKNOWN
+            self.being_made.append(instance)
+            self.follow(method, bound, node)
+            self.being_made.pop()
+            return instance
+        if not cls.complete and not cls.is_module:
+            self.escape(args, kwargs)
+        return instance
+
+    def call_instance(
+        self: Interpreter, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        own = self.find_in_class(value.cls, "__call__")
+        if isinstance(own, Function):
+            return self.call(self.instance_attribute(value, "__call__", node), args, kwargs, node)
+        if value.cls.is_module:
+            if "forward" in value.fields:
+                return UNKNOWN
+            return self.call_instance_method(value, "forward", args, kwargs, node)
+        self.escape(args, kwargs)
+        return UNKNOWN
+
+    def call_instance_method(
+        self: Interpreter, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        held = value.fields.get(name)
+        if held is not None:
+            return self.call(held, args, kwargs, node)
+        found = self.find_in_class(value.cls, name)
+        if isinstance(found, Function):
+            return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
+        if value.cls.is_module:
+            if name in _SELF_METHODS:
+                return value
+            if name == "register_buffer" and len(args) >= 2 and isinstance(args[0], Const):
+                self.store_attribute(value, args[0].value, args[1])
+                return NONE
+            if (
+                name in ("register_parameter", "add_module", "register_module")
+                and len(args) >= 2
+                and isinstance(args[0], Const)
+            ):
+                self.store_attribute(value, args[0].value, args[1])
+                return NONE
+            if name == "forward":
+                for base in value.cls.bases:
+                    if isinstance(base, Library) and ops.modules.known(base.path):
+                        return self.call_base_module(base.path, value, args, kwargs, node)
+        self.escape(args, kwargs)
+        return UNKNOWN
+
+    def call_base_module(
+        self: Interpreter, path: str, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """A subclass of nn.Linear, nn.Sequential, ... that keeps its forward: known if its constructor call was seen."""
+        base = value.fields.get("__base__")
+        if isinstance(base, LibraryObject):
+            return self.call_library_object(base, args, kwargs, node)
+        return UNKNOWN
+
+    def call_super(self: Interpreter, node: ast.Call, name: str) -> Value:
+        """`super().name(...)`: the method after this class's own, with this frame's instance."""
+        for argument in node.func.value.args:  # type: ignore[attr-defined]
+            self.eval(argument)
+        arguments = self.arguments(node)
+        frame: Frame | None = self.frame
+        while frame is not None and frame.owner is None:
+            frame = frame.parent
+        owner = frame.owner if frame is not None else None
+        receiver = self.frame.env.get(self.frame.first_argument or "self")
+        if owner is None or arguments is None or not isinstance(receiver, Instance):
+            return UNKNOWN
+        for base in owner.bases:
+            if isinstance(base, Class):
+                found = self.find_in_class(base, name)
+                if isinstance(found, Function):
+                    return self.call_function(
+                        Function(
+                            found.node, found.scope, found.owner, receiver, found.defaults, "function", found.decorated
+                        ),
+                        arguments[0],
+                        arguments[1],
+                        node,
+                    )
+            elif isinstance(base, Library) and name == "__init__" and ops.modules.known(base.path):
+                made = ops.modules.construct(self.call_context(base.path, node), base.path, *arguments)
+                if isinstance(made, LibraryObject):
+                    receiver.fields["__base__"] = made
+            elif isinstance(base, Library) and name == "forward" and "__base__" in receiver.fields:
+                return self.call(receiver.fields["__base__"], arguments[0], arguments[1], node)
+        return UNKNOWN
+
+
+_ = (Sequence, Scalar, copy)

@@ -1,0 +1,81 @@
+"""Activations: the names of one running scope, and what its control flow has done so far."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from tensorlint.inference.names import FileFacts, ScopeFacts
+from tensorlint.inference.values import UNKNOWN, Class, Value, join
+
+Environment = dict[str, Value]
+
+
+@dataclass(slots=True)
+class SourceFile:
+    """The file a scope belongs to. `own` is false for other files of the project, where nothing is reported."""
+
+    path: str
+    text: str
+    tree: ast.Module
+    facts: FileFacts
+    own: bool = True
+    default_dtype: str | None = "float32"
+    module_dtypes: bool = True
+    autocast: bool = False
+    star_imports: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One activation of a module, class body or function.
+
+    `record` is true where what is seen holds for every execution: assignments are then shown and sizes take the
+    user's names. `dead` is true after return, raise, break or continue.
+    """
+
+    node: ast.AST
+    file: SourceFile
+    parent: Frame | None
+    env: Environment = field(default_factory=dict)
+    facts: ScopeFacts = field(default_factory=ScopeFacts)
+    record: bool = False
+    finished: bool = False
+    dead: bool = False
+    returns: list[Value] = field(default_factory=list)
+    breaks: list[Environment] = field(default_factory=list)
+    continues: list[Environment] = field(default_factory=list)
+    loops: int = 0
+    owner: Class | None = None
+    first_argument: str | None = None
+    is_class: bool = False
+    # Of another module: the statements that bind its names, followed when a name is first asked for.
+    waiting: dict[str, ast.stmt] | None = None
+
+    def lookup(self, name: str) -> Value | None:
+        """The value of a name as Python's scopes give it; None if no scope binds it."""
+        frame: Frame | None = self
+        while frame is not None:
+            if not (frame.is_class and frame is not self):
+                value = frame.env.get(name)
+                if value is not None:
+                    if frame is not self and frame.finished and not frame.facts.is_stable(name):
+                        return UNKNOWN
+                    return value
+            frame = frame.parent
+        return None
+
+
+def merge(a: Environment, b: Environment) -> Environment:
+    """The names after two branches met. A name that one branch did not bind keeps the other's value: a program that
+    reads it came through there."""
+    if a is b:
+        return a
+    merged = dict(a)
+    for name, value in b.items():
+        other = merged.get(name)
+        if other is None:
+            merged[name] = value
+        elif other is not value:
+            merged[name] = join(other, value)
+    return merged

@@ -1,0 +1,425 @@
+"""The abstract interpreter: follows a file's statements and knows what every expression is.
+
+Work is bounded. Each statement of the file is followed a fixed number of times (loops at most three rounds, four
+levels deep); following the file's own functions at their calls is paid from a budget that is proportional to the
+length of the file. At the bound the answer is unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import tensorlint.inference.ops.elementwise
+import tensorlint.inference.ops.indexing
+import tensorlint.inference.ops.modules  # noqa: F401  (used as attributes of `ops`)
+from tensorlint.inference import annotations, builtins, ops
+from tensorlint.inference.calls import Calls
+from tensorlint.inference.classes import Classes
+from tensorlint.inference.expressions import _OPERATORS as OPERATORS
+from tensorlint.inference.expressions import Expressions
+from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.names import collect
+from tensorlint.inference.reports import Reports
+from tensorlint.inference.statements import Statements
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Dictionary,
+    Function,
+    Imported,
+    Instance,
+    Library,
+    LibraryObject,
+    ModuleScope,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.project import Project
+
+# Statements of the file's own functions that may be followed at their calls, for each statement of the file.
+BUDGET_PER_STATEMENT = 6
+BUDGET_BASE = 2_000
+# Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
+MAX_NESTING = 120
+
+# Modules whose names are the same objects under a shorter path.
+_CANONICAL = {
+    "torch.nn.modules.activation": "torch.nn",
+    "torch.functional": "torch",
+    "torch.nn.modules": "torch.nn",
+    "torch.nn.modules.module": "torch.nn",
+    "torch.autograd.variable": "torch.autograd",
+    "numpy.core": "numpy",
+    "jax.numpy": "jax.numpy",
+    "torch.torch": "torch",
+}
+
+
+class Interpreter(Expressions, Statements, Calls, Classes, Reports):
+    """One analysis of one file."""
+
+    def __init__(self, file: SourceFile, project: Project | None = None) -> None:
+        self.file = file
+        self.own_file = file
+        self.project = project
+        self.frame = Frame(file.tree, file, None, facts=file.facts.scopes[file.tree], record=True)
+        self.module_frame = self.frame
+        self.steps = 0
+        self.depth = 0
+        self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
+        self.conditional = 0
+        self.nesting = 0
+        self.parameters: frozenset[str] = frozenset()
+        self.pending: list[Function] = []
+        self.active: list[ast.AST] = []
+        self.trail: list[ast.AST | None] = []
+        self.being_made: list[Instance] = []
+        self.mutations: list[tuple[Any, str | None]] = []
+        self.memory: dict[Any, Any] = {}
+        self.modules: dict[str, Frame | None] = {}
+        self.analysed: set[tuple[ast.AST, int]] = set()
+        self.uses_torch = "torch" in file.text
+        self.start_reports()
+        self.handlers: dict[type[ast.AST], Callable[[Any], Any]] = {
+            ast.Constant: self.eval_constant,
+            ast.Name: self.eval_name,
+            ast.Attribute: self.eval_attribute,
+            ast.Call: self.eval_call,
+            ast.BinOp: self.eval_binary,
+            ast.UnaryOp: self.eval_unary,
+            ast.Compare: self.eval_compare,
+            ast.BoolOp: self.eval_bool,
+            ast.Subscript: self.eval_subscript,
+            ast.Slice: self.eval_slice,
+            ast.Tuple: self.eval_tuple,
+            ast.List: self.eval_tuple,
+            ast.Set: self.eval_tuple,
+            ast.Dict: self.eval_dict,
+            ast.IfExp: self.eval_conditional,
+            ast.Lambda: self.eval_lambda,
+            ast.ListComp: self.eval_comprehension,
+            ast.SetComp: self.eval_comprehension,
+            ast.GeneratorExp: self.eval_comprehension,
+            ast.DictComp: self.eval_dict_comprehension,
+            ast.JoinedStr: self.eval_joined_string,
+            ast.NamedExpr: self.eval_named,
+            ast.Starred: self.eval_starred,
+            ast.Await: self.eval_await,
+            ast.Yield: self.eval_yield,
+            ast.YieldFrom: self.eval_yield,
+            ast.Expr: self.exec_expression,
+            ast.Assign: self.exec_assign,
+            ast.AnnAssign: self.exec_annotated,
+            ast.AugAssign: self.exec_augmented,
+            ast.Return: self.exec_return,
+            ast.Raise: self.exec_raise,
+            ast.Assert: self.exec_assert,
+            ast.Delete: self.exec_delete,
+            ast.Global: self.exec_global,
+            ast.Nonlocal: self.exec_global,
+            ast.Break: self.exec_break,
+            ast.Continue: self.exec_continue,
+            ast.If: self.exec_if,
+            ast.Try: self.exec_try,
+            ast.TryStar: self.exec_try,
+            ast.With: self.exec_with,
+            ast.AsyncWith: self.exec_with,
+            ast.Match: self.exec_match,
+            ast.For: self.exec_for,
+            ast.AsyncFor: self.exec_for,
+            ast.While: self.exec_while,
+            ast.Import: self.exec_import,
+            ast.ImportFrom: self.exec_import_from,
+            ast.FunctionDef: self.exec_function,
+            ast.AsyncFunctionDef: self.exec_function,
+            ast.ClassDef: self.exec_class,
+        }
+
+    # -- the whole file ------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Follow the module, then every function and method once from unknown arguments."""
+        self.block(self.file.tree.body)
+        self.module_frame.finished = True
+        while self.pending:
+            function = self.pending.pop(0)
+            self.frame = self.module_frame
+            self.conditional = 0
+            receiver: Value | None = None
+            if function.owner is not None and function.kind != "static":
+                receiver = function.owner if function.kind == "class" else self.generic_instance(function.owner)
+            self.analyse_function(function, receiver)
+
+    def analyse_function(self, function: Function, receiver: Value | None) -> None:
+        """Follow a function from unknown arguments: what is seen holds for every call."""
+        code = function.node
+        if isinstance(code, ast.Lambda) or (code, id(receiver)) in self.analysed:
+            return
+        self.analysed.add((code, id(receiver)))
+        file = function.scope.file
+        own = file is self.own_file and not any(done is code for done, _ in self.analysed if False)
+        facts = file.facts.scopes.get(code)
+        if facts is None:
+            return
+        frame = Frame(code, file, function.scope, {}, facts, record=own, owner=function.owner)
+        spec = code.args
+        names = [*spec.posonlyargs, *spec.args]
+        frame.first_argument = names[0].arg if names else None
+        dimensions: dict[str, Any] = {}
+        for parameter in (*names, *spec.kwonlyargs):
+            frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions)
+        if receiver is not None and names and function.kind != "static":
+            frame.env[names[0].arg] = receiver
+        if spec.vararg is not None:
+            frame.env[spec.vararg.arg] = Sequence("tuple")
+        if spec.kwarg is not None:
+            frame.env[spec.kwarg.arg] = Dictionary(None)
+        outer = (self.frame, self.file, self.parameters, self.conditional, self.depth)
+        self.frame, self.file, self.conditional = frame, file, 0
+        self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
+        self.active.append(code)
+        try:
+            self.block(code.body)
+        finally:
+            self.active.pop()
+            self.frame, self.file, self.parameters, self.conditional, self.depth = outer
+        frame.finished = True
+
+    def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
+        name = parameter.arg
+        known = Opaque(name if facts.assigned[name] == 0 else None)
+        if parameter.annotation is not None:
+            declared = self.annotation_in(function.scope, parameter.annotation, dimensions)
+            if isinstance(declared, Opaque):
+                known.kind = declared.kind
+            elif declared is not None:
+                return declared
+        return known
+
+    # -- names ---------------------------------------------------------------------------------------------------
+
+    def operator_sign(self, op: ast.operator) -> str:
+        return OPERATORS[type(op)]
+
+    def call_context(self, name: str, node: ast.AST | None) -> ops.Call:
+        return ops.Call(name, node, self, self.file.default_dtype)
+
+    def annotation(self, node: ast.expr) -> Value | None:
+        return annotations.read(self, node, {})
+
+    def annotation_in(self, scope: Frame, node: ast.expr, dimensions: dict[str, Any] | None = None) -> Value | None:
+        """An annotation, with its names looked up where the function was defined."""
+        outer = self.frame, self.file
+        self.frame, self.file = scope, scope.file
+        try:
+            return annotations.read(self, node, {} if dimensions is None else dimensions)
+        finally:
+            self.frame, self.file = outer
+
+    def library_attribute(self, path: str, name: str) -> Value:
+        base = _CANONICAL.get(path, path)
+        if base == "math" or base.startswith("torch.") or base.startswith("numpy"):
+            if path == "math" and name in ("pi", "e", "inf", "tau"):
+                import math
+
+                return builtins.Const(getattr(math, name))
+            if base == "numpy" and name in ("newaxis",):
+                return builtins.NONE
+            if base == "numpy" and name in ("pi", "e", "inf"):
+                import math
+
+                return builtins.Const(getattr(math, name))
+        if base.startswith("torch.nn.modules.") and name[:1].isupper():
+            base = "torch.nn"
+        return Library(f"{base}.{name}")
+
+    def import_module(self, name: str, level: int) -> Value:
+        if self.project is not None and not _is_library(name) and self.is_first_party(name, level):
+            return Imported(name, None, level, self.file.path)
+        return Library(_CANONICAL.get(name, name))
+
+    def import_name(self, module: str, name: str, level: int) -> Value:
+        if level == 0 and _is_library(module):
+            return self.library_attribute(module, name)
+        if self.project is not None and self.is_first_party(module, level):
+            return Imported(module, name, level, self.file.path)
+        return self.library_attribute(module, name) if level == 0 else UNKNOWN
+
+    def is_first_party(self, module: str, level: int) -> bool:
+        if self.project is None:
+            return False
+        return self.project.locate(module, importer=self.file.path, level=level) is not None
+
+    def import_star(self, module: str, level: int) -> None:
+        if level == 0 and _is_library(module):
+            self.frame.file.star_imports.append(module)
+
+    def awaited(self, name: str) -> Value | None:
+        """A name of another module that has not been made yet, or one that a star import brings."""
+        frame: Frame | None = self.frame
+        while frame is not None and frame.parent is not None:
+            frame = frame.parent
+        if frame is not None and frame.waiting:
+            statement = frame.waiting.pop(name, None)
+            if statement is not None:
+                self.follow_in(frame, statement)
+                return frame.env.get(name)
+        for module in self.file.star_imports:
+            path = f"{module}.{name}"
+            if ops.function(path) is not None or ops.modules.known(path):
+                return Library(path)
+        return None
+
+    def follow_in(self, frame: Frame, statement: ast.stmt) -> None:
+        """One top-level statement of another module, quietly."""
+        if self.depth > 12 or self.budget <= 0:
+            return
+        outer = (self.frame, self.file, self.conditional)
+        self.frame, self.file, self.conditional = frame, frame.file, 0
+        self.depth += 1
+        before = self.steps
+        try:
+            self.block([statement])
+        finally:
+            self.depth -= 1
+            self.budget -= self.steps - before
+            self.frame, self.file, self.conditional = outer
+
+    def module_scope(self, imported: Imported) -> Frame | None:
+        if self.project is None:
+            return None
+        path = self.project.locate(imported.module, importer=imported.importer, level=imported.level)
+        return None if path is None else self.scope_of(path)
+
+    def scope_of(self, path: str) -> Frame | None:
+        if path in self.modules:
+            return self.modules[path]
+        self.modules[path] = None
+        if self.project is None or path == self.own_file.path:
+            return None
+        module = self.project.parsed(path)
+        if module is None:
+            return None
+        file = SourceFile(
+            path,
+            module.source,
+            module.tree,
+            collect(module.tree),
+            own=False,
+            default_dtype=self.own_file.default_dtype,
+            module_dtypes=self.own_file.module_dtypes,
+            autocast=self.own_file.autocast,
+        )
+        frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])
+        frame.finished = True
+        frame.waiting = {}
+        _index(module.tree.body, frame.waiting)
+        self.modules[path] = frame
+        return frame
+
+    def resolve(self, imported: Imported) -> Value:
+        """What an imported name of the project is."""
+        scope = self.module_scope(imported)
+        if imported.name is None:
+            return UNKNOWN if scope is None else ModuleScope(scope)
+        if scope is not None:
+            found = self.name_in(scope, imported.name)
+            if found is not None:
+                return found
+        # A submodule: `from . import model`.
+        inner = Imported(
+            f"{imported.module}.{imported.name}" if imported.module else imported.name,
+            None,
+            imported.level,
+            imported.importer,
+        )
+        scope = self.module_scope(inner)
+        return UNKNOWN if scope is None else ModuleScope(scope)
+
+    def name_in(self, scope: Frame, name: str, depth: int = 0) -> Value | None:
+        value = scope.env.get(name)
+        if value is None and scope.waiting is not None:
+            statement = scope.waiting.pop(name, None)
+            if statement is not None:
+                self.follow_in(scope, statement)
+                value = scope.env.get(name)
+        if type(value) is Imported and depth < 8:
+            inner = self.module_scope(value)
+            if value.name is None:
+                return None if inner is None else ModuleScope(inner)
+            if inner is not None:
+                found = self.name_in(inner, value.name, depth + 1)
+                if found is not None:
+                    return found
+            return UNKNOWN
+        if value is not None and not scope.facts.is_stable(name) and not isinstance(value, Library):
+            return UNKNOWN
+        return value
+
+    def module_attribute(self, module: ModuleScope, name: str) -> Value:
+        found = self.name_in(module.frame, name)
+        return UNKNOWN if found is None else found
+
+    # -- what the tables ask for ---------------------------------------------------------------------------------
+
+    def members(self, value: LibraryObject) -> Sequence | Dictionary | None:
+        return builtins.members_of(self, value)
+
+    def iterate_library_object(self, value: LibraryObject) -> Sequence:
+        return builtins.iterate_object(self, value)
+
+    def after_method_statement(self, node: ast.Call) -> None:
+        """A call whose result is dropped: nothing to do, unless it changed its receiver (see `mutate`)."""
+
+    def eval(self, node: ast.expr) -> Value:
+        handler = self.handlers.get(type(node))
+        if handler is None:
+            return UNKNOWN
+        if self.nesting >= MAX_NESTING:
+            return UNKNOWN
+        self.nesting += 1
+        value: Value = handler(node)
+        self.nesting -= 1
+        return value
+
+
+_LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
+
+
+def _index(body: list[ast.stmt], found: dict[str, ast.stmt]) -> None:
+    """The statements that bind a module's names; of several, the first."""
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.setdefault(statement.name, statement)
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            for alias in statement.names:
+                if alias.name != "*":
+                    found.setdefault(alias.asname or alias.name.partition(".")[0], statement)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, statement)
+                elif isinstance(target, (ast.Tuple, ast.List)):
+                    for element in target.elts:
+                        if isinstance(element, ast.Name):
+                            found.setdefault(element.id, statement)
+        elif isinstance(statement, ast.If):
+            _index(statement.body, found)
+            _index(statement.orelse, found)
+        elif isinstance(statement, ast.Try):
+            _index(statement.body, found)
+            for handler in statement.handlers:
+                _index(handler.body, found)
+
+
+_ = Tensor

@@ -1,0 +1,139 @@
+"""Which names a scope binds, and how often: what decides whether a name may stand for one size or one object.
+
+Statements only are walked, not expressions, so that the pass costs little beside parsing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from dataclasses import dataclass, field
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+_INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
+
+
+@dataclass(slots=True)
+class ScopeFacts:
+    """`assigned` counts how often each name is bound; a binding in a loop counts twice. `shared` names are declared
+    global or nonlocal somewhere below; `is_generator` says that calling the function gives an iterator."""
+
+    assigned: Counter[str] = field(default_factory=Counter)
+    textual: Counter[str] = field(default_factory=Counter)
+    shared: set[str] = field(default_factory=set)
+    is_generator: bool = False
+
+    def is_stable(self, name: str) -> bool:
+        """Bound once, and nobody else rebinds it: a closure that runs later sees that one object."""
+        return self.assigned[name] <= 1 and name not in self.shared
+
+
+@dataclass(slots=True)
+class FileFacts:
+    """Facts of a whole file: the scopes by node, and the attributes that are assigned outside initialisers."""
+
+    scopes: dict[ast.AST, ScopeFacts] = field(default_factory=dict)
+    unstable_attributes: set[str] = field(default_factory=set)
+    statements: int = 0
+
+
+def collect(tree: ast.Module) -> FileFacts:
+    facts = FileFacts()
+    _Walk(facts).scope(tree, tree.body, initialiser=True)
+    return facts
+
+
+class _Walk:
+    def __init__(self, facts: FileFacts) -> None:
+        self.facts = facts
+
+    def scope(self, node: ast.AST, body: list[ast.stmt], *, initialiser: bool) -> ScopeFacts:
+        scope = self.facts.scopes[node] = ScopeFacts()
+        self.block(scope, body, 1, initialiser)
+        for name in scope.shared:
+            for other in self.facts.scopes.values():
+                other.shared.add(name)
+        return scope
+
+    def block(self, scope: ScopeFacts, body: list[ast.stmt], weight: int, initialiser: bool) -> None:
+        facts = self.facts
+        for statement in body:
+            facts.statements += 1
+            kind = type(statement)
+            if kind is ast.Assign:
+                for target in statement.targets:  # type: ignore[attr-defined]
+                    self.target(scope, target, weight, initialiser)
+            elif kind is ast.AnnAssign or kind is ast.AugAssign:
+                self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign)  # type: ignore[attr-defined]
+            elif kind is ast.Expr:
+                if isinstance(statement.value, ast.Yield | ast.YieldFrom):  # type: ignore[attr-defined]
+                    scope.is_generator = True
+            elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
+                self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
+                self.scope(statement, statement.body, initialiser=statement.name in _INITIALISERS)  # type: ignore[attr-defined]
+            elif kind is ast.ClassDef:
+                self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
+                self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
+            elif kind is ast.If:
+                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
+                self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
+            elif kind is ast.For or kind is ast.AsyncFor:
+                self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]
+                self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
+                self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
+            elif kind is ast.While:
+                self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
+                self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
+            elif kind is ast.With or kind is ast.AsyncWith:
+                for item in statement.items:  # type: ignore[attr-defined]
+                    if item.optional_vars is not None:
+                        self.target(scope, item.optional_vars, weight, initialiser)
+                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
+            elif kind is ast.Try or kind is ast.TryStar:
+                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
+                for handler in statement.handlers:  # type: ignore[attr-defined]
+                    if handler.name:
+                        self.bind(scope, handler.name, weight)
+                    self.block(scope, handler.body, weight, initialiser)
+                self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
+                self.block(scope, statement.finalbody, weight, initialiser)  # type: ignore[attr-defined]
+            elif kind is ast.Import or kind is ast.ImportFrom:
+                for alias in statement.names:  # type: ignore[attr-defined]
+                    self.bind(scope, (alias.asname or alias.name).partition(".")[0], 0, textual=False)
+            elif kind is ast.Global or kind is ast.Nonlocal:
+                scope.shared.update(statement.names)  # type: ignore[attr-defined]
+            elif kind is ast.Match:
+                for case in statement.cases:  # type: ignore[attr-defined]
+                    for part in ast.walk(case.pattern):
+                        name = getattr(part, "name", None) or getattr(part, "rest", None)
+                        if isinstance(name, str):
+                            self.bind(scope, name, weight)
+                    self.block(scope, case.body, weight, initialiser)
+            elif kind is ast.Delete:
+                for target in statement.targets:  # type: ignore[attr-defined]
+                    self.target(scope, target, weight, initialiser)
+
+    def bind(self, scope: ScopeFacts, name: str, weight: int, textual: bool = True) -> None:
+        scope.assigned[name] += weight
+        if textual:
+            scope.textual[name] += 1
+
+    def target(self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool) -> None:
+        kind = type(target)
+        if kind is ast.Name:
+            self.bind(scope, target.id, weight)  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            if not initialiser:
+                self.facts.unstable_attributes.add(target.attr)  # type: ignore[attr-defined]
+        elif kind is ast.Tuple or kind is ast.List:
+            for element in target.elts:  # type: ignore[attr-defined]
+                self.target(scope, element, weight, initialiser)
+        elif kind is ast.Starred:
+            self.target(scope, target.value, weight, initialiser)  # type: ignore[attr-defined]
+
+
+def bound_names(body: list[ast.stmt]) -> set[str]:
+    """The names that a block may bind, nested blocks included, nested functions not."""
+    scope = ScopeFacts()
+    _Walk(FileFacts()).block(scope, body, 1, True)
+    return set(scope.assigned)

@@ -1,0 +1,242 @@
+"""What a test tells: `assert x.shape == (n, m)`, `if x.ndim == 2`, `isinstance(x, torch.Tensor)`, annotations.
+
+Refinement binds the name to a value that knows more; other names of the same object keep what they knew.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    Library,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    integer,
+    is_none,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.interpreter import Interpreter
+
+
+def with_rank(value: Value, sizes: list[Size]) -> Tensor | None:
+    """`value` as a tensor of that many axes. Sizes that were asked for before keep their identity."""
+    if isinstance(value, Tensor):
+        if value.shape is not None:
+            return value if len(value.shape) == len(sizes) else None
+        axes = value.axes or {}
+    elif isinstance(value, Opaque):
+        axes = value.axes or {}
+    else:
+        return None
+    rank = len(sizes)
+    shape = list(sizes)
+    for axis, size in axes.items():
+        if -rank <= axis < rank:
+            shape[axis] = size
+    if isinstance(value, Tensor):
+        return copy(value, shape=tuple(shape), strides=None)
+    return Tensor(None, tuple(shape), None, marks=frozenset({"parameter"}))
+
+
+def shape_receiver(node: ast.expr) -> ast.expr | None:
+    """x of `x.shape`, `x.size()`, `np.shape(x)`, `tuple(x.shape)`."""
+    if isinstance(node, ast.Attribute) and node.attr == "shape":
+        return node.value
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "size" and not node.args and not node.keywords:
+            return node.func.value
+        if len(node.args) == 1 and not node.keywords:
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "shape":
+                return node.args[0]
+            if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
+                return shape_receiver(node.args[0])
+    return None
+
+
+def rebind(interpreter: Interpreter, target: ast.expr | None, old: Value, new: Value) -> None:
+    """The name now holds a value that knows more about the same object."""
+    if isinstance(target, ast.Name) and interpreter.frame.env.get(target.id) is old:
+        interpreter.frame.env[target.id] = new
+    elif isinstance(target, ast.Subscript) and isinstance(old, Opaque):
+        container = interpreter.eval(target.value)
+        if isinstance(container, Opaque) and container.fields and not interpreter.conditional:
+            for key, value in container.fields.items():
+                if value is old:
+                    container.fields[key] = new
+                    interpreter.mutations.append((container, key))  # type: ignore[arg-type]
+                    break
+
+
+def assume(interpreter: Interpreter, test: ast.expr, truth: bool) -> None:
+    """Take `test` to have come out as `truth` from here on."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        assume(interpreter, test.operand, not truth)
+    elif isinstance(test, ast.BoolOp):
+        if isinstance(test.op, ast.And) is truth:
+            for part in test.values:
+                assume(interpreter, part, truth)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        _assume_comparison(interpreter, test, truth)
+    elif isinstance(test, ast.Call) and truth:
+        _assume_call(interpreter, test)
+
+
+def _assume_comparison(interpreter: Interpreter, test: ast.Compare, truth: bool) -> None:
+    operator = test.ops[0]
+    if not (isinstance(operator, ast.Eq) and truth) and not (isinstance(operator, ast.NotEq) and not truth):
+        return
+    for left, right in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
+        receiver = shape_receiver(left)
+        if receiver is not None:
+            given = interpreter.eval(right)
+            if isinstance(given, Sequence) and given.items is not None:
+                _learn_shape(interpreter, receiver, given.items)
+                return
+        receiver = _rank_receiver(left)
+        if receiver is not None:
+            rank = integer(interpreter.eval(right))
+            if rank is not None and 0 <= rank <= 8:
+                _learn_rank(interpreter, receiver, rank)
+            return
+        axis = _axis_receiver(interpreter, left)
+        if axis is not None:
+            size = size_of(interpreter.eval(right))
+            if isinstance(size, int):
+                _learn_axis(interpreter, axis[0], axis[1], size)
+            return
+
+
+def _rank_receiver(node: ast.expr) -> ast.expr | None:
+    """x of `x.ndim`, `x.dim()`, `len(x.shape)`, `len(x.size())`."""
+    if isinstance(node, ast.Attribute) and node.attr == "ndim":
+        return node.value
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("dim", "ndimension") and not node.args:
+            return node.func.value
+        if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
+            return shape_receiver(node.args[0])
+    return None
+
+
+def _axis_receiver(interpreter: Interpreter, node: ast.expr) -> tuple[ast.expr, int] | None:
+    """(x, axis) of `x.shape[axis]`, `x.size(axis)`."""
+    if isinstance(node, ast.Subscript):
+        receiver = shape_receiver(node.value)
+        axis = integer(interpreter.eval(node.slice)) if receiver is not None else None
+        return None if receiver is None or axis is None else (receiver, axis)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size":
+        if len(node.args) == 1 and not node.keywords:
+            axis = integer(interpreter.eval(node.args[0]))
+            return None if axis is None else (node.func.value, axis)
+    return None
+
+
+def _learn_shape(interpreter: Interpreter, target: ast.expr, items: list[Value]) -> None:
+    old = interpreter.eval(target)
+    sizes: list[Size] = []
+    for item in items:
+        size = size_of(item) if not is_none(item) else None
+        sizes.append(S.symbol() if size is None else size)
+    if isinstance(old, Tensor) and old.shape is not None:
+        if len(old.shape) != len(sizes):
+            return
+        shape = tuple(
+            new if isinstance(new, int) or S.is_named(new) else known
+            for known, new in zip(old.shape, sizes, strict=True)
+        )
+        values = _solved(old.shape, sizes)
+        if values is not None:
+            shape = tuple(S.substitute(size, values) for size in old.shape)
+            strides = None if old.strides is None else tuple(S.substitute(size, values) for size in old.strides)
+            rebind(interpreter, target, old, copy(old, shape=shape, strides=strides))
+        elif not old.strides:
+            rebind(interpreter, target, old, copy(old, shape=shape))
+        return
+    known = with_rank(old, sizes)
+    if known is not None:
+        known.shape = tuple(sizes)
+        rebind(interpreter, target, old, known)
+
+
+def _solved(shape: tuple[Size, ...], sizes: list[Size]) -> dict[S.Symbol, Size] | None:
+    """Sizes that are single symbols, given the values the test states; None if an axis is anything else."""
+    values: dict[S.Symbol, Size] = {}
+    for old, new in zip(shape, sizes, strict=True):
+        if old == new:
+            continue
+        if isinstance(old, int) or len(old.terms) != 1 or old.terms[0][1] != 1 or len(old.terms[0][0]) != 1:
+            return None
+        atom = old.terms[0][0][0]
+        if values.setdefault(atom, new) != new:
+            return None
+    return values
+
+
+def _learn_rank(interpreter: Interpreter, target: ast.expr, rank: int) -> None:
+    old = interpreter.eval(target)
+    if isinstance(old, Tensor) and old.shape is not None:
+        return
+    known = with_rank(old, [S.symbol() for _ in range(rank)])
+    if known is not None:
+        rebind(interpreter, target, old, known)
+
+
+def _learn_axis(interpreter: Interpreter, target: ast.expr, axis: int, size: int) -> None:
+    old = interpreter.eval(target)
+    if isinstance(old, Tensor) and old.shape is not None and -len(old.shape) <= axis < len(old.shape):
+        known = old.shape[axis]
+        if (
+            isinstance(known, S.Poly)
+            and len(known.terms) == 1
+            and len(known.terms[0][0]) == 1
+            and known.terms[0][1] == 1
+        ):
+            values: dict[S.Symbol, Size] = {known.terms[0][0][0]: size}
+            strides = None if old.strides is None else tuple(S.substitute(each, values) for each in old.strides)
+            shape = tuple(S.substitute(each, values) for each in old.shape)
+            rebind(interpreter, target, old, copy(old, shape=shape, strides=strides))
+
+
+def _assume_call(interpreter: Interpreter, test: ast.Call) -> None:
+    """`isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`."""
+    if not test.args:
+        return
+    function = interpreter.eval(test.func)
+    if not isinstance(function, Library):
+        return
+    framework: str | None = None
+    if function.path == "torch.is_tensor":
+        framework = "torch"
+    elif function.path == "builtins.isinstance" and len(test.args) == 2:
+        kind = interpreter.eval(test.args[1])
+        if isinstance(kind, Library):
+            framework = {"torch.Tensor": "torch", "numpy.ndarray": "numpy"}.get(kind.path)
+    if framework is None:
+        return
+    old = interpreter.eval(test.args[0])
+    if isinstance(old, Opaque):
+        rebind(interpreter, test.args[0], old, Tensor(framework, axes=old.axes, marks=frozenset({"parameter"})))  # type: ignore[arg-type]
+    elif isinstance(old, Tensor) and old.framework is None:
+        rebind(interpreter, test.args[0], old, copy(old, framework=framework))
+
+
+def meet(value: Value, declared: Value) -> Value:
+    """The value, knowing also what an annotation declares."""
+    if value is UNKNOWN or isinstance(value, Opaque):
+        return declared
+    if isinstance(value, Tensor) and isinstance(declared, Tensor) and value.shape is None:
+        return declared if value.framework in (None, declared.framework) else value
+    return value
+
+
+_ = Const

@@ -140,7 +140,9 @@ class MapClosureHazard(Hazard):
     """A function given to a caching transform of `datasets` that captures what changes from run to run.
 
     `trigger` is M4 to M9 or M11 of the fingerprint table; `path` is the way from the function to the captured name
-    (`tokenize → self → trainer.run`); `certain` says that the fingerprint changes in every process.
+    (`tokenize → self → trainer.run`); `certain` says that the fingerprint changes in every process. `unrelated` are
+    fields the function does not read and that change its fingerprint all the same, `reads` those it does read.
+    `strict`: a hazard of another kind (a result that is not refreshed), which only `--strict` reports.
     """
 
     trigger: Literal["M4", "M5", "M6", "M7", "M8", "M9", "M11"]
@@ -151,11 +153,17 @@ class MapClosureHazard(Hazard):
     certain: bool
     reason: str
     remedy: str
+    unrelated: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapHashSeedHazard(Hazard):
-    """A fingerprint that depends on PYTHONHASHSEED (M1 to M3). `set_node` is the set to replace, if it is a literal."""
+    """A fingerprint that depends on PYTHONHASHSEED (M1 to M3). `set_node` is the set to replace, if it is a literal.
+
+    `membership`: the set stands right of `in` or `not in`, where a tuple does the same.
+    """
 
     trigger: Literal["M1", "M2", "M3"]
     method: str
@@ -164,15 +172,17 @@ class MapHashSeedHazard(Hazard):
     reason: str
     remedy: str
     set_node: ast.Set | None = None
+    membership: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnseededParentHazard(Hazard):
-    """`shuffle()` or `train_test_split()` without a seed upstream of a cached transform (M10)."""
+    """A transform that draws without a seed upstream of a cached one (M10). `node` is the drawing call."""
 
     method: str
     downstream: str
     receiver: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tensorlint import baseline
 from tensorlint.checking import failure, findings_of, open_source
-from tensorlint.config import Config, ConfigError, ConfigFinder, Overrides, split_codes
+from tensorlint.config import Config, ConfigError, ConfigFinder, Overrides, check_selectors, split_codes
 from tensorlint.discovery import shown_path
 from tensorlint.findings import FileError, RunReport
 from tensorlint.formats import SourceLines, View, render
@@ -69,6 +69,7 @@ def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: Sour
     data = sys.stdin.buffer.read()
     finder = ConfigFinder()
     path = os.path.abspath(arguments.stdin_filename or "stdin.py")
+    check_selectors([finder.of_file(path)], overrides)
     outcome = Linter(overrides, finder).lint(path, data=data, fixing=arguments.fix or arguments.diff)
     report = renamed(outcome.report, name)
     after = data if outcome.fixed is None else outcome.fixed
@@ -177,7 +178,7 @@ def check(arguments: argparse.Namespace) -> int:
     _say_on_stderr(report, name)
     if arguments.diff:
         _emit(result.diff, arguments.output_file)
-        print(f"would have {summary(report)}" if report.fixed else summary(report), file=sys.stderr)
+        print(summary(report, done=False), file=sys.stderr)
         return report.exit_code or int(bool(report.changed))
     if from_stdin and arguments.fix:
         sys.stdout.flush()

@@ -5,6 +5,7 @@ Nearest counts from the linted file: a folder with a table of its own does not i
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
@@ -188,11 +189,29 @@ class Overrides:
     unsafe_fixes: bool = False
 
 
+def check_selectors(configs: Iterable[Config], overrides: Overrides) -> None:
+    """Raises ConfigError for what the command line names and no configuration of the run has a rule for."""
+    registries = [config.registry for config in configs]
+    for spelling in (*overrides.select, *overrides.ignore):
+        refusal: RuleError | None = None
+        for registry in registries:
+            try:
+                registry.expand(spelling)
+                break
+            except RuleError as error:
+                refusal = refusal or error
+        else:
+            if refusal is not None:
+                raise ConfigError(str(refusal))
+
+
 def _expanded(registry: Registry, spellings: Iterable[str], *, strict: bool) -> set[str]:
-    try:
-        return {code for spelling in spellings for code in registry.expand(spelling, strict=strict)}
-    except RuleError as error:
-        raise ConfigError(str(error)) from None
+    """The codes these spellings select; a rule that only another configuration has (check_selectors) is none."""
+    codes: set[str] = set()
+    for spelling in spellings:
+        with contextlib.suppress(RuleError):
+            codes |= registry.expand(spelling, strict=strict)
+    return codes
 
 
 def _ignored(registry: Registry, spellings: Iterable[str]) -> set[str]:
@@ -223,7 +242,7 @@ def _enabled(config: Config, overrides: Overrides, registry: Registry, *, strict
 
 
 def select_rules(config: Config, overrides: Overrides, path: str) -> Selection:
-    """Which rules judge the file of an absolute path. Raises ConfigError for an unknown rule."""
+    """Which rules judge the file of an absolute path."""
     from tensorlint.checking import Selection
 
     registry = config.registry

@@ -1,4 +1,4 @@
-"""`--add-noqa`: a comment for each finding, at the end of the statement that it is in."""
+"""`--add-noqa`: a comment for each finding."""
 
 from __future__ import annotations
 
@@ -14,10 +14,18 @@ from tensorlint.suppressions import statement_lines
 _EXISTING = re.compile(r"# *noqa:[ \t]?[A-Z][\w-]*(?:[, \t]+[A-Z][\w-]*)*", re.IGNORECASE)
 
 
-def _comments(text: str) -> dict[int, tuple[int, str]]:
-    """(column from 1, text) of the comment of each line."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return {token.start[0]: (token.start[1] + 1, token.string) for token in tokens if token.type == tokenize.COMMENT}
+def _line_ends(text: str) -> dict[int, tuple[int, str]]:
+    """(column from 1, text) of the comment of each line that may have one; a line without one has an empty text.
+
+    A line that ends inside a string or in a backslash may have none.
+    """
+    ends: dict[int, tuple[int, str]] = {}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            ends[token.start[0]] = (token.start[1] + 1, token.string)
+        elif token.type in (tokenize.NL, tokenize.NEWLINE):
+            ends.setdefault(token.start[0], (0, ""))
+    return ends
 
 
 def _last_code_line(source: Source, lines: range) -> int:
@@ -30,16 +38,21 @@ def _last_code_line(source: Source, lines: range) -> int:
 
 
 def noqa_edits(source: Source, findings: Iterable[Finding]) -> list[Edit]:
-    """The edits that silence these findings (lines as in `source.text`). Raises tokenize.TokenError."""
+    """The edits that silence these findings (lines as in `source.text`). Raises tokenize.TokenError.
+
+    The comment goes on the finding's own line, where flake8 looks for it, or else at the statement's end.
+    """
+    ends = _line_ends(source.text)
     codes: dict[int, set[str]] = {}
     for finding in findings:
-        line = _last_code_line(source, statement_lines(source.tree, finding.span.line))
+        line = finding.span.line
+        if line not in ends:
+            line = _last_code_line(source, statement_lines(source.tree, line))
         codes.setdefault(line, set()).add(finding.code)
-    comments = _comments(source.text)
     edits = []
     for line, of_line in sorted(codes.items()):
         added = ", ".join(sorted(of_line))
-        column, comment = comments.get(line, (0, ""))
+        column, comment = ends.get(line, (0, ""))
         if existing := _EXISTING.search(comment):
             at = column + existing.end()
             edits.append(Edit(Span(line, at, line, at), f", {added}"))

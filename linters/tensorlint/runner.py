@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tensorlint.cache import Cache, settings_fingerprint, tool_fingerprint
-from tensorlint.config import ConfigFinder, Overrides, select_rules
+from tensorlint.config import ConfigFinder, Overrides, check_selectors, select_rules
 from tensorlint.discovery import Discovery, discover, shown_path
 from tensorlint.findings import FileError, FileReport, RunReport
 from tensorlint.fixes import wanted
@@ -231,9 +231,10 @@ def run(options: RunOptions) -> RunResult:
     """Everything that the options ask for. Raises ConfigError where nothing can be run."""
     finder = ConfigFinder()
     found: Discovery = discover(options.paths, finder)
-    for path in found.files:  # a bad configuration ends the run before any process is started
-        _ = finder.of_file(path).registry
-    select_rules(finder.of_folder(os.getcwd()), options.overrides, os.path.join(os.getcwd(), "x.py"))
+    # A bad configuration or an unknown rule ends the run before any process is started.
+    folders = {os.getcwd(), *map(os.path.dirname, found.files)}
+    configs = {id(config): config for config in map(finder.of_folder, sorted(folders))}
+    check_selectors(configs.values(), options.overrides)
     cached = _CachedRun(options, finder) if options.cache else None
     reports = cached.answered(found.files) if cached else {}
     remaining = [path for path in found.files if path not in reports]

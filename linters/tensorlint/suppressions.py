@@ -19,7 +19,7 @@ from tensorlint.rules.registry import Registry
 # flake8's own form, which also takes our readable names: codes, or the comment is a blanket one.
 _NOQA = re.compile(r"# *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z][\w-]*(?:[, \t]+[A-Z][\w-]*)*))?", re.IGNORECASE)
 _FLAKE8_FILE = re.compile(
-    r"# *flake8[:=] *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z][0-9]+(?:[, \t]+[A-Z]+[0-9]+)*))? *$", re.I
+    r"# *flake8[:=] *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z]+[0-9]+(?:[, \t]+[A-Z]+[0-9]+)*))? *$", re.I
 )
 _OWN = re.compile(
     r"# *tensorlint: *(?P<what>ignore-file|ignore)(?: *\[(?P<rules>[^]]*)\])?(?P<rest>[^#]*)", re.IGNORECASE

@@ -80,12 +80,15 @@ def statistics(report: RunReport, view: View) -> str:
     return "".join(lines)
 
 
-def summary(report: RunReport) -> str:
-    """The last line: what was found, what of it can be fixed, what only stricter rules would say."""
+def summary(report: RunReport, *, done: bool = True) -> str:
+    """The last line: what was found, what of it can be fixed, what only stricter rules would say.
+
+    `done` is false where fixes were made only to show them.
+    """
     parts = []
     if report.fixed:
         made = sum(report.fixed.values())
-        parts.append(f"fixed {plural(made, 'finding')} in {plural(report.changed, 'file')}")
+        parts.append(f"{'fixed' if done else 'would fix'} {plural(made, 'finding')} in {plural(report.changed, 'file')}")
     if report.findings:
         fixable = sum(bool(_mark(finding)) for finding in report.findings)
         unsafe = sum(bool(finding.fix) for finding in report.findings) - fixable

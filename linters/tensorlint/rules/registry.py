@@ -9,6 +9,7 @@ import difflib
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -63,7 +64,10 @@ class Registry:
     def nearest(self, spelling: str) -> str:
         """What may have been meant, as the end of a sentence, or nothing."""
         candidates = {s: s.upper() if s.upper() in self.rules else s for s in self._spellings}
-        close = difflib.get_close_matches(spelling.strip().lower(), candidates, n=1, cutoff=0.5)
+        wanted = spelling.strip().lower()
+        close = difflib.get_close_matches(wanted, candidates, n=8, cutoff=0.5)
+        # TSR202 is as like TSR302 as TSR201; the one that begins alike is of the same family.
+        close.sort(key=lambda each: len(os.path.commonprefix([each, wanted])), reverse=True)
         return f"; did you mean {candidates[close[0]]}?" if close else "; `tensorlint rule` lists the rules"
 
     def expand(self, spelling: str, *, strict: bool = False) -> frozenset[str]:

@@ -59,7 +59,7 @@ class Evidence:
 class Divergence:
     """The first operation that differs. `where` is the user's line of it (the forward line for an operation of backward).
 
-    `index` counts the operations of the later run, from 0; `runs` are the two runs compared, from 1; `size` says by how much they differ.
+    `index` counts the operations of the later run, from 0; `labels` are what the runs are called; `size` says by how much they differ.
     """
 
     cause: Cause
@@ -71,7 +71,7 @@ class Divergence:
     size: str = ""
     backward: str = ""
     index: int = -1
-    runs: tuple[int, int] = (1, 2)
+    labels: tuple[str, str] = ("run 1", "run 2")
     remedy: str = ""
     notes: list[str] = field(default_factory=list)
 

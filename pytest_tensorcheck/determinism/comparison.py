@@ -31,15 +31,30 @@ class _Origin:
 
 
 def first_divergence(
-    first: Recording, second: Recording, name_of: Callable[[int], str | None] = lambda storage: None
+    first: Recording,
+    second: Recording,
+    name_of: Callable[[int], str | None] = lambda storage: None,
+    labels: tuple[str, str] = ("run 1", "run 2"),
+    close: Callable[[Any, Any], bool] | None = None,
 ) -> Divergence | None:
-    """Compare two runs; `name_of` gives the user's name for a storage of the second one (`model.0.weight`)."""
-    return _Comparison(first, second, name_of).divergence()
+    """Compare two runs; `name_of` gives the user's name for a storage of the second one (`model.0.weight`), `labels` what the runs are
+    called, `close` whether two hashes that differ stand for numbers that are near enough."""
+    found = _Comparison(first, second, name_of, labels, close).divergence()
+    if found is not None:
+        found.labels = labels
+    return found
 
 
 class _Comparison:
-    def __init__(self, first: Recording, second: Recording, name_of: Callable[[int], str | None]) -> None:
-        self.first, self.second, self.name_of = first, second, name_of
+    def __init__(
+        self,
+        first: Recording,
+        second: Recording,
+        name_of: Callable[[int], str | None],
+        labels: tuple[str, str],
+        close: Callable[[Any, Any], bool] | None,
+    ) -> None:
+        self.first, self.second, self.name_of, self.labels, self.close = first, second, name_of, labels, close
         self.twins: dict[int, int] = {}  # storage of the second run -> of the first
         self.suspects: dict[int, _Origin] = {}  # by storage of the second run
         self.gaps: list[Gap] = []
@@ -53,6 +68,11 @@ class _Comparison:
                 return found
         return self._end()
 
+    def _same(self, p: Operand, q: Operand) -> bool:
+        if tuple(p.shape) != tuple(q.shape) or str(p.dtype) != str(q.dtype):
+            return False
+        return bool(p.content == q.content) or (self.close is not None and self.close(p.content, q.content))
+
     # -- one operation in both runs
 
     def _pair(self, i: int, j: int) -> Divergence | None:
@@ -61,11 +81,11 @@ class _Comparison:
             return self._scalars_differ(i, j)
         origins = []
         for position, (p, q) in enumerate(zip(one.inputs, two.inputs, strict=False)):
-            if not _same(p, q):
+            if not self._same(p, q):
                 origins.append(self._explain(p, q, i, j, position))
             elif q.storage >= 0:
                 self.twins.setdefault(q.storage, p.storage)
-        differing = [q for p, q in zip(one.outputs, two.outputs, strict=False) if not _same(p, q)]
+        differing = [q for p, q in zip(one.outputs, two.outputs, strict=False) if not self._same(p, q)]
         if len(one.outputs) != len(two.outputs):
             differing = list(two.outputs)
         left = not _same_values(one.values, two.values)
@@ -78,7 +98,7 @@ class _Comparison:
         if hard is not None:
             return self._accuse(hard, None if hard.parted else (i, j))
         origin = origins[0]
-        drifted = {q.storage for p, q in zip(one.inputs, two.inputs, strict=False) if not _same(p, q)}
+        drifted = {q.storage for p, q in zip(one.inputs, two.inputs, strict=False) if not self._same(p, q)}
         for q in differing:
             if origin.cause is Cause.CHANGED and q.storage not in drifted and q.storage not in self.suspects:
                 return self._accuse(origin, (i, j))
@@ -131,7 +151,11 @@ class _Comparison:
             return _Origin(Cause.ORDER, "the same numbers came in another order", i, j, size=size)
         if external.shared:
             return _Origin(
-                Cause.WORKERS, "its input came from another process (a DataLoader's worker) with other numbers", i, j, size=size
+                Cause.WORKERS,
+                "its input came from another process (a DataLoader's worker) with other numbers",
+                i,
+                j,
+                size=size,
             )
         what = "an array of numpy's" if external.foreign else "a tensor made from Python values"
         return _Origin(Cause.OUTSIDE, f"its input {position + 1}, {what}, holds other numbers", i, j, size=size)
@@ -141,7 +165,9 @@ class _Comparison:
         evidence: tuple[Evidence, ...] = ()
         if external.written_by is not None:
             operator, place = external.written_by
-            evidence = (Evidence(self.first.line(place), f"the run before wrote to it here ({shown_operator(operator)})"),)
+            evidence = (
+                Evidence(self.first.line(place), f"the run before wrote to it here ({shown_operator(operator)})"),
+            )
         return _Origin(
             Cause.CHANGED,
             f"{name} is not what it was when the run before started",
@@ -172,7 +198,9 @@ class _Comparison:
         if self._reordered(i, j, lambda operation: repr(operation.scalars)):
             cause, detail = Cause.ORDER, "the same arguments came in another order"
         pairs = [(a, b) for a, b in zip(one.scalars, two.scalars, strict=False) if repr(a) != repr(b)]
-        size = "; ".join(f"{shown_value(a)} in run 1, {shown_value(b)} in run 2" for a, b in pairs[:3])
+        size = "; ".join(
+            f"{shown_value(a)} in {self.labels[0]}, {shown_value(b)} in {self.labels[1]}" for a, b in pairs[:3]
+        )
         return self._accuse(_Origin(cause, detail, i, j, size=size))
 
     def _operation_differs(self, i: int, j: int) -> Divergence:
@@ -198,7 +226,9 @@ class _Comparison:
         else:
             origin = _Origin(Cause.KERNEL, "its inputs agree bit for bit and its outputs do not", i, j)
         if one.values or two.values:
-            origin.size = f"{shown_value(one.values)} in run 1, {shown_value(two.values)} in run 2"
+            origin.size = (
+                f"{shown_value(one.values)} in {self.labels[0]}, {shown_value(two.values)} in {self.labels[1]}"
+            )
         return self._accuse(origin)
 
     def _generator_differs(self, i: int, j: int) -> _Origin:
@@ -207,7 +237,12 @@ class _Comparison:
         one, two = self.first.operations[i].generator, self.second.operations[j].generator
         if two is not None and two.explicit:
             if one is not None and one.identity is two.identity and one.identity is not None:
-                return _Origin(Cause.CARRIED_GENERATOR, "the generator it draws from was made before and goes on where the run before stopped", i, j)
+                return _Origin(
+                    Cause.CARRIED_GENERATOR,
+                    "the generator it draws from was made before and goes on where the run before stopped",
+                    i,
+                    j,
+                )
             return _Origin(Cause.GENERATOR, "the generator it draws from was seeded differently in either run", i, j)
         return _Origin(
             Cause.GENERATOR,
@@ -265,7 +300,7 @@ class _Comparison:
         else:
             text = "the runs part here"
         one, two = self._shown(self.first, i, i_end), self._shown(self.second, j, j_end)
-        return _Origin(cause, f"{text}: run 1 did {one}, run 2 {two}", i, j, parted=True)
+        return _Origin(cause, f"{text}: {self.labels[0]} did {one}, {self.labels[1]} {two}", i, j, parted=True)
 
     def _shown(self, recording: Recording, start: int, end: int) -> str:
         if start >= end:
@@ -284,7 +319,7 @@ class _Comparison:
         if self.gaps:
             return self._accuse(self._gap_origin())
         if one.error != two.error:
-            detail = f"run 1 {one.error or 'returned'}, run 2 {two.error or 'returned'}, after operations that all agree"
+            detail = f"{self.labels[0]} {one.error or 'returned'}, {self.labels[1]} {two.error or 'returned'}, after operations that all agree"
         else:
             detail = "every operation of torch agrees, and what the function returns does not: the difference comes from outside torch"
         return Divergence(Cause.OUTSIDE, "", None, detail, index=len(two.operations))
@@ -305,10 +340,6 @@ class _Comparison:
 def _key(recording: Recording, operation: Operation) -> tuple[str, Any]:
     line = recording.where(operation)
     return operation.kernel.name, (line.file, line.line) if line is not None else None
-
-
-def _same(p: Operand, q: Operand) -> bool:
-    return p.content == q.content and tuple(p.shape) == tuple(q.shape) and str(p.dtype) == str(q.dtype)
 
 
 def _same_values(one: tuple[Any, ...], two: tuple[Any, ...]) -> bool:

@@ -150,7 +150,10 @@ def hash_value(value: Any, depth: int = 0) -> Any:
         return (type(value).__name__, hash_value(value.state_dict(), depth + 1))
     fields = getattr(type(value), "__dataclass_fields__", None)
     if fields is not None:
-        return (type(value).__name__, tuple((name, hash_value(getattr(value, name, None), depth + 1)) for name in fields))
+        return (
+            type(value).__name__,
+            tuple((name, hash_value(getattr(value, name, None), depth + 1)) for name in fields),
+        )
     return type(value).__qualname__
 
 

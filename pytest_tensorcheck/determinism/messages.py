@@ -7,12 +7,12 @@ from pytest_tensorcheck.determinism.causes import REMEDIES, Divergence
 
 def divergence_text(divergence: Divergence, what: str = "") -> str:
     """The whole text of a `DivergenceError`: where, what, why, by how much, what to do."""
-    one, two = divergence.runs
+    one, two = divergence.labels
     subject = f"{what}: " if what else ""
     if divergence.operator:
-        headline = f"{subject}runs {one} and {two} differ first in {divergence.operator}"
+        headline = f"{subject}{one} and {two} differ first in {divergence.operator}"
     else:
-        headline = f"{subject}runs {one} and {two} differ"
+        headline = f"{subject}{one} and {two} differ"
     if divergence.where is not None:
         headline += f" at {divergence.where}"
     lines = [headline]

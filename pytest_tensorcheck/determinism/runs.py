@@ -157,13 +157,16 @@ class _Session:
                     recording.result = hash_value(result)
                     if inspect.iscoroutine(result):
                         result.close()
-                        raise TypeError("the function returned a coroutine, which ran nothing: deterministic(lambda: asyncio.run(…))")
+                        raise TypeError(
+                            "the function returned a coroutine, which ran nothing: deterministic(lambda: asyncio.run(…))"
+                        )
                 if run == 0:
                     self._require_content(recording)
                     continue
-                divergence = first_divergence(recorders[-2].recording, recording, self._names(recorder))
+                divergence = first_divergence(
+                    recorders[-2].recording, recording, self._names(recorder), (f"run {run}", f"run {run + 1}")
+                )
                 if divergence is not None:
-                    divergence.runs = (run, run + 1)
 
                     def again() -> Any:
                         random_state.restore()

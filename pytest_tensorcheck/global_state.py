@@ -14,9 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.user_line import is_user_file
 
 Snapshot = tuple[Any, ...]
+
+
+class StateLeak(TensorcheckFailure):
+    """A test left global state changed, and the check's mode is `error`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _closing_line(findings: Findings, found: bool) -> str:
     watched = findings.watched()
     parts = [f"{_plural(len(findings.tests), 'test')} seeded from {_seeds_text(findings.settings)}"]
     parts += [f"{check} watched in {watched[check]}" for check in CHECKS if check in watched]
-    return ("" if found else "nothing found: ") + "; ".join(parts)
+    return ("" if found else "nothing observed: ") + "; ".join(parts)
 
 
 def _blind_spots(findings: Findings) -> list[str]:

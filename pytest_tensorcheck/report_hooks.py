@@ -57,6 +57,7 @@ class ReportHooks:
         rerun = getattr(item, "execution_count", 1) - 1  # pytest-rerunfailures
         if rerun > 0:
             lines.append(f"rerun {rerun}: with the same seed as the first run")
+        lines.extend(run.notes)
         lines.append(f"reproduce: {reproduction(self.config, item.nodeid, run.base_seed)}")
         return "\n".join(lines)
 
@@ -66,6 +67,7 @@ class ReportHooks:
             "seed": run.seeds.call,
             "base_seed": run.base_seed,
             "threads": torch_threads(),
+            "notes": list(run.notes),
             "watched": [*run.watched, *(["state"] if run.settings.state != "off" else [])],
             "observations": [as_record(observation) for observation in run.observations],
         }

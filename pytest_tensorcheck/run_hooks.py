@@ -18,14 +18,15 @@ from pytest_tensorcheck.global_state import (
     Change,
     GlobalState,
     ScopedState,
+    StateLeak,
     numpy_items,
     python_items,
     worth_saying,
 )
 from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive
+from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_random
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
-from pytest_tensorcheck.test_run import RUN, StateLeft, TestRun, at_user_line, describe, observers
+from pytest_tensorcheck.test_run import RUN, TestRun, at_user_line, describe, observers
 from pytest_tensorcheck.unseeded import UnseededGenerators
 from pytest_tensorcheck.user_line import UserLine
 from pytest_tensorcheck.worker_threads import share_cores
@@ -72,6 +73,8 @@ class RunHooks:
     def start(self) -> None:
         """From before the first conftest: what they draw, and what they set, is part of the run."""
         self._imports.start()
+        if loaded_numpy_random() is not None:
+            self._numpy_random_loaded()
         self.seeder.watch_random()
         self.seeder.apply(derive(self.base_seed, "conftest"))
 
@@ -150,13 +153,21 @@ class RunHooks:
         for item in items:
             if (marked := read_markers(item)) is not UNMARKED:
                 item.stash[MARKED] = marked
+        plugins = self.config.pluginmanager
+        asked = any(item.stash.get(MARKED, UNMARKED).deterministic for item in items)
+        if asked and not plugins.hasplugin("tensorcheck-deterministic"):
+            from pytest_tensorcheck.determinism.marker import RunTwice
+
+            plugins.register(RunTwice(), "tensorcheck-deterministic")
 
     # --- the test ---------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        run = self._begin(item)
-        self.seeder.apply(run.seeds.setup)
+        __tracebackhide__ = True
+        if not getattr(item, "tensorcheck_exempt", False):
+            run = self._begin(item)
+            self.seeder.apply(run.seeds.setup)
         return (yield)
 
     def _begin(self, item: pytest.Item) -> TestRun:
@@ -182,7 +193,10 @@ class RunHooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        run = item.stash[RUN]
+        __tracebackhide__ = True
+        run = item.stash.get(RUN, None)
+        if run is None:
+            return (yield)
         # A fixture of this test that called manual_seed meant it; the marker means it more.
         if run.marked.seed is None:
             run.kept_seeds = self.seeder.seeded_by_others()
@@ -193,6 +207,7 @@ class RunHooks:
         return (yield from self._watched_call(run, checks))
 
     def _watched_call(self, run: TestRun, checks: list[str]) -> Generator[None, Any, Any]:
+        __tracebackhide__ = True
         torch = loaded("torch")
         seen: dict[str, list[Observation]] = {}
         try:
@@ -215,6 +230,7 @@ class RunHooks:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+        __tracebackhide__ = True
         run = item.stash.get(RUN, None)
         if run is None:
             return (yield)
@@ -238,7 +254,7 @@ class RunHooks:
             self.state.expected = self.state.snapshot()
         run.observations.extend(left)
         if run.settings.state == "error" and left:
-            return at_user_line(StateLeft(describe(left)), left[0])
+            return at_user_line(StateLeak(describe(left)), left[0])
         return None
 
     def _state_left(self, item: pytest.Item, run: TestRun) -> list[Observation]:
@@ -269,6 +285,7 @@ class RunHooks:
 
         State that it sets stays set until its teardown, which must put it back.
         """
+        __tracebackhide__ = True
         if fixturedef.scope == "function":
             return (yield)
         identity = _identity(fixturedef, request)

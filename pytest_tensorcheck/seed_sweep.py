@@ -12,9 +12,9 @@ import pytest
 # pytest-rerunfailures and flaky run tests through the same function; it is what pytest's own hook calls.
 from _pytest.runner import runtestprotocol  # pytest 8.0 to 9.2
 
-from pytest_tensorcheck.lint_items import LintItem
 from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.run_hooks import RunHooks
+from pytest_tensorcheck.run_hooks import MARKED, RunHooks
+from pytest_tensorcheck.settings import UNMARKED
 from pytest_tensorcheck.test_run import as_record
 from pytest_tensorcheck.user_line import UserLine
 
@@ -28,14 +28,16 @@ class SeedSweep:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        if isinstance(item, LintItem):
+        if getattr(item, "tensorcheck_exempt", False):
             return None
         ihook = item.ihook
         ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         failed: dict[int, Reports] = {}
         duration: dict[str, float] = {}
         last: Reports = []
-        for seed in self.seeds:
+        # A test whose marker pins its seed would do the same thing every time.
+        pinned = item.stash.get(MARKED, UNMARKED).seed is not None
+        for seed in self.seeds[:1] if pinned else self.seeds:
             self.run_hooks.base_seed = seed
             last = runtestprotocol(item, log=False, nextitem=None)
             for report in last:

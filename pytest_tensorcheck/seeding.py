@@ -32,6 +32,14 @@ def derive(base: int, *parts: str) -> int:
     return int.from_bytes(blake2b("\0".join((str(base), *parts)).encode(errors="surrogatepass"), digest_size=8).digest())
 
 
+def loaded_numpy_random() -> Any | None:
+    """numpy.random, which numpy 2 imports when it is first asked for. Also while it is being imported (incomplete)."""
+    module = sys.modules.get("numpy.random")
+    if module is None and "numpy" in sys.modules:
+        return vars(sys.modules["numpy"]).get("random")  # sys.modules was put back around it, as pytester does
+    return module
+
+
 @dataclass(frozen=True, slots=True)
 class PhaseSeeds:
     """The seeds of one run of one test. `call` is *the* test's seed."""
@@ -70,7 +78,7 @@ class Seeder:
         self.current = seed
         if "random" not in keep:
             self._originals.get("random", random.seed)(seed)
-        numpy_random = sys.modules.get("numpy.random")
+        numpy_random = loaded_numpy_random()
         if numpy_random is not None and "numpy" not in keep:
             numpy_seed = self._originals.get("numpy") or getattr(numpy_random, "seed", None)
             if numpy_seed is not None:  # absent while numpy.random is half imported
@@ -99,7 +107,7 @@ class Seeder:
         self._watch("random", random)
 
     def watch_numpy(self) -> None:
-        numpy_random = sys.modules.get("numpy.random")
+        numpy_random = loaded_numpy_random()
         if numpy_random is not None:
             self._watch("numpy", numpy_random)
 
@@ -152,7 +160,7 @@ class Seeder:
 
     def stop(self) -> None:
         self.active = False
-        for name, module in (("random", random), ("numpy", sys.modules.get("numpy.random"))):
+        for name, module in (("random", random), ("numpy", loaded_numpy_random())):
             original = self._originals.pop(name, None)
             if original is not None and getattr(module.seed, "__tensorcheck_original__", None) is original:  # type: ignore[union-attr]
                 module.seed = original  # type: ignore[union-attr]
@@ -187,7 +195,7 @@ class GeneratorStates:
 
     @classmethod
     def now(cls) -> GeneratorStates:
-        numpy_random = loaded("numpy.random")
+        numpy_random = loaded_numpy_random()
         torch = loaded("torch")
         devices: dict[str, list[Any]] = {}
         if torch is not None:
@@ -206,7 +214,7 @@ class GeneratorStates:
     def restore(self, otherwise: int) -> None:
         """`otherwise` seeds what had no state yet when this was taken."""
         random.setstate(self.python)
-        numpy_random = loaded("numpy.random")
+        numpy_random = loaded_numpy_random()
         if numpy_random is not None:
             if self.numpy is not None:
                 numpy_random.set_state(self.numpy)

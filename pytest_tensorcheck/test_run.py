@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import CodeType
@@ -17,14 +17,11 @@ from pytest_tensorcheck.settings import MarkerSettings, Settings
 
 # Checks that watch torch operations during the call phase -> the module that offers observe().
 _CALL_CHECKS = {"broadcast": "pytest_tensorcheck.broadcasting", "numerics": "pytest_tensorcheck.numerics"}
+_FAILURES = {"broadcast": "BroadcastError", "numerics": "NonfiniteError"}
 
 
 class FoundDuringTest(TensorcheckFailure):
-    """A check in mode `error` found something in a test that passed."""
-
-
-class StateLeft(TensorcheckFailure):
-    """A test left global state changed, and the check's mode is `error`."""
+    """Several checks in mode `error` found something in a test that passed."""
 
 
 @dataclass(slots=True)
@@ -42,6 +39,7 @@ class TestRun:
     kept_seeds: frozenset[str] = frozenset()
     watched: list[str] = field(default_factory=list)
     leaked_modes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     whole: ExitStack | None = None
     sync: ExitStack | None = None
     sync_seen: list[Observation] | None = None
@@ -102,16 +100,22 @@ class TestRun:
                 blamed.extend(self.sync_seen)
         if not blamed:
             return None
-        return at_user_line(FoundDuringTest(describe(blamed)), blamed[0])
+        kinds = {seen.check for seen in blamed}
+        failure = _failure_class(kinds.pop()) if len(kinds) == 1 else FoundDuringTest
+        return at_user_line(failure(describe(blamed)), blamed[0])
+
+
+def _failure_class(check: str) -> type[TensorcheckFailure]:
+    """The exception that the check's own context manager raises."""
+    if check not in _FAILURES:
+        return FoundDuringTest
+    failure: type[TensorcheckFailure] = getattr(importlib.import_module(_CALL_CHECKS[check]), _FAILURES[check])
+    return failure
 
 
 def observers(checks: list[str], stack: ExitStack) -> dict[str, list[Observation]]:
     """Enter each check's observe()."""
-    import importlib
-
-    return {
-        check: stack.enter_context(importlib.import_module(_CALL_CHECKS[check]).observe()) for check in checks
-    }
+    return {check: stack.enter_context(importlib.import_module(_CALL_CHECKS[check]).observe()) for check in checks}
 
 
 def describe(observations: list[Observation]) -> str:
@@ -148,10 +152,6 @@ def at_user_line(error: BaseException, observation: Observation) -> BaseExceptio
 
 
 RUN: pytest.StashKey[TestRun] = pytest.StashKey()
-
-
-def python_version() -> str:
-    return ".".join(map(str, sys.version_info[:3]))
 
 
 def as_record(observation: Observation) -> dict[str, Any]:

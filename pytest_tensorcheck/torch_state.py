@@ -4,6 +4,7 @@ for this purpose; each was seen in torch 2.6 to 2.13, and an item whose getter i
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -81,11 +82,18 @@ def _deterministic(torch: Any) -> list[StateItem]:
     def flag(name: str) -> Callable[[bool], None]:
         return lambda value: setattr(cudnn, name, value)
 
+    def set_deterministic(mode: int) -> None:
+        # use_deterministic_algorithms tells inductor too, and imports it for that (1 s): only where it is there.
+        if "torch._inductor.config" in sys.modules:
+            torch.use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
+        else:
+            torch.set_deterministic_debug_mode(mode)
+
     return [
         StateItem(
             "torch.use_deterministic_algorithms",
             torch.get_deterministic_debug_mode,
-            torch.set_deterministic_debug_mode,
+            set_deterministic,
             show=lambda mode: ("False", "True (warn only)", "True")[mode],
         ),
         StateItem(

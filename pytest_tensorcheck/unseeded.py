@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.seeding import loaded_numpy_random
 from pytest_tensorcheck.user_line import UserLine, user_frame
 
 # Whoever calls these and makes numpy ask for entropy gave no seed. RandomState(3) also asks, and then overwrites it:
@@ -36,7 +37,7 @@ class UnseededGenerators:
         self._patched: list[tuple[Any, str, Any, Any]] = []
 
     def watch_numpy(self) -> None:
-        module = sys.modules.get("numpy.random.bit_generator")
+        module = getattr(loaded_numpy_random(), "bit_generator", None)
         original = getattr(module, "randbits", None)  # numpy 1.26 to 2.4
         if original is None:
             return
@@ -68,6 +69,8 @@ class UnseededGenerators:
                 setattr(module, name, original)
 
     def _patch(self, module: Any, name: str, replacement: Any) -> None:
+        if any(known is module and attribute == name for known, attribute, _, _ in self._patched):
+            return
         self._patched.append((module, name, getattr(module, name), replacement))
         setattr(module, name, replacement)
 

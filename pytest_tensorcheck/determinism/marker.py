@@ -1,0 +1,48 @@
+"""`@pytest.mark.tensorcheck(deterministic=True)`: the test's body runs twice from the same state and is compared.
+
+The deterministic settings are in force around the whole test (`test_run`); here is only the second run.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.test_run import RUN, at_user_line
+from pytest_tensorcheck.user_line import UserLine
+
+
+class RunTwice:
+    """Registered when a collected test asks for it."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object | None:
+        __tracebackhide__ = True
+        run = pyfuncitem.stash.get(RUN, None)
+        if run is None or not run.marked.deterministic:
+            return None
+        function = pyfuncitem.obj
+        if (why := _only_once(function)) is not None:
+            run.notes.append(f"deterministic=True: {why}, so it ran once, under the deterministic settings")
+            return None
+        from pytest_tensorcheck.determinism import DivergenceError, run_twice
+
+        arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+        try:
+            run_twice(lambda: function(**arguments), state=arguments, name=pyfuncitem.nodeid)
+        except DivergenceError as error:  # raised after the runs: shown at the test, whose frames are gone
+            path, line, name = pyfuncitem.location
+            where = UserLine(str(pyfuncitem.config.rootpath / path), (line or 0) + 1, name)
+            raise at_user_line(error, Observation("deterministic", str(error), where)) from None
+        return True
+
+
+def _only_once(function: object) -> str | None:
+    """Why two runs of a test could not be compared; None where they can."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "the test is a coroutine"
+    if getattr(function, "is_hypothesis_test", False):
+        return "hypothesis gives it other examples each time"
+    return None

@@ -1,0 +1,169 @@
+"""What a class of the file holds: its methods, its class attributes and what its methods put on `self`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
+
+_MAY_BE_EMPTY = (ast.Constant,)
+
+
+@dataclass(slots=True)
+class ClassFacts:
+    """`attributes` are the expressions assigned to `self.name`; `constants` those of the class body."""
+
+    node: ast.ClassDef
+    methods: dict[str, FunctionNode] = field(default_factory=dict)
+    static: set[str] = field(default_factory=set)
+    of_class: set[str] = field(default_factory=set)
+    properties: set[str] = field(default_factory=set)
+    attributes: dict[str, list[ast.expr]] = field(default_factory=dict)
+    constants: dict[str, ast.expr | None] = field(default_factory=dict)
+    foreign_bases: list[str] = field(default_factory=list)
+    is_dataclass: bool = False
+
+    @property
+    def state(self) -> set[str]:
+        """Names of what an instance carries in its `__dict__`."""
+        held = set(self.attributes)
+        if self.is_dataclass:
+            held |= set(self.constants)
+        return held
+
+    @property
+    def settings(self) -> set[str]:
+        """Names a reader would call settings: instance state and the class's own values."""
+        return self.state | set(self.constants)
+
+
+def last_name(node: ast.expr) -> str:
+    """`Trainer` of `transformers.Trainer` and of `Trainer[int]`."""
+    if isinstance(node, ast.Subscript):
+        return last_name(node.value)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Call):
+        return last_name(node.func)
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def self_name(function: FunctionNode) -> str:
+    positional = [*function.args.posonlyargs, *function.args.args]
+    return positional[0].arg if positional else ""
+
+
+class Classes:
+    """Facts of every class of the file, found on demand."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._known: dict[ast.ClassDef, ClassFacts] = {}
+
+    def facts(self, node: ast.ClassDef) -> ClassFacts:
+        if node not in self._known:
+            self._known[node] = ClassFacts(node)  # stands while a base that is the class itself is looked up
+            self._known[node] = self._collect(node)
+        return self._known[node]
+
+    def _collect(self, node: ast.ClassDef) -> ClassFacts:
+        facts = ClassFacts(node)
+        for base in node.bases:
+            inherited = self._class_called(base, node)
+            if inherited is None:
+                facts.foreign_bases.append(last_name(base))
+                continue
+            above = self.facts(inherited)
+            facts.methods |= above.methods
+            facts.static |= above.static
+            facts.of_class |= above.of_class
+            facts.properties |= above.properties
+            facts.attributes |= {name: list(found) for name, found in above.attributes.items()}
+            facts.constants |= above.constants
+            facts.foreign_bases += above.foreign_bases
+            facts.is_dataclass |= above.is_dataclass
+        decorators = {last_name(decorator) for decorator in node.decorator_list}
+        facts.is_dataclass |= bool(decorators & {"dataclass", "define", "frozen", "attrs"})
+        facts.is_dataclass |= bool({"NamedTuple", "BaseModel"} & set(facts.foreign_bases))
+        for statement in node.body:
+            self._collect_statement(facts, statement)
+        return facts
+
+    def _collect_statement(self, facts: ClassFacts, statement: ast.stmt) -> None:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = {last_name(decorator) for decorator in statement.decorator_list}
+            facts.methods[statement.name] = statement
+            if "staticmethod" in decorators:
+                facts.static.add(statement.name)
+                return
+            if "classmethod" in decorators:
+                facts.of_class.add(statement.name)
+                return
+            if decorators & {"property", "cached_property"}:
+                facts.properties.add(statement.name)
+            self._collect_self(facts, statement)
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name):
+                    facts.constants[target.id] = statement.value
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            if last_name(statement.annotation) != "ClassVar" or statement.value is not None:
+                facts.constants[statement.target.id] = statement.value
+
+    def _collect_self(self, facts: ClassFacts, method: FunctionNode) -> None:
+        own = self_name(method)
+        for node in ast.walk(method):
+            pairs: list[tuple[ast.expr, ast.expr | None]] = []
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, (ast.Tuple, ast.List)) and isinstance(node.value, (ast.Tuple, ast.List)):
+                        pairs += zip(target.elts, node.value.elts, strict=False)
+                    elif isinstance(target, (ast.Tuple, ast.List)):
+                        pairs += [(element, node.value) for element in target.elts]
+                    else:
+                        pairs.append((target, node.value))
+            elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+                pairs.append((node.target, node.value))
+            elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+                pairs.append((node.optional_vars, node.context_expr))
+            for target, value in pairs:
+                named = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
+                if named and value is not None and target.value.id == own:  # type: ignore[attr-defined]
+                    facts.attributes.setdefault(target.attr, []).append(value)  # type: ignore[attr-defined]
+
+    def _class_called(self, base: ast.expr, node: ast.ClassDef) -> ast.ClassDef | None:
+        if isinstance(base, ast.Subscript):
+            base = base.value
+        if not isinstance(base, ast.Name):
+            return None
+        scope = self._names.resolve(base.id, self._names.scope_at.get(base, self._names.module))
+        if scope is None:
+            return None
+        last = scope.bindings[base.id][-1].node
+        return last if isinstance(last, ast.ClassDef) and last is not node else None
+
+    def reads(self, root: ast.AST, own: str, node: ast.ClassDef) -> set[str] | None:
+        """Attributes of `own` that `root` reads, through the methods it calls; None if `own` goes elsewhere whole."""
+        facts = self.facts(node)
+        found: set[str] = set()
+        pending: list[tuple[ast.AST, str]] = [(root, own)]
+        seen: set[int] = set()
+        escapes = False
+        while pending:
+            body, name = pending.pop()
+            if id(body) in seen:
+                continue
+            seen.add(id(body))
+            for part in ast.walk(body):
+                if not isinstance(part, ast.Name) or part.id != name or not isinstance(part.ctx, ast.Load):
+                    continue
+                above = self._names.parents.get(part)
+                if not isinstance(above, ast.Attribute):
+                    escapes = True
+                    continue
+                found.add(above.attr)
+                method = facts.methods.get(above.attr)
+                if method is not None and above.attr not in facts.static:
+                    pending.append((method, self_name(method)))
+        return None if escapes else found

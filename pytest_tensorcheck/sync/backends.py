@@ -39,7 +39,15 @@ def source() -> AbstractContextManager[Any]:
 
 
 def device() -> Any:
-    """The torch.device that user code would write: ``torch.device("cuda")``, real or simulated."""
+    """The torch.device that user code would write: ``torch.device("cuda")``, real or simulated.
+
+    Who asks for it says where the data lives: from here on a simulation counts exactly the tensors made or moved there.
+    """
+    from pytest_tensorcheck.sync import shadow
+
+    current = shadow.current()
+    if current is not None:
+        current.name_device()
     return require("torch", "tensor_device").device("cuda")
 
 

@@ -60,6 +60,9 @@ class SimulatedStream:
     def query(self) -> bool:
         return True
 
+    def is_capturing(self) -> bool:
+        return False
+
     def wait_stream(self, stream: Any) -> None: ...
 
     def wait_event(self, event: Any) -> None: ...
@@ -174,7 +177,7 @@ def replacements(simulation: Simulation) -> list[tuple[Any, str, Any]]:
         "get_rng_state": rng_state, "set_rng_state": set_rng_state, "get_rng_state_all": lambda: [rng_state()],
         "set_rng_state_all": lambda new_states: [set_rng_state(state) for state in new_states] and None,
         "utilization": _zero, "memory_usage": _zero, "temperature": _zero, "power_draw": _zero, "clock_rate": _zero,
-        "get_allocator_backend": lambda: "native",
+        "get_allocator_backend": lambda: "native", "is_current_stream_capturing": _false,
     }  # fmt: skip
     memory: dict[str, Any] = {
         "empty_cache": _none, "memory_allocated": _zero, "max_memory_allocated": _zero, "memory_reserved": _zero,

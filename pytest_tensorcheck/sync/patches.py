@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import importlib.abc
+import importlib.machinery
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,7 +16,7 @@ import torch
 
 from pytest_tensorcheck.sync import cuda_api, private_torch, scopes
 from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, NONE, PLAIN, is_on_device, place_of, put
-from pytest_tensorcheck.sync.shadow import Simulation, thread_modes
+from pytest_tensorcheck.sync.shadow import Simulation, function_mode, thread_modes
 
 _MISSING = object()
 
@@ -41,10 +43,12 @@ def install(simulation: Simulation, undo: ExitStack) -> None:
         patch(owner, name, value)
     for owner, name, value in _tensor_methods(simulation):
         patch(owner, name, value)
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    patch(hooks, "__init__", _watched_hooks(hooks.__init__))
     patch(threading.Thread, "start", _starting(simulation, threading.Thread.start))
     _saving(simulation, undo, patch)
     _hooks(simulation, undo)
-    _compiling(undo, patch, made)
+    _compiling(undo, made)
 
 
 @contextlib.contextmanager
@@ -60,26 +64,45 @@ def _lifted(made: list[tuple[Any, str, Any, Any]]) -> Iterator[None]:
             setattr(owner, name, value)
 
 
-def _compiling(undo: ExitStack, patch: Any, made: list[tuple[Any, str, Any, Any]]) -> None:
-    """Compiled functions run eagerly inside a simulation: the modes see their operations, and the compiler sees no modes."""
-    real_compile = torch.compile
-    eager: list[bool] = []
+def _compiling(undo: ExitStack, made: list[tuple[Any, str, Any, Any]]) -> None:
+    """Compiled functions run eagerly inside a simulation: the modes see their operations, and the compiler sees no modes.
+
+    torch imports its compiler late (optimizers do), and it then remembers the functions of torch that it finds.
+    """
 
     def run_eagerly() -> None:
-        if not eager:
-            eager.append(True)
-            undo.enter_context(torch.compiler.set_stance("force_eager"))
-
-    def compile(*args: Any, **kwargs: Any) -> Any:
-        if not eager:
-            with _lifted(made), private_torch.without_torch_function():
-                private_torch.load_compiler()
-            run_eagerly()
-        return real_compile(*args, **kwargs)
+        undo.enter_context(torch.compiler.set_stance("force_eager"))
 
     if "torch._dynamo" in sys.modules:
         run_eagerly()
-    patch(torch, "compile", compile)
+        return
+    finder = _CompilerFinder(made, run_eagerly)
+    sys.meta_path.insert(0, finder)
+    undo.callback(sys.meta_path.remove, finder)
+
+
+class _CompilerFinder(importlib.abc.MetaPathFinder):
+    """Lets torch's compiler be imported as if nothing were patched."""
+
+    def __init__(self, made: list[tuple[Any, str, Any, Any]], then: Callable[[], None]) -> None:
+        self._made = made
+        self._then = then
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname != "torch._dynamo":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec is None or spec.loader is None:
+            return spec
+        real = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            with _lifted(self._made), private_torch.without_torch_function():
+                real(module)
+            self._then()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 def _reported(simulation: Simulation, tensor: Any, row: str, operation: str) -> None:
@@ -129,6 +152,29 @@ def _tensor_methods(simulation: Simulation) -> list[tuple[Any, str, Any]]:
         (torch.Tensor, "__format__", __format__),
         (torch.Tensor, "__deepcopy__", __deepcopy__),
     ]
+
+
+def _watched_hooks(init: Any) -> Any:
+    """saved_tensors_hooks whose hooks see the simulated device, though torch calls them from inside an operation."""
+
+    def watched(hook: Any) -> Any:
+        def call(value: Any) -> Any:
+            mode = function_mode()
+            if mode is None or mode.call is None:
+                return hook(value)
+            before, mode.call = mode.call, None
+            try:
+                with mode:
+                    return hook(value)
+            finally:
+                mode.call = before
+
+        return call
+
+    def __init__(self: Any, pack_hook: Any, unpack_hook: Any) -> None:
+        init(self, watched(pack_hook), watched(unpack_hook))
+
+    return __init__
 
 
 def _starting(simulation: Simulation, start: Any) -> Any:

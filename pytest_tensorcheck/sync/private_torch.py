@@ -154,9 +154,3 @@ def numbers_are_put_from_host() -> bool:
         x[0] = 1.0
     return "copy_" in seen
 
-
-def load_compiler() -> None:
-    """Import torch's compiler and let it build its table of known functions."""
-    import torch._dynamo.trace_rules as rules
-
-    rules.get_torch_obj_rule_map()

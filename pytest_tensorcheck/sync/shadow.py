@@ -117,6 +117,11 @@ def current() -> Simulation | None:
     return _CURRENT
 
 
+def function_mode() -> Any:
+    """The function mode of this thread, or None."""
+    return getattr(_PER_THREAD, "function_mode", None)
+
+
 class _Modes:
     """The two modes of one thread; entered once for each thread, however often a simulation is entered in it."""
 
@@ -130,8 +135,10 @@ class _Modes:
     def __enter__(self) -> None:
         self._dispatch.__enter__()
         self._function.__enter__()
+        _PER_THREAD.function_mode = self._function
 
     def __exit__(self, *_: object) -> None:
+        _PER_THREAD.function_mode = None
         try:
             self._function.__exit__(None, None, None)
         finally:

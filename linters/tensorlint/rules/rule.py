@@ -46,7 +46,7 @@ class Rule(Generic[H]):
     default: ClassVar[Default] = "on"
     severity: ClassVar[Severity] = "warning"
     fix_applicability: ClassVar[Applicability] = "safe"
-    hazard: ClassVar[type[Hazard]]
+    hazard: ClassVar[type[Hazard] | tuple[type[Hazard], ...]]
     flagged: ClassVar[tuple[Example, ...]] = ()
     silent: ClassVar[tuple[Example, ...]] = ()
 

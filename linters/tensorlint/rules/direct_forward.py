@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.hazards import DirectForwardHazard
+from tensorlint.rules.rule import Example, Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+_NET = """import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+"""
+
+
+class DirectForward(Rule[DirectForwardHazard]):
+    """Calling a module runs more than its `forward`: forward, pre-forward and backward hooks, `module.compile()`,
+    the weights of `weight_norm` and `prune`, quantisation observers, profiler attribution, and the gathering of
+    sharded parameters under FSDP. `module.forward(x)` skips all of it, silently, until FSDP raises or a pruned
+    weight is back.
+
+    The rule speaks only where the receiver is known to be an `nn.Module`. It does not speak of `super().forward(x)`,
+    `Base.forward(self, x)`, a class's own `__call__`, `torch.autograd.Function`, scripted or exported methods, or of
+    robots, cursors and e-mails that also go forward.
+    """
+
+    code = "TSR301"
+    name = "direct-forward"
+    summary = "`module.forward(x)` where `module(x)` is meant"
+    hazard = DirectForwardHazard
+
+    flagged = (
+        Example(
+            "import torch\nfrom torch import nn\n\nmodel = nn.Linear(4, 2)\ny = model.forward(torch.randn(1, 4))\n",
+            fixed="import torch\nfrom torch import nn\n\nmodel = nn.Linear(4, 2)\ny = model(torch.randn(1, 4))\n",
+        ),
+        Example(_NET + "\ny = Net().forward(torch.randn(1, 4))\n"),
+        Example(
+            _NET
+            + "    def generate(self, x):\n        return self.forward(x)\n\n\ny = Net().generate(torch.randn(1, 4))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Head(nn.Module):\n    def __init__(self):\n"
+            "        super().__init__()\n        self.proj = nn.Linear(4, 2)\n\n    def forward(self, x):\n"
+            "        return self.proj.forward(x)\n\n\ny = Head()(torch.randn(1, 4))\n",
+            note="An attribute that `__init__` makes a module.",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\ndef run(model: nn.Module, x):\n    return model.forward(x)\n\n\n"
+            "y = run(nn.Identity(), torch.ones(1))\n",
+            note="A parameter that is annotated as a module.",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\nnet = nn.Sequential(nn.Linear(4, 8), nn.ReLU())\n"
+            "y = net.forward(torch.randn(1, 4))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\nlayers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])\n"
+            "x = torch.randn(1, 4)\nfor layer in layers:\n    x = layer.forward(x)\n"
+        ),
+        Example(_NET + "\nnet = Net()\ninputs = {'x': torch.randn(1, 4)}\ny = net.forward(**inputs)\n"),
+        Example(
+            _NET + "\n\nclass Trainer:\n    def __init__(self):\n        self.model = Net()\n\n    def step(self, x):\n"
+            "        return self.model.forward(x)\n\n\ny = Trainer().step(torch.randn(1, 4))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Adapter:\n    def __init__(self, model):\n"
+            "        self.run = model.forward\n\n    def __call__(self, x):\n        return self.run(x)\n\n\n"
+            "y = Adapter(nn.Linear(4, 4))(torch.randn(1, 4))\n",
+            note="A bound forward that is kept and called elsewhere.",
+        ),
+        Example(
+            "import torch\nimport torch.nn as nn\n\nloss = nn.MSELoss()\nvalue = loss.forward(torch.ones(2), torch.ones(2))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Wrapper(nn.Module):\n    def __init__(self, module: nn.Linear):\n"
+            "        super().__init__()\n        self.module = module\n\n    def forward(self, x):\n"
+            "        return self.module.forward(x)\n\n\ny = Wrapper(nn.Linear(4, 2))(torch.randn(1, 4))\n"
+        ),
+    )
+    silent = (
+        Example(_NET + "\ny = Net()(torch.randn(1, 4))\n"),
+        Example(
+            _NET + "\n\nclass Big(Net):\n    def forward(self, x):\n        return super().forward(x) + 1\n\n\n"
+            "y = Big()(torch.randn(1, 4))\n"
+        ),
+        Example(
+            _NET + "\n\nclass Big(Net):\n    def forward(self, x):\n        return Net.forward(self, x) + 1\n\n\n"
+            "y = Big()(torch.randn(1, 4))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Own(nn.Module):\n    def forward(self, x):\n        return x\n\n"
+            "    def __call__(self, x):\n        return self.forward(x)\n\n\ny = Own()(torch.ones(1))\n"
+        ),
+        Example(
+            "import torch\n\n\nclass Double(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n"
+            "        return x * 2\n\n    @staticmethod\n    def backward(ctx, grad):\n        return grad * 2\n\n\n"
+            "y = Double.apply(torch.ones(1))\nz = Double.forward(None, torch.ones(1))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Scripted(nn.Module):\n    def forward(self, x):\n        return x\n\n"
+            "    @torch.jit.export\n    def infer(self, x):\n        return self.forward(x)\n"
+        ),
+        Example("class Robot:\n    def forward(self, speed):\n        return speed\n\n\nRobot().forward(0.5)\n"),
+        Example(
+            "import numpy as np\n\n\nclass Dense:\n    def __init__(self):\n        self.w = np.zeros((2, 2))\n\n"
+            "    def forward(self, x):\n        return x @ self.w\n\n\ny = Dense().forward(np.ones((1, 2)))\n"
+        ),
+        Example(
+            "from torch import nn\n\nm = nn.Linear(2, 2)\noriginal = m.forward\n\n\ndef patched(*args, **kwargs):\n"
+            "    return original(*args, **kwargs)\n\n\nm.forward = patched\n",
+            note="A patch that wraps forward must call it.",
+        ),
+        Example("import inspect\n\nfrom torch import nn\n\nsignature = inspect.signature(nn.Linear(2, 2).forward)\n"),
+        Example("def draw(turtle):\n    turtle.forward(100)\n"),
+        Example(
+            "from torch import nn\n\n\nclass Wrap(nn.Module):\n    def __init__(self, module):\n        super().__init__()\n"
+            "        self._forward = module.forward\n\n    def forward(self, x):\n        return self._forward(x)\n"
+        ),
+    )
+
+    def judge(self, hazard: DirectForwardHazard, node: cst.CSTNode) -> str | None:
+        if not hazard.called:
+            return (
+                f"{hazard.receiver} is the bound forward of a {hazard.module}: calling it skips the module's hooks, "
+                f"compile and FSDP — keep the module and call it"
+            )
+        return (
+            f"{hazard.receiver}.forward(…) skips the hooks, compile and FSDP of {hazard.receiver} ({hazard.why}) — "
+            f"call {hazard.receiver}(…)"
+        )
+
+    def fix(self, hazard: DirectForwardHazard, node: cst.CSTNode) -> cst.CSTNode | None:
+        import libcst as cst
+
+        if not hazard.called or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+            return None
+        return node.with_changes(func=node.func.value)

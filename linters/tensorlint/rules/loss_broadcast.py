@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.hazards import BroadcastHazard, Hazard, WrongAxisHazard
+from tensorlint.rules.row_column_broadcast import is_accident
+from tensorlint.rules.rule import Example, Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class LossBroadcast(Rule[Hazard]):
+    """A loss of `(n, 1)` and `(n,)` compares every prediction with every target: n × n differences, whose mean is a
+    number that goes down while the model learns the average. torch warns in some losses, and not at all in
+    `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`.
+
+    The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
+    column that are reduced to a number, and a square matrix minus a reduction of itself over the wrong axis.
+    """
+
+    code = "TSR112"
+    name = "loss-broadcast"
+    summary = "a loss, or a difference that is reduced, of `(n, 1)` and `(n,)`"
+    severity = "error"
+    hazard = (BroadcastHazard, WrongAxisHazard)
+
+    flagged = (
+        Example("import torch\nfrom torch import nn\n\nloss = nn.MSELoss()(torch.randn(100, 1), torch.randn(100))\n"),
+        Example("import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\nmodel = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))\n"
+                "x, u = torch.rand(32, 3), torch.rand(32)\nloss = F.mse_loss(model(x), u, reduction='none')\n", shows="loss.shape == (32, 32)"),
+        Example("import torch\n\ny = torch.rand(20)\ny_hat = torch.nn.Linear(4, 1)(torch.rand(20, 4))\ncost = torch.mean((y_hat - y) ** 2)\n",
+                shows="(y_hat - y).shape == (20, 20)"),
+        Example("import numpy as np\n\nvalues = np.random.rand(50).reshape(50, 1)\nmodel = np.random.rand(50)\n"
+                "sse = np.sum((values - model) ** 2)\n", shows="(values - model).shape == (50, 50)"),
+        Example("import torch\n\nout = torch.randn(64, 3)\ntargets = torch.randint(0, 3, (64, 1))\naccuracy = (out.argmax(-1) == targets).float().mean()\n",
+                shows="(out.argmax(-1) == targets).shape == (64, 64)"),
+        Example("import torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader, TensorDataset\n\n"
+                "loader = DataLoader(TensorDataset(torch.randn(64, 3), torch.randn(64)), batch_size=16)\n"
+                "model, criterion = nn.Linear(3, 1), nn.MSELoss(reduction='none')\nfor xb, yb in loader:\n    loss = criterion(model(xb), yb)\n",
+                shows="loss.shape == (16, 16)"),
+        Example("import torch\nimport torch.nn.functional as F\n\nreal = torch.rand(4, 8, 5)\nmel = torch.rand(4, 8, 5).unsqueeze(1)\n"
+                "loss = F.l1_loss(real, mel, reduction='none')\n", shows="loss.shape == (4, 4, 8, 5)"),
+        Example("import torch\nfrom torch import nn\n\nlogits = nn.Linear(8, 1)(torch.randn(32, 8)).squeeze()\nlabels = torch.rand(32, 1)\n"
+                "loss = nn.MSELoss(reduction='none')(logits, labels)\n", shows="loss.shape == (32, 32)"),
+        Example("import torch\nimport torch.nn.functional as F\n\nloss = F.smooth_l1_loss(torch.rand(32, 1, 3), torch.rand(32, 1, 1), reduction='none')\n",
+                shows="loss.shape == (32, 1, 3)"),
+        Example("import torch\nimport torch.nn.functional as F\n\nloss = F.poisson_nll_loss(torch.rand(8, 1), torch.rand(8), reduction='none')\n",
+                shows="loss.shape == (8, 8)", note="torch says nothing here."),
+        Example("import numpy as np\n\nimage = np.arange(16.0).reshape(4, 4)\ncentred = image - np.mean(image, axis=1)\n",
+                shows="centred.shape == (4, 4)", note="A square hides it: the rows' means were taken from the columns."),
+        Example("import numpy as np\n\ny = np.random.rand(100, 2)\neffect = np.random.rand(100, 1)\nscore = np.mean((y[:, 1] - effect) ** 2)\n",
+                shows="(y[:, 1] - effect).shape == (100, 100)"),
+    )  # fmt: skip
+    silent = (
+        Example("import torch\nimport torch.nn.functional as F\n\nloss = F.mse_loss(torch.rand(4, 1), torch.rand(4, 1))\n"),
+        Example("import torch\nimport torch.nn.functional as F\n\nloss = F.cross_entropy(torch.randn(8, 5), torch.randint(0, 5, (8,)))\n"),
+        Example("import torch\nfrom torch import nn\n\nmodel = nn.Linear(3, 1)\nloss = nn.MSELoss()(model(torch.rand(5, 3)).squeeze(-1), torch.rand(5))\n"),
+        Example("import torch\nfrom torch import nn\n\nloss = nn.MSELoss()(torch.rand(5, 1), torch.rand(5).unsqueeze(1))\n"),
+        Example("import numpy as np\n\nx = np.random.rand(4, 4)\nc = x - x.mean(axis=0)\n"),
+        Example("import numpy as np\n\nx = np.random.rand(4, 4)\nc = x - x.mean(axis=1, keepdims=True)\n"),
+        Example("import torch\n\nx, y = torch.rand(5, 3), torch.rand(7, 3)\nd = ((x.unsqueeze(1) - y.unsqueeze(0)) ** 2).sum(-1).mean()\n"),
+        Example("import torch\n\npred = torch.randint(0, 3, (64,))\ny = torch.randint(0, 3, (64,))\naccuracy = (pred == y).float().mean()\n"),
+        Example("import torch\nimport torch.nn.functional as F\n\nloss = F.mse_loss(torch.rand(4, 3), torch.zeros(4, 3))\n"),
+        Example("import torch\nfrom torch import nn\n\nscores = nn.Linear(8, 1)(torch.rand(6, 8))\nreal = torch.ones_like(scores)\n"
+                "loss = nn.BCEWithLogitsLoss()(scores, real)\n"),
+        Example("import torch\nimport torch.nn.functional as F\n\nlogits = torch.randn(5, 10)\nlog_p = F.log_softmax(logits, -1)\n"
+                "loss = F.kl_div(log_p, torch.softmax(torch.randn(5, 10), -1), reduction='batchmean')\n"),
+        Example("import torch\n\nx = torch.rand(32, 10)\nz = ((x - x.mean(0)) ** 2).mean()\n"),
+    )  # fmt: skip
+
+    def judge(self, hazard: Hazard, node: cst.CSTNode) -> str | None:
+        if isinstance(hazard, WrongAxisHazard):
+            return (
+                f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape}: the {hazard.operation} lines the "
+                f"reduction up with the wrong axis, and a square hides it — use {hazard.suggestion}"
+            )
+        if not isinstance(hazard, BroadcastHazard):
+            return None
+        if hazard.loss:
+            became = f", and broadcasts to {hazard.result_shape}" if hazard.result_shape != "?" else ""
+            return (
+                f"{hazard.operation} of {hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} compares "
+                f"shapes that differ{became} — {hazard.suggestion} gives both one shape"
+            )
+        if hazard.context != "reduced" or not is_accident(hazard):
+            return None
+        return (
+            f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
+            f"{hazard.operation}, and all of it is reduced to one number — {hazard.suggestion} gives both one shape"
+        )

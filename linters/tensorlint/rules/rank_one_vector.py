@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.hazards import RankOneVectorHazard
+from tensorlint.rules.rule import Example, Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class RankOneVector(Rule[RankOneVectorHazard]):
+    """`np.dot(a, a.T)` reads like an outer product. For a rank-1 array it is the inner product, a single number, and
+    what follows broadcasts that number silently. The same code is right for a column of shape `(n, 1)`.
+    """
+
+    code = "TSR102"
+    name = "rank-one-vector"
+    summary = "a rank-1 array where a row or column vector is meant"
+    hazard = RankOneVectorHazard
+
+    flagged = (
+        Example("import numpy as np\n\na = np.random.randn(5)\nouter = np.dot(a, a.T)\n", shows="outer.shape == ()"),
+        Example("import numpy as np\n\na = np.random.randn(5)\nouter = a @ a.T\n", shows="outer.shape == ()"),
+        Example("import numpy as np\n\nb = np.ones(3)\ngram = b * b.T\n", shows="gram.shape == (3,)"),
+        Example("import numpy as np\n\ndata = np.random.randn(5, 100)\nmean = data.mean(axis=1)\n"
+                "cov = np.dot(data, data.T) / 100 - np.dot(mean, mean.T)\n", shows="np.dot(mean, mean.T).shape == ()"),
+        Example("import numpy as np\n\np = np.array([10.0, 5.0])\nq = np.array([3.0, 10.0])\n"
+                "update = np.dot(p, p.T) / np.dot(p.T, q)\n", shows="update.shape == ()"),
+        Example("import numpy as np\n\na = np.ones(4)\nm = np.matmul(a, a.T)\n", shows="m.shape == ()"),
+        Example("import numpy as np\n\na = np.ones(4)\nm = a.T @ a\n", shows="m.shape == ()"),
+        Example("import torch\n\na = torch.randn(5)\nouter = a @ a.T\n", shows="outer.shape == ()"),
+        Example("import torch\n\na = torch.randn(5)\nouter = torch.matmul(a, a.t())\n", shows="outer.shape == ()"),
+        Example("import numpy as np\n\ng = np.zeros(3) + 1\nfisher = g.dot(g.T)\n", shows="fisher.shape == ()"),
+        Example("import numpy as np\n\na = np.linspace(0, 1, 6)\nb = a.T\nouter = np.dot(a, b)\n", shows="outer.shape == ()"),
+        Example("import numpy as np\n\nw = np.random.rand(3)\nprojection = np.eye(3) - w @ w.T\n", shows="(w @ w.T).shape == ()"),
+    )  # fmt: skip
+    silent = (
+        Example(
+            "import numpy as np\n\na = np.random.randn(5, 1)\nouter = np.dot(a, a.T)\n", shows="outer.shape == (5, 5)"
+        ),
+        Example("import numpy as np\n\na = np.random.randn(5)\ninner = np.dot(a, a)\n"),
+        Example("import numpy as np\n\na = np.random.randn(5)\nouter = np.outer(a, a)\n"),
+        Example("import numpy as np\n\na = np.random.randn(5)\nouter = a[:, None] @ a[None, :]\n"),
+        Example("import numpy as np\n\nx = np.random.randn(4, 3)\ngram = x @ x.T\n"),
+        Example("import numpy as np\n\nx = np.random.randn(4, 3)\ny = x @ np.ones(3)\n"),
+        Example("import torch\n\nx = torch.randn(4, 3)\ngram = x @ x.T\n"),
+        Example("import torch\n\na = torch.randn(5)\ns = torch.dot(a, a)\n"),
+        Example("import numpy as np\n\na = np.array([[1.0, 2.0]])\nb = a @ a.T\n"),
+        Example("import numpy as np\n\nn = np.linalg.norm(np.ones(3))\n"),
+        Example("import numpy as np\n\nlabels = np.zeros(10)\nbias = np.ones(10)\ntotal = labels + bias\n"),
+        Example("import numpy as np\n\n\ndef gram(v):\n    return np.dot(v, v.T)\n"),
+    )
+
+    def judge(self, hazard: RankOneVectorHazard, node: cst.CSTNode) -> str | None:
+        return f"{hazard.problem}; {hazard.operand} has shape {hazard.shape} — {hazard.suggestion}"

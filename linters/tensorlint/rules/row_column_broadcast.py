@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.hazards import BroadcastHazard
+from tensorlint.rules.rule import Example, Rule
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+def is_accident(hazard: BroadcastHazard) -> bool:
+    """Whether a row that met a column looks like an accident.
+
+    The deliberate outer operation says so: an axis of size 1 that is asked for in the expression, or in the line
+    that made the operand. What speaks against it: both vectors have one length, the ranks differ (`(n, 1)` against
+    `(n,)`), a layer with one output made the column, and the result is reduced to a number.
+    """
+    if not hazard.both_grow or hazard.both_spelled:
+        return False
+    if hazard.spelled_here and hazard.spelled != "no":
+        return False
+    difference = hazard.operation in ("subtraction", "difference") or hazard.operation.endswith(("sub", "subtract"))
+    if hazard.from_layer and not hazard.same_rank:
+        return hazard.spelled != "said" or hazard.same_length
+    if not hazard.same_length or hazard.same_rank:
+        return False
+    if hazard.spelled == "no":
+        return True
+    if hazard.spelled == "shaped":
+        return hazard.context == "reduced" or difference or hazard.operation in ("multiplication", "division", "==")
+    return hazard.context == "reduced" and difference
+
+
+class RowColumnBroadcast(Rule[BroadcastHazard]):
+    """A row that meets a column becomes a matrix: `(n, 1) * (n,)` has shape `(n, n)`. That is what broadcasting is
+    for when it is meant, and then the code says so: `x[:, None] * y[None, :]`, `unsqueeze`, `keepdim`. Where nothing
+    says so, it is nearly always a forgotten `squeeze`, and the program goes on with n × n numbers.
+
+    The run-time twin of this rule is `no_broadcast()` of the pytest plugin, which sees the sizes the linter cannot.
+    """
+
+    code = "TSR111"
+    name = "row-column-broadcast"
+    summary = "a row met a column and became a matrix, and nothing says that this was meant"
+    hazard = BroadcastHazard
+
+    flagged = (
+        Example("import numpy as np\n\nmask = np.random.rand(10, 1) > 0.5\nd = np.random.rand(10)\nnearest = mask * d\n",
+                shows="nearest.shape == (10, 10)"),
+        Example("import torch\n\nn = 12\nlog_prob = torch.randn(n)\nadvantage = torch.randn(n, 1)\nproduct = log_prob * advantage\n",
+                shows="product.shape == (12, 12)"),
+        Example("import numpy as np\n\ntrue = np.random.randint(0, 2, (40, 1))\npred = np.random.randint(0, 2, 40)\nhits = true * pred\n",
+                shows="hits.shape == (40, 40)"),
+        Example("import torch\nfrom torch import nn\n\nvalue = nn.Linear(8, 1)(torch.rand(32, 8))\nreward = torch.rand(32)\n"
+                "target = reward + value\n", shows="target.shape == (32, 32)"),
+        Example("import torch\n\na = torch.rand(7, 1)\nb = torch.rand(7)\nc = torch.mul(a, b)\n", shows="c.shape == (7, 7)"),
+        Example("import torch\n\nweights = torch.rand(6, 1)\nx = torch.rand(6)\ny = x / weights\n", shows="y.shape == (6, 6)"),
+        Example("import numpy as np\n\na = np.ones((5, 1))\nb = np.ones(5)\nm = np.maximum(a, b)\n", shows="m.shape == (5, 5)"),
+        Example("import torch\n\nimage = torch.rand(8, 8, 1)\nmask = torch.rand(8, 8)\nmasked = image * mask\n",
+                shows="masked.shape == (8, 8, 8)"),
+        Example("import torch\n\nB = 4\nmel = torch.rand(B, 1, 80, 20)\nreal = torch.rand(B, 80, 20)\nboth = mel + real\n",
+                shows="both.shape == (4, 4, 80, 20)"),
+        Example("import numpy as np\n\n\ndef scale(x, w):\n    return x * w\n\n\nout = scale(np.ones((9, 1)), np.ones(9))\n",
+                shows="out.shape == (9, 9)", note="Across the functions of a file."),
+        Example("import torch\n\nlogits = torch.rand(5, 1)\nlabels = torch.rand(5)\nchosen = torch.where(labels > 0.5, logits, 0.0)\n",
+                shows="chosen.shape == (5, 5)"),
+        Example("import numpy as np\n\ncoefficient = np.exp(np.random.randn(16, 1))\nlog_p = np.random.randn(16)\n"
+                "weighted = log_p * coefficient\n", shows="weighted.shape == (16, 16)"),
+    )  # fmt: skip
+    silent = (
+        Example("import numpy as np\n\nx = np.random.rand(5)\nd = x[:, None] * x[None, :]\n"),
+        Example("import torch\n\nposition = torch.arange(16).unsqueeze(1)\nrate = torch.exp(torch.arange(0, 8, 2) * -0.5)\n"
+                "angles = position * rate\n", note="A positional encoding."),
+        Example("import numpy as np\n\nr = np.arange(5)[:, None]\nc = np.arange(7)[None, :]\ngrid = r * 10 + c\n"),
+        Example("import torch\n\nscores = torch.rand(4, 8, 16, 16)\nmask = torch.zeros(4, 1, 1, 16)\ns = scores + mask\n"),
+        Example("import numpy as np\n\nx = np.random.rand(100, 5)\nz = (x - x.mean(axis=0)) / x.std(axis=0)\n"),
+        Example("import numpy as np\n\nt = np.linspace(0, 1, 50)\nf = np.arange(1, 9).reshape(-1, 1)\nw = np.sin(f * t)\n"),
+        Example("import torch\n\nx = torch.rand(6, 3)\nn = x / x.norm(dim=1, keepdim=True)\n"),
+        Example("import torch\n\nlabels = torch.randint(0, 4, (9,))\none_hot = labels.unsqueeze(1) == torch.arange(4)\n"),
+        Example("import torch\n\ni = torch.arange(6)\ncausal = i[:, None] >= i\n"),
+        Example("import numpy as np\n\na = np.random.rand(5, 1)\nb = np.random.rand(5, 1)\nc = a * b\n"),
+        Example("import numpy as np\n\nx, y = np.random.rand(5, 3), np.random.rand(7, 3)\n"
+                "d = ((x[:, None, :] - y[None, :, :]) ** 2).sum(-1)\n"),
+        Example("import numpy as np\n\nw = np.random.rand(3, 1)\nb = np.random.rand(4)\ny = w + b\n",
+                note="Two lengths: as likely a table as a mistake."),
+        Example("import torch\n\nx = torch.rand(4, 3, 8, 8)\nscale = torch.rand(3, 1, 1)\ny = x * scale\n"),
+        Example("import numpy as np\n\na = np.arange(4).reshape(4, 1)\nb = np.arange(4).reshape(1, 4)\nc = a + b\n"),
+    )  # fmt: skip
+
+    def judge(self, hazard: BroadcastHazard, node: cst.CSTNode) -> str | None:
+        if hazard.loss or hazard.context == "reduced" or not is_accident(hazard):
+            return None
+        return (
+            f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
+            f"{hazard.operation} — {hazard.suggestion} gives both one shape; if the matrix is meant, say so with [:, None]"
+        )

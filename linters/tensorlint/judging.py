@@ -220,7 +220,7 @@ def _fix(rule: AnyRule, hazard: Hazard, segment: Segment, source: Source) -> Fix
 
 def judge(hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source) -> list[Finding]:
     """The findings of these rules over a program's hazards, in no order. Raises SourceError (see segment_of)."""
-    by_hazard: dict[type[Hazard], list[AnyRule]] = {}
+    by_hazard: dict[type[Hazard] | tuple[type[Hazard], ...], list[AnyRule]] = {}
     for rule in rules:
         by_hazard.setdefault(rule.hazard, []).append(rule)
     findings: dict[tuple[Span, str, str], Finding] = {}

@@ -61,6 +61,7 @@ def broadcast_observation(
     *,
     swapped: bool = False,
     numpy: bool = False,
+    remedy: str | None = None,
 ) -> Observation:
     """An accidental broadcast, told. `positions` are the operands' places among the operation's arguments;
     `swapped` is for `__rsub__` and its like, whose first argument stands on the right."""
@@ -78,9 +79,9 @@ def broadcast_observation(
     for label, shape, maker in zip(labels, shapes, makers, strict=True):
         if maker is not None:
             lines.append(f"  {label or 'operand'} {show(shape)} was made by {maker.function} at {maker.where}")
-        elif label:
+        elif label and remedy is None:
             lines.append(f"  {label} {show(shape)} was made before the guard was looking")
-    lines.append("  " + _remedy(how, shapes, labels, numpy) + f"  [{rule}]")
+    lines.append(f"  {remedy or _remedy(how, shapes, labels, numpy)}  [{rule}]")
     facts: dict[str, Any] = {
         "rule": rule,
         "operation": operation.title,

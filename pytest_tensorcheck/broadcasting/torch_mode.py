@@ -26,6 +26,7 @@ from pytest_tensorcheck.broadcasting.callers import (
     is_forward,
     nearest_user_frame,
 )
+from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, meeting
 from pytest_tensorcheck.broadcasting.guard import allowed, deliver
 from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, broadcast_observation, user_line_at
 from pytest_tensorcheck.broadcasting.operations import Operation
@@ -34,7 +35,9 @@ from pytest_tensorcheck.call_source import line_at, line_span_at
 from pytest_tensorcheck.shapes.checker import on_named
 
 _Tensor = torch.Tensor
+_broadcast_tensors = torch.functional.broadcast_tensors
 _Parameter = torch.nn.Parameter
+_is_compiling = torch.compiler.is_dynamo_compiling
 
 
 class Trait(NamedTuple):
@@ -159,17 +162,26 @@ class BroadcastMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True
+        if _is_compiling():  # torch.compile traces modes too; what it compiles is not judged, and not broken up
+            return func(*args, **kwargs) if kwargs else func(*args)
         operation = _OPERATIONS[func]
         if operation is not None:
             # The shapes of the first two operands settle almost every call.
             if len(args) == 2 and not kwargs:
                 first, second = args
                 if isinstance(first, _Tensor) and isinstance(second, _Tensor):
-                    mine, theirs = first.shape, second.shape
+                    try:
+                        mine, theirs = first.shape, second.shape
+                    except RuntimeError:  # nested tensors have no shape
+                        mine = theirs = None
                     if mine != theirs and (_relation(mine, theirs) is not None or self.named):
                         self._look(operation, func, args, kwargs, sys._getframe(1))
             else:
                 self._look(operation, func, args, kwargs, sys._getframe(1))
+        elif func is _broadcast_tensors:
+            acting = acting_frame(sys._getframe(1))
+            if acting is not None and is_distribution_code(acting):
+                self._look_at_distribution(acting)
         result = func(*args, **kwargs) if kwargs else func(*args)
         kind = type(result)
         if kind is _Tensor or kind is _Parameter:
@@ -284,9 +296,10 @@ class BroadcastMode(TorchFunctionMode):
                     self._look_at_names(operation, func, (first, second), (position, other), frame)
                 if how is not None and not allowed():
                     acting = acting_frame(frame)
-                    if acting is None or KIND[acting.f_code.co_filename] != USER:
+                    if acting is not None and is_distribution_code(acting):
+                        self._look_at_distribution(acting)
                         return
-                    if KIND[frame.f_code.co_filename] == TORCH:
+                    if acting is None or KIND[acting.f_code.co_filename] != USER:
                         return
                     mine = self._operand(first, first_shape, acting)
                     theirs = self._operand(second, second_shape, acting)
@@ -303,6 +316,31 @@ class BroadcastMode(TorchFunctionMode):
                         )
                         deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
                         return
+
+    def _look_at_distribution(self, frame: FrameType) -> None:
+        __tracebackhide__ = True
+        met = meeting(frame)
+        if met is None or allowed() or KIND[met.frame.f_code.co_filename] != USER:
+            return
+        how = _relation(met.first_shape, met.second_shape)
+        if how != "rank":
+            return
+        operands = [
+            Operand(shape) if tensor is None else self._operand(tensor, shape, met.frame)
+            for tensor, shape in ((met.first, met.first_shape), (met.second, met.second_shape))
+        ]
+        if is_accident(met.operation.kind, how, *operands):
+            observation = broadcast_observation(
+                met.operation,
+                how,
+                (met.first_shape, met.second_shape),
+                (None if met.first is None else self._maker(met.first), self._maker(met.second)),
+                (0, 1),
+                met.frame.f_code,
+                met.frame.f_lasti,
+                remedy="give the distribution's parameters and the values one shape",
+            )
+            deliver(observation, (met.frame.f_code, met.frame.f_lasti, met.operation.title))
 
     def _look_at_names(
         self, operation: Operation, func: Any, tensors: tuple[Any, Any], positions: tuple[int, int], frame: FrameType

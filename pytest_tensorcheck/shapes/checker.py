@@ -45,7 +45,7 @@ def assert_shape(
     device: Any = None,
     contiguous: bool | None = None,
     requires_grad: bool | None = None,
-    **named: tuple[Any, Any],
+    **named: Any,
 ) -> None:
     """Assert the shapes of arrays: `assert_shape(x, "batch seq dim", y, "batch dim")`.
 
@@ -99,7 +99,7 @@ class ShapeChecker:
         device: Any = None,
         contiguous: bool | None = None,
         requires_grad: bool | None = None,
-        **named: tuple[Any, Any],
+        **named: Any,
     ) -> None:
         """As `assert_shape`; inside a `with shapes():` block the block's bindings are used."""
         __tracebackhide__ = True
@@ -142,7 +142,7 @@ def shapes() -> Iterator[Mapping[str, int]]:
 def _assert_all(
     bindings: Bindings,
     pairs: tuple[Any, ...],
-    named: dict[str, tuple[Any, Any]],
+    named: dict[str, Any],
     asked: tuple[Any, ...],
     lasting: bool,
 ) -> None:

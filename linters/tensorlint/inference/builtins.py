@@ -34,14 +34,14 @@ from tensorlint.inference.values import (
 )
 
 if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
+    from tensorlint.inference.state import State
 
 _CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
 _DATA_LOADERS = frozenset({"torch.utils.data.DataLoader"})
 _MAX_ITEMS = 256
 
 
-def call(interp: Interpreter, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A built-in function."""
     handler = _BUILTINS.get(name)
     if handler is not None:
@@ -65,7 +65,7 @@ def call(interp: Interpreter, name: str, args: list[Value], kwargs: dict[str, Va
     return UNKNOWN
 
 
-def _len(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _len(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) != 1:
         return UNKNOWN
     value = args[0]
@@ -105,7 +105,7 @@ def _len(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node:
     return UNKNOWN
 
 
-def _range(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _range(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     values = [size_of(arg) for arg in args]
     if len(values) == 1:
         return Range(0, values[0], 1)
@@ -116,7 +116,7 @@ def _range(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], nod
     return UNKNOWN
 
 
-def _int(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _int(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) != 1 or kwargs:
         return Scalar("int")
     value = args[0]
@@ -135,14 +135,14 @@ def _int(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node:
     return Scalar("int")
 
 
-def _float(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _float(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 1 and isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(float(args[0].value))
     return Scalar("float")
 
 
 def _to_sequence(kind: Any) -> Any:
-    def convert(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    def convert(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if not args:
             return Sequence(kind, [])
         value = args[0]
@@ -158,15 +158,15 @@ def _to_sequence(kind: Any) -> Any:
     return convert
 
 
-def _zip(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _zip(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = [interp.iterate(arg) for arg in args]
     columns = [each.items for each in known]
     if columns and all(items is not None for items in columns):
-        return Sequence("iterator", [Sequence("tuple", list(row)) for row in zip(*columns, strict=False)])  # type: ignore[arg-type]
+        return Sequence("iterator", [Sequence("tuple", list(row)) for row in zip(*columns, strict=False)])
     return Sequence("iterator", None, Sequence("tuple", [interp.any_item(each) for each in known]))
 
 
-def _enumerate(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if not args:
         return UNKNOWN
     known = interp.iterate(args[0])
@@ -177,19 +177,19 @@ def _enumerate(interp: Interpreter, args: list[Value], kwargs: dict[str, Value],
     return Sequence("iterator", None, Sequence("tuple", [Scalar("int"), interp.any_item(known)]), known.length)
 
 
-def _reversed(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = interp.iterate(args[0]) if args else Sequence("iterator")
     if known.items is not None:
         return Sequence("iterator", list(reversed(known.items)))
     return Sequence("iterator", None, known.element, known.length)
 
 
-def _sorted(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _sorted(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = interp.iterate(args[0]) if args else Sequence("iterator")
     return Sequence("list", None, interp.any_item(known) if known.items != [] else UNKNOWN, interp.length_of(known))
 
 
-def _map(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) != 2:
         return Sequence("iterator")
     known = interp.iterate(args[1])
@@ -200,7 +200,7 @@ def _map(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node:
     return Sequence("iterator", None, interp.varying(element, start), interp.length_of(known))
 
 
-def _sum(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if not args:
         return UNKNOWN
     if isinstance(args[0], Tensor):
@@ -225,7 +225,7 @@ def _sum(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node:
 
 
 def _extreme(pick: Any) -> Any:
-    def extreme(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    def extreme(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         values = list(args)
         if len(values) == 1 and isinstance(values[0], Sequence) and values[0].items:
             values = list(values[0].items)
@@ -245,13 +245,13 @@ def _extreme(pick: Any) -> Any:
     return extreme
 
 
-def _getattr(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interp.attribute_of(args[0], args[1].value, node)
     return UNKNOWN
 
 
-def _setattr(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _setattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 3 and isinstance(args[0], Instance):
         if isinstance(args[1], Const) and isinstance(args[1].value, str):
             interp.store_attribute(args[0], args[1].value, args[2])
@@ -261,7 +261,7 @@ def _setattr(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], n
     return NONE
 
 
-def _dict(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if not args:
         return Dictionary(dict(kwargs))
     if isinstance(args[0], Dictionary) and args[0].items is not None:
@@ -269,7 +269,7 @@ def _dict(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node
     return Dictionary(None)
 
 
-def _abs(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) != 1:
         return UNKNOWN
     if isinstance(args[0], Tensor):
@@ -279,7 +279,7 @@ def _abs(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node:
     return UNKNOWN
 
 
-def _next(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if args and isinstance(args[0], (Sequence, LibraryObject, Tensor)):
         known = interp.iterate(args[0])
         if known.items is not None:
@@ -289,31 +289,31 @@ def _next(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node
     return UNKNOWN
 
 
-def _iter(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     return args[0] if len(args) == 1 else UNKNOWN
 
 
-def _round(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _round(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 1 and isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(round(args[0].value))
     return UNKNOWN
 
 
-def _reveal_shape(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _reveal_shape(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     interp.reveal(args, node)
     return args[0] if args else UNKNOWN
 
 
-def _super(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _super(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     return UNKNOWN
 
 
-def _bool(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _bool(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     truth = interp.truth(args[0]) if len(args) == 1 else None
     return Scalar("bool") if truth is None else Const(truth)
 
 
-def _slice(interp: Interpreter, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _slice(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     from tensorlint.inference.values import Slice
 
     if len(args) == 1:
@@ -357,7 +357,7 @@ _BUILTINS: dict[str, Any] = {
 # -- containers --------------------------------------------------------------------------------------------------
 
 
-def mutate(interp: Interpreter, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
+def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
     """A list method that changes the list, called on a name or an attribute: the name gets a new value.
 
     None if the method is not one of these.
@@ -419,7 +419,7 @@ def _joined(receiver: Sequence, more: list[Value]) -> Value:
 
 
 def call_container_method(
-    interp: Interpreter, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]
+    interp: State, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     if isinstance(receiver, Dictionary):
         if name in ("get", "pop", "setdefault") and args and isinstance(args[0], Const) and receiver.items is not None:
@@ -480,9 +480,7 @@ def call_container_method(
 # -- the standard library and the frameworks' own classes --------------------------------------------------------
 
 
-def call_library(
-    interp: Interpreter, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-) -> Value:
+def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A library's function or class that no table of operations has."""
     if path == "functools.partial" and args:
         return Partial(args[0], tuple(args[1:]), kwargs)
@@ -576,7 +574,7 @@ def _math(name: str, args: list[Value]) -> Value:
 
 
 def call_object(
-    interp: Interpreter, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    interp: State, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
 ) -> Value:
     """Calling an instance of a library's class; a decorator (`@torch.no_grad()`) leaves a function as it is."""
     if (
@@ -589,7 +587,7 @@ def call_object(
 
 
 def call_object_method(
-    interp: Interpreter,
+    interp: State,
     receiver: LibraryObject,
     name: str,
     args: list[Value],
@@ -610,7 +608,7 @@ def call_object_method(
     return UNKNOWN
 
 
-def _frame_to_numpy(interp: Interpreter, receiver: LibraryObject) -> Value:
+def _frame_to_numpy(interp: State, receiver: LibraryObject) -> Value:
     """A DataFrame keeps its columns together: its array is column-major (numpy strides, `DataFrame.to_numpy`)."""
     source = receiver.positional[0] if receiver.positional else receiver.arguments.get("data")
     if receiver.path == "pandas.DataFrame" and isinstance(source, Dictionary) and source.items:
@@ -627,7 +625,7 @@ def _frame_to_numpy(interp: Interpreter, receiver: LibraryObject) -> Value:
     return UNKNOWN
 
 
-def members_of(interp: Interpreter, value: LibraryObject) -> Sequence | Dictionary | None:
+def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | None:
     """The modules in a container, in order; None if the object is no container."""
     if value.path not in _CONTAINERS:
         return None
@@ -658,7 +656,7 @@ def members_of(interp: Interpreter, value: LibraryObject) -> Sequence | Dictiona
     return Sequence("list") if not given else interp.iterate(given[0])
 
 
-def change_members(interp: Interpreter, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
+def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
     """`layers.append(module)`, `add_module`: the container's members; None if the method is not one of these."""
     if receiver.path not in _CONTAINERS or name not in ("append", "extend", "insert", "add_module", "pop", "update"):
         return None
@@ -685,7 +683,7 @@ def change_members(interp: Interpreter, receiver: LibraryObject, name: str, args
     return receiver if name != "pop" else UNKNOWN
 
 
-def iterate_object(interp: Interpreter, value: LibraryObject) -> Sequence:
+def iterate_object(interp: State, value: LibraryObject) -> Sequence:
     """What iterating over a library's object gives: batches of a DataLoader, samples of a data set."""
     if value.path in _DATA_LOADERS and "collate_fn" not in value.arguments:
         dataset = value.arguments.get("dataset")
@@ -698,7 +696,7 @@ def iterate_object(interp: Interpreter, value: LibraryObject) -> Sequence:
     return Sequence("iterator")
 
 
-def _batch(interp: Interpreter, dataset: Value | None, loader: LibraryObject) -> Value | None:
+def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value | None:
     """One batch: each field of a sample stacked along a new first axis, whose size varies with the last batch."""
     if "batch_sampler" in loader.arguments or dataset is None:
         return None
@@ -739,7 +737,7 @@ def _batch(interp: Interpreter, dataset: Value | None, loader: LibraryObject) ->
     return None
 
 
-def _collate(interp: Interpreter, sample: Value, loader: LibraryObject) -> Value | None:
+def _collate(interp: State, sample: Value, loader: LibraryObject) -> Value | None:
     """torch's default collation: tensors are stacked, numbers become a tensor, tuples and dicts go field by field."""
     size: S.Size = S.of_symbol(S.Symbol(None, variant=True, plural=True))
     return _collated(sample, size, loader)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlint.inference import builtins, ops
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.ops import modules
+from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -30,9 +32,6 @@ from tensorlint.inference.values import (
     integer,
     join,
 )
-
-if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
 
 Arguments = tuple[list[Value], dict[str, Value]]
 
@@ -98,10 +97,10 @@ _HOOKS = frozenset(
 )
 
 
-class Calls:
+class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
-    def arguments(self: Interpreter, node: ast.Call) -> Arguments | None:
+    def arguments(self, node: ast.Call) -> Arguments | None:
         """The evaluated arguments; None where a star hides how many there are."""
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
@@ -126,7 +125,7 @@ class Calls:
                 known = False
         return (args, kwargs) if known else None
 
-    def eval_call(self: Interpreter, node: ast.Call) -> Value:
+    def eval_call(self, node: ast.Call) -> Value:
         func = node.func
         if isinstance(func, ast.Attribute):
             if (
@@ -153,7 +152,7 @@ class Calls:
         function = self.eval(func)
         return self.call_known(function, self.arguments(node), node)
 
-    def call_known(self: Interpreter, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
+    def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
         if isinstance(function, (Attribute, Function)):
             self.saw_kept_forward(function, node)
         if arguments is None:
@@ -162,22 +161,20 @@ class Calls:
             return UNKNOWN
         return self.call(function, arguments[0], arguments[1], node)
 
-    def starred_method(self: Interpreter, receiver: Value, name: str, node: ast.Call) -> Value:
+    def starred_method(self, receiver: Value, name: str, node: ast.Call) -> Value:
         """A method of a tensor called with stars: `x.view(*shape)` is a tensor, nothing more."""
         if isinstance(receiver, Tensor) and receiver.framework and name in _TENSOR_ONLY:
             return Tensor(receiver.framework, dtype=receiver.dtype)
         return UNKNOWN
 
-    def call_library_starred(self: Interpreter, function: Library, node: ast.Call) -> Value:
-        if ops.modules.known(function.path):
+    def call_library_starred(self, function: Library, node: ast.Call) -> Value:
+        if modules.known(function.path):
             return LibraryObject(function.path, {}, (), {}, node)
         return UNKNOWN
 
     # -- dispatch ------------------------------------------------------------------------------------------------
 
-    def call(
-        self: Interpreter, function: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
+    def call(self, function: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if isinstance(function, Library):
             return self.call_library(function.path, args, kwargs, node)
         if isinstance(function, Function):
@@ -195,7 +192,7 @@ class Calls:
         self.escape(args, kwargs)
         return UNKNOWN
 
-    def escape(self: Interpreter, args: list[Value], kwargs: dict[str, Value]) -> None:
+    def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The values went into code that is not known: lists and dictionaries may have changed."""
         for value in (*args, *kwargs.values()):
             if isinstance(value, (Sequence, Dictionary)) and not (
@@ -204,40 +201,34 @@ class Calls:
                 self.forget_contents(value)
                 self.mutations.append((value, None))
 
-    def escape_receiver(self: Interpreter, receiver: Value) -> None:
+    def escape_receiver(self, receiver: Value) -> None:
         if isinstance(receiver, (Sequence, Dictionary)):
             self.forget_contents(receiver)
             self.mutations.append((receiver, None))
 
-    def call_library(
-        self: Interpreter, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
+    def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
             return builtins.call(self, path[9:], args, kwargs, node)
         entry = ops.function(path)
         if entry is not None:
             return self.apply(entry, args, kwargs, node)
-        if ops.modules.known(path):
-            made = ops.modules.construct(self.call_context(path, node), path, args, kwargs)
+        if modules.known(path):
+            made = modules.construct(self.call_context(path, node), path, args, kwargs)
             if isinstance(made, LibraryObject):
                 made.made = node
             return made
         return builtins.call_library(self, path, args, kwargs, node)
 
-    def apply(
-        self: Interpreter, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
+    def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         call = self.call_context(entry.name, node)
         return self.with_outer(ops.apply(entry, call, args, kwargs))
 
     def call_library_object(
-        self: Interpreter, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+        self, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
-        if not ops.modules.known(receiver.path):
+        if not modules.known(receiver.path):
             return builtins.call_object(self, receiver, args, kwargs, node)
-        result = self.with_outer(
-            ops.modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs)
-        )
+        result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
         if not self.file.module_dtypes and isinstance(result, Tensor) and result.dtype is not None:
             return copy(result, dtype=None)
         return result
@@ -245,7 +236,7 @@ class Calls:
     # -- methods -------------------------------------------------------------------------------------------------
 
     def call_method(
-        self: Interpreter, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+        self, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         if isinstance(receiver, Tensor):
             return self.call_tensor_method(receiver, name, args, kwargs, node)
@@ -265,7 +256,7 @@ class Calls:
         return UNKNOWN
 
     def call_tensor_method(
-        self: Interpreter,
+        self,
         receiver: Tensor,
         name: str,
         args: list[Value],
@@ -322,7 +313,7 @@ class Calls:
             self.changed_in_place(receiver, result, node)
         return result
 
-    def changed_in_place(self: Interpreter, receiver: Tensor, result: Tensor, node: ast.AST | None) -> None:
+    def changed_in_place(self, receiver: Tensor, result: Tensor, node: ast.AST | None) -> None:
         """`x.t_()`, `x.unsqueeze_(0)`: other names of the tensor see the change too; its old shape is known no more."""
         if result is receiver or (result.shape == receiver.shape and result.strides == receiver.strides):
             return
@@ -332,7 +323,7 @@ class Calls:
             self.frame.env[target.id] = result
 
     def call_opaque_method(
-        self: Interpreter,
+        self,
         receiver: Opaque,
         name: str,
         args: list[Value],
@@ -377,14 +368,14 @@ class Calls:
         return UNKNOWN
 
     def call_object_method(
-        self: Interpreter,
+        self,
         receiver: LibraryObject,
         name: str,
         args: list[Value],
         kwargs: dict[str, Value],
         node: ast.AST | None,
     ) -> Value:
-        if ops.modules.known(receiver.path):
+        if modules.known(receiver.path):
             if name in ("forward", "__call__"):
                 return self.call_library_object(receiver, args, kwargs, node)
             if name in _SELF_METHODS:
@@ -399,7 +390,7 @@ class Calls:
     # -- the program's own functions -----------------------------------------------------------------------------
 
     def call_function(
-        self: Interpreter, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+        self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         if function.decorated:
             self.escape(args, kwargs)
@@ -426,7 +417,7 @@ class Calls:
             self.memory[key] = (result, bound, mutations)
         return result
 
-    def follow(self: Interpreter, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
+    def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
         code = function.node
         caller = self.frame
         file = function.scope.file
@@ -450,7 +441,7 @@ class Calls:
             self.active.pop()
             self.trail.pop()
 
-    def returned(self: Interpreter, frame: Frame, is_async: bool) -> Value:
+    def returned(self, frame: Frame, is_async: bool) -> Value:
         if is_async:
             return UNKNOWN
         if frame.facts.is_generator:
@@ -470,7 +461,7 @@ class Calls:
         return result
 
     def bind_parameters(
-        self: Interpreter, function: Function, args: list[Value], kwargs: dict[str, Value]
+        self, function: Function, args: list[Value], kwargs: dict[str, Value]
     ) -> dict[str, Value] | None:
         """Arguments by parameter name as Python binds them; None where the call does not fit."""
         spec = function.node.args
@@ -511,7 +502,7 @@ class Calls:
                     bound[parameter.arg] = declared
         return bound
 
-    def defaults_of(self: Interpreter, spec: ast.arguments) -> dict[str, Value]:
+    def defaults_of(self, spec: ast.arguments) -> dict[str, Value]:
         """The values of a function's defaults, made once where it is defined."""
         defaults: dict[str, Value] = {}
         names = [*spec.posonlyargs, *spec.args]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from tensorlint.inference import ops
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.ops import modules
+from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -23,9 +23,6 @@ from tensorlint.inference.values import (
     Value,
     copy,
 )
-
-if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
 
 # Library classes whose subclasses are nn.Modules, beyond everything under torch.nn.
 MODULE_BASES = frozenset({
@@ -57,10 +54,10 @@ _INITIALISERS = ("__init__", "__post_init__")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Classes:
+class Classes(State):
     """Mixed into the interpreter."""
 
-    def define_class(self: Interpreter, node: ast.ClassDef) -> Value:
+    def define_class(self, node: ast.ClassDef) -> Value:
         bases = tuple(self.eval(base) for base in node.bases)
         for keyword in node.keywords:
             self.eval(keyword.value)
@@ -103,14 +100,14 @@ class Classes:
             cls.complete = False
         return cls
 
-    def is_module_base(self: Interpreter, base: Value) -> bool:
+    def is_module_base(self, base: Value) -> bool:
         if isinstance(base, Class):
             return base.is_module
         if isinstance(base, Library):
-            return base.path in MODULE_BASES or ops.modules.known(base.path)
+            return base.path in MODULE_BASES or modules.known(base.path)
         return False
 
-    def is_known_base(self: Interpreter, base: Value) -> bool:
+    def is_known_base(self, base: Value) -> bool:
         if isinstance(base, Class):
             return base.complete
         return isinstance(base, Library) and (
@@ -120,7 +117,7 @@ class Classes:
             in ("builtins.object", "abc.ABC", "torch.utils.data.Dataset", "typing.Generic", "typing.Protocol")
         )
 
-    def decorate(self: Interpreter, function: Function) -> None:
+    def decorate(self, function: Function) -> None:
         """What the decorators make of a function: known ones leave it callable as it is written."""
         node = function.node
         if isinstance(node, ast.Lambda):
@@ -147,7 +144,7 @@ class Classes:
 
     # -- look-up -------------------------------------------------------------------------------------------------
 
-    def find_in_class(self: Interpreter, cls: Class, name: str, depth: int = 0) -> Value | None:
+    def find_in_class(self, cls: Class, name: str, depth: int = 0) -> Value | None:
         """A class attribute along the bases, nearest first; None if no known base has it."""
         found = cls.fields.get(name)
         if found is not None:
@@ -161,13 +158,13 @@ class Classes:
                     return found
         return None
 
-    def class_attribute(self: Interpreter, cls: Class, name: str) -> Value:
+    def class_attribute(self, cls: Class, name: str) -> Value:
         found = self.find_in_class(cls, name)
         if isinstance(found, Function) and found.kind == "class":
             return Function(found.node, found.scope, found.owner, cls, found.defaults, "function", found.decorated)
         return UNKNOWN if found is None else found
 
-    def instance_attribute(self: Interpreter, value: Instance, name: str, node: ast.AST | None) -> Value:
+    def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN or (value.generic and name in value.cls.unstable):
@@ -201,11 +198,11 @@ class Classes:
             return made
         return UNKNOWN
 
-    def initialising(self: Interpreter, value: Instance) -> bool:
+    def initialising(self, value: Instance) -> bool:
         """Whether the class's own initialiser is being followed for this instance."""
         return value in self.being_made
 
-    def generic_instance(self: Interpreter, cls: Class) -> Instance:
+    def generic_instance(self, cls: Class) -> Instance:
         """An instance of the class as its methods may meet it: made by its initialiser from unknown arguments."""
         if cls.generic is not None:
             return cls.generic
@@ -221,12 +218,9 @@ class Classes:
             for name in cls.record:
                 declared = cls.fields.get(name)
                 instance.fields.setdefault(name, declared if isinstance(declared, Tensor) else Opaque(f"self.{name}"))
-        for name, value in list(instance.fields.items()):
-            if isinstance(value, Opaque) and value.name is not None and not value.name.startswith("self."):
-                continue
         return instance
 
-    def attributes_set_elsewhere(self: Interpreter, cls: Class) -> frozenset[str]:
+    def attributes_set_elsewhere(self, cls: Class) -> frozenset[str]:
         """Attributes of self that other methods than the initialiser assign."""
         names: set[str] = set()
         for name, method in cls.methods.items():
@@ -246,9 +240,7 @@ class Classes:
 
     # -- making and calling --------------------------------------------------------------------------------------
 
-    def construct(
-        self: Interpreter, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
+    def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         instance = Instance(cls, made=node)
         if cls.record is not None and not isinstance(cls.fields.get("__init__"), Function):
             fields = dict(zip(cls.record, args, strict=False))
@@ -279,7 +271,7 @@ class Classes:
         return instance
 
     def call_instance(
-        self: Interpreter, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+        self, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         own = self.find_in_class(value.cls, "__call__")
         if isinstance(own, Function):
@@ -292,7 +284,7 @@ class Classes:
         return UNKNOWN
 
     def call_instance_method(
-        self: Interpreter, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+        self, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         held = value.fields.get(name)
         if held is not None:
@@ -315,13 +307,13 @@ class Classes:
                 return NONE
             if name == "forward":
                 for base in value.cls.bases:
-                    if isinstance(base, Library) and ops.modules.known(base.path):
+                    if isinstance(base, Library) and modules.known(base.path):
                         return self.call_base_module(base.path, value, args, kwargs, node)
         self.escape(args, kwargs)
         return UNKNOWN
 
     def call_base_module(
-        self: Interpreter, path: str, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+        self, path: str, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         """A subclass of nn.Linear, nn.Sequential, ... that keeps its forward: known if its constructor call was seen."""
         base = value.fields.get("__base__")
@@ -329,7 +321,7 @@ class Classes:
             return self.call_library_object(base, args, kwargs, node)
         return UNKNOWN
 
-    def call_super(self: Interpreter, node: ast.Call, name: str) -> Value:
+    def call_super(self, node: ast.Call, name: str) -> Value:
         """`super().name(...)`: the method after this class's own, with this frame's instance."""
         for argument in node.func.value.args:  # type: ignore[attr-defined]
             self.eval(argument)
@@ -353,8 +345,8 @@ class Classes:
                         arguments[1],
                         node,
                     )
-            elif isinstance(base, Library) and name == "__init__" and ops.modules.known(base.path):
-                made = ops.modules.construct(self.call_context(base.path, node), base.path, *arguments)
+            elif isinstance(base, Library) and name == "__init__" and modules.known(base.path):
+                made = modules.construct(self.call_context(base.path, node), base.path, *arguments)
                 if isinstance(made, LibraryObject):
                     receiver.fields["__base__"] = made
             elif isinstance(base, Library) and name == "forward" and "__base__" in receiver.fields:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlint.inference import ops
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import is_contiguous
+from tensorlint.inference.ops import elementwise, indexing, modules
+from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     FALSE,
     NONE,
@@ -42,9 +44,6 @@ from tensorlint.inference.values import (
     size_of,
 )
 
-if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
-
 _OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
@@ -59,15 +58,15 @@ _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _MAX_ITEMS = 256
 
 
-class Expressions:
+class Expressions(State):
     """Mixed into the interpreter: `eval` and what it dispatches to."""
 
     # -- names and constants -------------------------------------------------------------------------------------
 
-    def eval_constant(self: Interpreter, node: ast.Constant) -> Value:
+    def eval_constant(self, node: ast.Constant) -> Value:
         return Const(node.value)
 
-    def eval_name(self: Interpreter, node: ast.Name) -> Value:
+    def eval_name(self, node: ast.Name) -> Value:
         env = self.frame.env
         value = env.get(node.id)
         if value is not None:
@@ -84,12 +83,12 @@ class Expressions:
             return self.resolve(value)
         return Library("builtins." + node.id) if value is None else value
 
-    def eval_named(self: Interpreter, node: ast.NamedExpr) -> Value:
+    def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
         self.assign(node.target, value, node.value)
         return value
 
-    def eval_tuple(self: Interpreter, node: ast.Tuple | ast.List | ast.Set) -> Value:
+    def eval_tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
         kind: Any = "tuple" if isinstance(node, ast.Tuple) else "list" if isinstance(node, ast.List) else "set"
         if len(node.elts) > _MAX_ITEMS:
             return self.eval_long_literal(node, kind)
@@ -107,7 +106,7 @@ class Expressions:
                 items.append(self.eval(element))
         return Sequence(kind, items)
 
-    def eval_long_literal(self: Interpreter, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
+    def eval_long_literal(self, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
         """A literal of many items: the first few stand for all where all are constants of one type."""
         first = type(node.elts[0])
         if first is ast.Constant and all(type(element) is first for element in node.elts):
@@ -116,7 +115,7 @@ class Expressions:
                 return Sequence(kind, [Const(element.value) for element in node.elts])  # type: ignore[attr-defined]
         return Sequence(kind, None, UNKNOWN, None)
 
-    def eval_dict(self: Interpreter, node: ast.Dict) -> Value:
+    def eval_dict(self, node: ast.Dict) -> Value:
         items: dict[Any, Value] | None = {}
         for key, value in zip(node.keys, node.values, strict=True):
             evaluated = self.eval(value)
@@ -133,24 +132,24 @@ class Expressions:
                 items = None
         return Dictionary(items)
 
-    def eval_joined_string(self: Interpreter, node: ast.JoinedStr) -> Value:
+    def eval_joined_string(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self.eval(part.value)
         return UNKNOWN
 
-    def eval_lambda(self: Interpreter, node: ast.Lambda) -> Value:
+    def eval_lambda(self, node: ast.Lambda) -> Value:
         return Function(node, self.frame, defaults=self.defaults_of(node.args))
 
-    def eval_starred(self: Interpreter, node: ast.Starred) -> Value:
+    def eval_starred(self, node: ast.Starred) -> Value:
         self.eval(node.value)
         return UNKNOWN
 
-    def eval_await(self: Interpreter, node: ast.Await) -> Value:
+    def eval_await(self, node: ast.Await) -> Value:
         self.eval(node.value)
         return UNKNOWN
 
-    def eval_yield(self: Interpreter, node: ast.Yield | ast.YieldFrom) -> Value:
+    def eval_yield(self, node: ast.Yield | ast.YieldFrom) -> Value:
         self.frame.facts.is_generator = True
         if node.value is not None:
             value = self.eval(node.value)
@@ -162,10 +161,10 @@ class Expressions:
 
     # -- attributes ----------------------------------------------------------------------------------------------
 
-    def eval_attribute(self: Interpreter, node: ast.Attribute) -> Value:
+    def eval_attribute(self, node: ast.Attribute) -> Value:
         return self.attribute_of(self.eval(node.value), node.attr, node)
 
-    def attribute_of(self: Interpreter, value: Value, name: str, node: ast.AST | None) -> Value:
+    def attribute_of(self, value: Value, name: str, node: ast.AST | None) -> Value:
         if isinstance(value, Library):
             return self.library_attribute(value.path, name)
         if isinstance(value, Tensor):
@@ -177,8 +176,8 @@ class Expressions:
         if isinstance(value, LibraryObject):
             if name in value.fields:
                 return value.fields[name]
-            if ops.modules.known(value.path):
-                found = ops.modules.module_attribute(value, name)
+            if modules.known(value.path):
+                found = modules.module_attribute(value, name)
                 if found is not UNKNOWN:
                     return found
             return Attribute(value, name)
@@ -190,7 +189,7 @@ class Expressions:
             return Attribute(value, name)
         return UNKNOWN
 
-    def opaque_field(self: Interpreter, value: Opaque, name: object) -> Value:
+    def opaque_field(self, value: Opaque, name: object) -> Value:
         if isinstance(name, str) and name in self.file.facts.unstable_attributes:
             return Opaque(None)
         if value.fields is None:
@@ -206,7 +205,7 @@ class Expressions:
             found = value.fields[name] = Opaque(text, variant=value.variant)
         return found
 
-    def tensor_attribute(self: Interpreter, value: Tensor, name: str, node: ast.AST | None) -> Value:
+    def tensor_attribute(self, value: Tensor, name: str, node: ast.AST | None) -> Value:
         if name == "shape":
             return self.shape_of(value)
         if name == "ndim":
@@ -228,12 +227,12 @@ class Expressions:
             return self.apply(entry, [value], {}, node)
         return Attribute(value, name)
 
-    def shape_of(self: Interpreter, value: Tensor | Opaque) -> Value:
+    def shape_of(self, value: Tensor | Opaque) -> Value:
         if isinstance(value, Tensor) and value.shape is not None:
             return Sequence("tuple", [number(size) for size in value.shape])
         return Sequence("tuple", None, UNKNOWN, None, shape_of=value)
 
-    def axis_size(self: Interpreter, value: Value, axis: int) -> Value:
+    def axis_size(self, value: Value, axis: int) -> Value:
         """The size of one axis; of a tensor whose rank is not known, one size for each axis that is asked for."""
         if isinstance(value, Tensor) and value.shape is not None:
             return number(value.shape[axis]) if -len(value.shape) <= axis < len(value.shape) else UNKNOWN
@@ -248,12 +247,12 @@ class Expressions:
 
     # -- operators -----------------------------------------------------------------------------------------------
 
-    def eval_binary(self: Interpreter, node: ast.BinOp) -> Value:
+    def eval_binary(self, node: ast.BinOp) -> Value:
         left = self.eval(node.left)
         right = self.eval(node.right)
         return self.binary(_OPERATORS[type(node.op)], left, right, node)
 
-    def binary(self: Interpreter, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+    def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return self.tensor_operation(sign, left, right, node)
         if isinstance(left, Const) and isinstance(right, Const):
@@ -270,7 +269,7 @@ class Expressions:
             return Scalar("bool") if sign in _COMPARISONS else UNKNOWN
         return UNKNOWN
 
-    def opaque_operation(self: Interpreter, sign: str, left: Opaque, right: Opaque) -> Value:
+    def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
         if left.name is None or right.name is None:
             return UNKNOWN
@@ -289,7 +288,7 @@ class Expressions:
             left.fields["keep", id(right)] = right
         return known
 
-    def size_operation(self: Interpreter, sign: str, a: S.Size, b: S.Size, left: Value, right: Value) -> Value:
+    def size_operation(self, sign: str, a: S.Size, b: S.Size, left: Value, right: Value) -> Value:
         opaque = isinstance(left, Opaque) or isinstance(right, Opaque)
         result: S.Size | None
         if sign == "+":
@@ -315,22 +314,22 @@ class Expressions:
             return UNKNOWN
         return number(result)
 
-    def tensor_operation(self: Interpreter, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+    def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Tensor) and side.elements is not None and isinstance(other, (Const, Number)):
                 break
         call = self.call_context(f"operator {sign}", node)
-        result = ops.elementwise.binary(call, sign, left, right)
+        result = elementwise.binary(call, sign, left, right)
         return self.with_outer(result)
 
-    def eval_unary(self: Interpreter, node: ast.UnaryOp) -> Value:
+    def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(operand)
             return UNKNOWN if truth is None else Const(not truth)
         if isinstance(operand, Tensor):
             sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
-            return ops.elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
+            return elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
         if isinstance(operand, Const) and isinstance(operand.value, (int, float, complex)):
             if isinstance(node.op, ast.USub):
                 return Const(-operand.value)
@@ -341,7 +340,7 @@ class Expressions:
             return number(S.negate(operand.size))
         return UNKNOWN
 
-    def eval_compare(self: Interpreter, node: ast.Compare) -> Value:
+    def eval_compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
         result: Value = UNKNOWN
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
@@ -358,7 +357,7 @@ class Expressions:
             left = right
         return result
 
-    def compare(self: Interpreter, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = _identical(left, right)
             return UNKNOWN if same is None else Const(same is isinstance(op, ast.Is))
@@ -388,7 +387,7 @@ class Expressions:
                 return Const(sign == "==")
         return UNKNOWN
 
-    def eval_bool(self: Interpreter, node: ast.BoolOp) -> Value:
+    def eval_bool(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)
         result: Value | None = None
         for position, operand in enumerate(node.values):
@@ -403,7 +402,7 @@ class Expressions:
             result = value if result is None else join(result, value)
         return UNKNOWN if result is None else result
 
-    def truth(self: Interpreter, value: Value) -> bool | None:
+    def truth(self, value: Value) -> bool | None:
         """Whether the value is true, where that is known."""
         if isinstance(value, Const):
             return bool(value.value)
@@ -420,7 +419,7 @@ class Expressions:
             return True
         return None
 
-    def eval_conditional(self: Interpreter, node: ast.IfExp) -> Value:
+    def eval_conditional(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.eval(node.test))
         if truth is True:
             return self.eval(node.body)
@@ -428,7 +427,7 @@ class Expressions:
             return self.eval(node.orelse)
         return join(self.eval(node.body), self.eval(node.orelse))
 
-    def sequence_operation(self: Interpreter, sign: str, left: Value, right: Value) -> Value:
+    def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
         if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:
             if left.items is not None and right.items is not None:
                 return Sequence(left.kind, left.items + right.items)
@@ -452,21 +451,21 @@ class Expressions:
 
     # -- subscripts ----------------------------------------------------------------------------------------------
 
-    def eval_slice(self: Interpreter, node: ast.Slice) -> Value:
+    def eval_slice(self, node: ast.Slice) -> Value:
         return Slice(
             NONE if node.lower is None else self.eval(node.lower),
             NONE if node.upper is None else self.eval(node.upper),
             NONE if node.step is None else self.eval(node.step),
         )
 
-    def eval_subscript(self: Interpreter, node: ast.Subscript) -> Value:
+    def eval_subscript(self, node: ast.Subscript) -> Value:
         value = self.eval(node.value)
         index = self.eval(node.slice)
         return self.item(value, index, node)
 
-    def item(self: Interpreter, value: Value, index: Value, node: ast.AST) -> Value:
+    def item(self, value: Value, index: Value, node: ast.AST) -> Value:
         if isinstance(value, Tensor):
-            return ops.indexing.getitem(self.call_context("indexing", node), value, index)
+            return indexing.getitem(self.call_context("indexing", node), value, index)
         if isinstance(value, Sequence):
             return self.sequence_item(value, index)
         if isinstance(value, Dictionary):
@@ -500,7 +499,7 @@ class Expressions:
             return value if value.path.startswith(("typing.", "jaxtyping.", "builtins.")) else UNKNOWN
         return UNKNOWN
 
-    def sequence_item(self: Interpreter, value: Sequence, index: Value) -> Value:
+    def sequence_item(self, value: Sequence, index: Value) -> Value:
         if value.shape_of is not None:
             axis = integer(index)
             if axis is not None:
@@ -531,7 +530,7 @@ class Expressions:
 
     # -- comprehensions ------------------------------------------------------------------------------------------
 
-    def eval_comprehension(self: Interpreter, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+    def eval_comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
         kind: Any = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "iterator"}[type(node)]
         first = self.eval(node.generators[0].iter)
         plain = len(node.generators) == 1 and not node.generators[0].ifs
@@ -552,7 +551,7 @@ class Expressions:
         length = self.length_of(known) if plain and kind != "set" else None
         return Sequence(kind, None, element, length)
 
-    def eval_dict_comprehension(self: Interpreter, node: ast.DictComp) -> Value:
+    def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
         known = self.iterate(self.eval(node.generators[0].iter))
         outer = self.frame.env
         start = S.symbol_serial()
@@ -562,7 +561,7 @@ class Expressions:
         self.frame.env = outer
         return Dictionary(None, element)
 
-    def enter_generators(self: Interpreter, generators: list[ast.comprehension], first: Sequence) -> None:
+    def enter_generators(self, generators: list[ast.comprehension], first: Sequence) -> None:
         self.frame.env = dict(self.frame.env)
         for position, generator in enumerate(generators):
             iterable = first if position == 0 else self.iterate(self.eval(generator.iter))
@@ -570,7 +569,7 @@ class Expressions:
             for condition in generator.ifs:
                 self.eval(condition)
 
-    def varying(self: Interpreter, value: Value, start: int) -> Value:
+    def varying(self, value: Value, start: int) -> Value:
         """The value with the sizes that were made since `start` marked as varying from item to item."""
         if isinstance(value, Tensor) and value.shape is not None:
             values: dict[S.Symbol, S.Size] = {}
@@ -599,7 +598,7 @@ class Expressions:
             return UNKNOWN
         return value
 
-    def any_item(self: Interpreter, iterable: Sequence) -> Value:
+    def any_item(self, iterable: Sequence) -> Value:
         """One item of an iterable, whichever."""
         if iterable.items is not None:
             if not iterable.items:
@@ -614,12 +613,12 @@ class Expressions:
         element = freshen(iterable.element)
         return Opaque(None) if element is UNKNOWN else element
 
-    def length_of(self: Interpreter, value: Value) -> S.Size | None:
+    def length_of(self, value: Value) -> S.Size | None:
         if isinstance(value, Sequence):
             return len(value.items) if value.items is not None else value.length
         return None
 
-    def iterate(self: Interpreter, value: Value) -> Sequence:
+    def iterate(self, value: Value) -> Sequence:
         """What iterating over the value gives, one after the other."""
         if isinstance(value, Sequence):
             return value if value.shape_of is None else Sequence("iterator")
@@ -627,7 +626,7 @@ class Expressions:
             return self.iterate_range(value)
         if isinstance(value, Tensor):
             if value.shape:
-                item = ops.indexing.getitem(self.call_context("iteration", value.made), value, Opaque(None))
+                item = indexing.getitem(self.call_context("iteration", value.made), value, Opaque(None))
                 first = value.shape[0]
                 if isinstance(item, Tensor):
                     return Sequence("iterator", None, item, first)
@@ -641,7 +640,7 @@ class Expressions:
             return Sequence("iterator", [Const(key) for key in value.items])
         return Sequence("iterator")
 
-    def iterate_range(self: Interpreter, value: Range) -> Sequence:
+    def iterate_range(self, value: Range) -> Sequence:
         if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step, int) and value.step:
             known = range(value.start, value.stop, value.step)
             if len(known) <= 8:

@@ -8,23 +8,24 @@ length of the file. At the bound the answer is unknown.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import tensorlint.inference.ops.elementwise
-import tensorlint.inference.ops.indexing
-import tensorlint.inference.ops.modules  # noqa: F401  (used as attributes of `ops`)
-from tensorlint.inference import annotations, builtins, ops
+from tensorlint.inference import builtins, declared, ops
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.expressions import _OPERATORS as OPERATORS
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import collect
+from tensorlint.inference.ops import modules
 from tensorlint.inference.reports import Reports
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
+    NONE,
     UNKNOWN,
+    Const,
     Dictionary,
     Function,
     Imported,
@@ -162,7 +163,7 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
             return
         self.analysed.add((code, id(receiver)))
         file = function.scope.file
-        own = file is self.own_file and not any(done is code for done, _ in self.analysed if False)
+        own = file is self.own_file
         facts = file.facts.scopes.get(code)
         if facts is None:
             return
@@ -210,30 +211,24 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
         return ops.Call(name, node, self, self.file.default_dtype)
 
     def annotation(self, node: ast.expr) -> Value | None:
-        return annotations.read(self, node, {})
+        return declared.read(self, node, {})
 
     def annotation_in(self, scope: Frame, node: ast.expr, dimensions: dict[str, Any] | None = None) -> Value | None:
         """An annotation, with its names looked up where the function was defined."""
         outer = self.frame, self.file
         self.frame, self.file = scope, scope.file
         try:
-            return annotations.read(self, node, {} if dimensions is None else dimensions)
+            return declared.read(self, node, {} if dimensions is None else dimensions)
         finally:
             self.frame, self.file = outer
 
     def library_attribute(self, path: str, name: str) -> Value:
         base = _CANONICAL.get(path, path)
-        if base == "math" or base.startswith("torch.") or base.startswith("numpy"):
-            if path == "math" and name in ("pi", "e", "inf", "tau"):
-                import math
-
-                return builtins.Const(getattr(math, name))
-            if base == "numpy" and name in ("newaxis",):
-                return builtins.NONE
-            if base == "numpy" and name in ("pi", "e", "inf"):
-                import math
-
-                return builtins.Const(getattr(math, name))
+        if base == "math" or base.startswith(("torch.", "numpy")):
+            if base in ("math", "numpy") and name in ("pi", "e", "inf", "tau"):
+                return Const(getattr(math, name))
+            if base == "numpy" and name == "newaxis":
+                return NONE
         if base.startswith("torch.nn.modules.") and name[:1].isupper():
             base = "torch.nn"
         return Library(f"{base}.{name}")
@@ -271,7 +266,7 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
                 return frame.env.get(name)
         for module in self.file.star_imports:
             path = f"{module}.{name}"
-            if ops.function(path) is not None or ops.modules.known(path):
+            if ops.function(path) is not None or modules.known(path):
                 return Library(path)
         return None
 

@@ -25,7 +25,7 @@ from tensorlint.inference.values import (
 )
 
 if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
+    from tensorlint.inference.state import State
 
 
 def with_rank(value: Value, sizes: list[Size]) -> Tensor | None:
@@ -63,7 +63,7 @@ def shape_receiver(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def rebind(interpreter: Interpreter, target: ast.expr | None, old: Value, new: Value) -> None:
+def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:
     """The name now holds a value that knows more about the same object."""
     if isinstance(target, ast.Name) and interpreter.frame.env.get(target.id) is old:
         interpreter.frame.env[target.id] = new
@@ -77,7 +77,7 @@ def rebind(interpreter: Interpreter, target: ast.expr | None, old: Value, new: V
                     break
 
 
-def assume(interpreter: Interpreter, test: ast.expr, truth: bool) -> None:
+def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
     """Take `test` to have come out as `truth` from here on."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         assume(interpreter, test.operand, not truth)
@@ -91,7 +91,7 @@ def assume(interpreter: Interpreter, test: ast.expr, truth: bool) -> None:
         _assume_call(interpreter, test)
 
 
-def _assume_comparison(interpreter: Interpreter, test: ast.Compare, truth: bool) -> None:
+def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:
     operator = test.ops[0]
     if not (isinstance(operator, ast.Eq) and truth) and not (isinstance(operator, ast.NotEq) and not truth):
         return
@@ -128,7 +128,7 @@ def _rank_receiver(node: ast.expr) -> ast.expr | None:
     return None
 
 
-def _axis_receiver(interpreter: Interpreter, node: ast.expr) -> tuple[ast.expr, int] | None:
+def _axis_receiver(interpreter: State, node: ast.expr) -> tuple[ast.expr, int] | None:
     """(x, axis) of `x.shape[axis]`, `x.size(axis)`."""
     if isinstance(node, ast.Subscript):
         receiver = shape_receiver(node.value)
@@ -141,7 +141,7 @@ def _axis_receiver(interpreter: Interpreter, node: ast.expr) -> tuple[ast.expr, 
     return None
 
 
-def _learn_shape(interpreter: Interpreter, target: ast.expr, items: list[Value]) -> None:
+def _learn_shape(interpreter: State, target: ast.expr, items: list[Value]) -> None:
     old = interpreter.eval(target)
     sizes: list[Size] = []
     for item in items:
@@ -182,7 +182,7 @@ def _solved(shape: tuple[Size, ...], sizes: list[Size]) -> dict[S.Symbol, Size] 
     return values
 
 
-def _learn_rank(interpreter: Interpreter, target: ast.expr, rank: int) -> None:
+def _learn_rank(interpreter: State, target: ast.expr, rank: int) -> None:
     old = interpreter.eval(target)
     if isinstance(old, Tensor) and old.shape is not None:
         return
@@ -191,7 +191,7 @@ def _learn_rank(interpreter: Interpreter, target: ast.expr, rank: int) -> None:
         rebind(interpreter, target, old, known)
 
 
-def _learn_axis(interpreter: Interpreter, target: ast.expr, axis: int, size: int) -> None:
+def _learn_axis(interpreter: State, target: ast.expr, axis: int, size: int) -> None:
     old = interpreter.eval(target)
     if isinstance(old, Tensor) and old.shape is not None and -len(old.shape) <= axis < len(old.shape):
         known = old.shape[axis]
@@ -207,7 +207,7 @@ def _learn_axis(interpreter: Interpreter, target: ast.expr, axis: int, size: int
             rebind(interpreter, target, old, copy(old, shape=shape, strides=strides))
 
 
-def _assume_call(interpreter: Interpreter, test: ast.Call) -> None:
+def _assume_call(interpreter: State, test: ast.Call) -> None:
     """`isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`."""
     if not test.args:
         return

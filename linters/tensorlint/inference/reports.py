@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference import ops
@@ -22,7 +22,9 @@ from tensorlint.inference.hazards import (
     WrongAxisHazard,
 )
 from tensorlint.inference.layout import ViewResult
+from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size, show_shape
+from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     Attribute,
     Class,
@@ -34,9 +36,6 @@ from tensorlint.inference.values import (
     Value,
     copy,
 )
-
-if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
 
 _PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
 _OPERATION_WORDS = {
@@ -67,10 +66,10 @@ class Attempt:
     bindings: dict[Any, tuple[ast.Name, Tensor]]
 
 
-class Reports:
+class Reports(State):
     """Mixed into the interpreter."""
 
-    def start_reports(self: Interpreter) -> None:
+    def start_reports(self) -> None:
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor]] = {}
         self.contexts: dict[str, str] = {}
@@ -80,24 +79,24 @@ class Reports:
 
     # -- loops are followed more than once: only the last round counts -------------------------------------------
 
-    def begin_attempt(self: Interpreter) -> Attempt:
+    def begin_attempt(self) -> Attempt:
         saved = Attempt(self.hazards, self.bindings)
         self.hazards, self.bindings = {}, {}
         return saved
 
-    def keep_attempt(self: Interpreter, saved: Attempt) -> None:
+    def keep_attempt(self, saved: Attempt) -> None:
         saved.hazards.update(self.hazards)
         saved.bindings.update(self.bindings)
         self.hazards, self.bindings = saved.hazards, saved.bindings
 
-    def drop_attempt(self: Interpreter, saved: Attempt) -> None:
+    def drop_attempt(self, saved: Attempt) -> None:
         self.hazards, self.bindings = saved.hazards, saved.bindings
 
-    def note_binding(self: Interpreter, target: ast.Name, value: Tensor) -> None:
+    def note_binding(self, target: ast.Name, value: Tensor) -> None:
         if value.framework is not None and self.file is self.own_file:
             self.bindings[target] = (target, value)
 
-    def shown_bindings(self: Interpreter) -> list[Binding]:
+    def shown_bindings(self) -> list[Binding]:
         """All rows of `tensorlint shapes`, in the order of the source."""
         rows: list[Binding] = []
         for target, value in self.bindings.values():
@@ -118,7 +117,7 @@ class Reports:
 
     # -- text ----------------------------------------------------------------------------------------------------
 
-    def text_of(self: Interpreter, node: ast.AST | None, limit: int = 60) -> str:
+    def text_of(self, node: ast.AST | None, limit: int = 60) -> str:
         """The source of an expression of this file, on one line."""
         if node is None or not hasattr(node, "lineno"):
             return "the value"
@@ -134,23 +133,23 @@ class Reports:
             text = " ".join(part.strip() for part in parts)
         return text if len(text) <= limit else text[: limit - 1] + "…"
 
-    def evidence_at(self: Interpreter, node: ast.AST | None, message: str) -> Evidence | None:
+    def evidence_at(self, node: ast.AST | None, message: str) -> Evidence | None:
         line = getattr(node, "lineno", None)
         if line is None:
             return None
         return Evidence(line, getattr(node, "col_offset", 0) + 1, message)
 
-    def made_evidence(self: Interpreter, name: str, tensor: Tensor) -> Evidence | None:
+    def made_evidence(self, name: str, tensor: Tensor) -> Evidence | None:
         if tensor.made is None or not self.is_own(tensor.made):
             return None
         how = tensor.how or self.text_of(tensor.made, 40)
         return self.evidence_at(tensor.made, f"{name} was made {show_shape(tensor.shape)} by {how}")
 
-    def is_own(self: Interpreter, node: ast.AST) -> bool:
+    def is_own(self, node: ast.AST) -> bool:
         """Evidence lines are those of this file; a tensor made in another file has none here."""
         return self.file is self.own_file or not self.trail
 
-    def called_from(self: Interpreter) -> list[Evidence]:
+    def called_from(self) -> list[Evidence]:
         """The calls that led here, from the outermost."""
         found = [
             self.evidence_at(node, f"called here: {self.text_of(node, 50)}") for node in self.trail if node is not None
@@ -159,11 +158,11 @@ class Reports:
 
     # -- hazards -------------------------------------------------------------------------------------------------
 
-    def add(self: Interpreter, node: ast.AST, hazard: Hazard) -> None:
+    def add(self, node: ast.AST, hazard: Hazard) -> None:
         if self.file is self.own_file and hasattr(node, "lineno"):
             self.hazards.setdefault((node, type(hazard)), hazard)
 
-    def report(self: Interpreter, call: ops.Call, kind: str, facts: dict[str, Any]) -> None:
+    def report(self, call: ops.Call, kind: str, facts: dict[str, Any]) -> None:
         """A table noticed something; `kind` and `facts` are described in `ops/table.py`."""
         node = call.node
         if node is None:
@@ -172,7 +171,7 @@ class Reports:
         if handler is not None and (self.file is self.own_file or kind == "reduced"):
             handler(self, node, facts)
 
-    def report_view(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_view(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         result: ViewResult = facts["result"]
         assert tensor.shape is not None
@@ -192,7 +191,7 @@ class Reports:
             evidence=tuple(each for each in evidence if each is not None),
         ))  # fmt: skip
 
-    def report_broadcast(self: Interpreter, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
+    def report_broadcast(self, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
         if left.shape is None or right.shape is None:
@@ -224,17 +223,17 @@ class Reports:
         if not loss:
             self.last_broadcast = key
 
-    def report_loss(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_loss(self, node: ast.AST, facts: dict[str, Any]) -> None:
         self.report_broadcast(node, facts, loss=True)
 
-    def with_outer(self: Interpreter, result: Value) -> Value:
+    def with_outer(self, result: Value) -> Value:
         """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
         key, self.last_broadcast = self.last_broadcast, None
         if key is not None and isinstance(result, Tensor):
             return copy(result, marks=result.marks | {key})
         return result
 
-    def report_reduced(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_reduced(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         result = facts.get("result")
         if isinstance(result, Tensor) and result.shape not in (None, ()):
@@ -243,7 +242,7 @@ class Reports:
             if mark.startswith("outer:"):
                 self.contexts[mark] = "reduced"
 
-    def report_one_sided(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_one_sided(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
@@ -272,7 +271,7 @@ class Reports:
             del name
             return
 
-    def report_rank_one_transpose(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_rank_one_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         receiver = self.text_of(_receiver(node))
         framework: Any = tensor.framework or "numpy"
@@ -283,7 +282,7 @@ class Reports:
             evidence=tuple(each for each in [self.made_evidence(receiver, tensor), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
-    def report_rank_one_product(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_rank_one_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
@@ -305,7 +304,7 @@ class Reports:
             evidence=tuple(each for each in [self.made_evidence(name, plain), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
-    def report_rank_one_matrix(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_rank_one_matrix(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         args = node.args if isinstance(node, ast.Call) else []
         name = self.text_of(args[0] if args else _receiver(node), 40)
@@ -317,7 +316,7 @@ class Reports:
             evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
-    def report_rank_one_creation(self: Interpreter, node: ast.AST, facts: dict[str, Any]) -> None:
+    def report_rank_one_creation(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         if not isinstance(node, ast.Call) or self.trail:
             return
@@ -329,7 +328,7 @@ class Reports:
 
     # -- modules called through .forward -------------------------------------------------------------------------
 
-    def saw_forward(self: Interpreter, receiver: Value, node: ast.Call, *, called: bool, known: bool) -> None:
+    def saw_forward(self, receiver: Value | None, node: ast.Call, *, called: bool, known: bool) -> None:
         """`receiver.forward(...)`: a hazard where the receiver is known to be an nn.Module."""
         if self.file is not self.own_file:
             return
@@ -345,11 +344,7 @@ class Reports:
                 return
             module = receiver.cls.name
             why = f"{module} is an nn.Module"
-        elif (
-            isinstance(receiver, LibraryObject)
-            and ops.modules.known(receiver.path)
-            and "forward" not in receiver.fields
-        ):
+        elif isinstance(receiver, LibraryObject) and modules.known(receiver.path) and "forward" not in receiver.fields:
             module = receiver.path.replace("torch.nn.", "nn.")
             why = f"it is an {module}" if module[3:4] in "AEIOU" else f"it is a {module}"
         elif isinstance(receiver, Opaque) and receiver.kind is not None:
@@ -375,7 +370,7 @@ class Reports:
             ] if each is not None),
         ))  # fmt: skip
 
-    def saw_kept_forward(self: Interpreter, function: Value, node: ast.Call) -> None:
+    def saw_kept_forward(self, function: Value, node: ast.Call) -> None:
         """A bound `module.forward` that was kept under another name, called."""
         if self.patches_forward or self.file is not self.own_file:
             return
@@ -396,14 +391,14 @@ class Reports:
         ):
             self.saw_forward(function.receiver, node, called=False, known=True)
 
-    def is_scripted(self: Interpreter, base: Value) -> bool:
+    def is_scripted(self, base: Value) -> bool:
         path = getattr(base, "path", "")
         return isinstance(path, str) and ("ScriptModule" in path or "torch.jit" in path)
 
-    def is_exported(self: Interpreter, code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    def is_exported(self, code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         return any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list)
 
-    def reveal(self: Interpreter, args: list[Value], node: ast.AST | None) -> None:
+    def reveal(self, args: list[Value], node: ast.AST | None) -> None:
         if node is None or not isinstance(node, ast.Call):
             return
         value = args[0] if args else None
@@ -421,7 +416,7 @@ class Reports:
             RevealShapeHazard(node=node, argument=self.text_of(node.args[0] if node.args else None), revealed=revealed),
         )
 
-    def finished_hazards(self: Interpreter) -> list[Hazard]:
+    def finished_hazards(self) -> list[Hazard]:
         """All hazards, with what became of the results known, in the order of the source."""
         found: list[Hazard] = []
         for (node, _), hazard in self.hazards.items():
@@ -533,7 +528,7 @@ def _merged(tensor: Tensor, result: ViewResult) -> tuple[str, str]:
     )
 
 
-def _column_form(interpreter: Interpreter, node: ast.Call, tensor: Tensor) -> str | None:
+def _column_form(interpreter: Reports, node: ast.Call, tensor: Tensor) -> str | None:
     """The call with a column in place of the rank-1 array, where that is only a matter of writing it."""
     func = interpreter.text_of(node.func, 200)
     rest = "".join(f", {interpreter.text_of(keyword, 200)}" for keyword in node.keywords if keyword.arg != "size")

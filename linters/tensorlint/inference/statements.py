@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from tensorlint.inference import ops, refinement
+from tensorlint.inference import refinement
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.names import bound_names
+from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -30,17 +30,14 @@ from tensorlint.inference.values import (
     number,
 )
 
-if TYPE_CHECKING:
-    from tensorlint.inference.interpreter import Interpreter
-
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
 
 
-class Statements:
+class Statements(State):
     """Mixed into the interpreter: `block` and what it dispatches to."""
 
-    def block(self: Interpreter, body: list[ast.stmt]) -> None:
+    def block(self, body: list[ast.stmt]) -> None:
         frame = self.frame
         handlers = self.handlers
         for statement in body:
@@ -53,12 +50,12 @@ class Statements:
 
     # -- simple statements ---------------------------------------------------------------------------------------
 
-    def exec_expression(self: Interpreter, node: ast.Expr) -> None:
+    def exec_expression(self, node: ast.Expr) -> None:
         self.eval(node.value)
         if isinstance(node.value, ast.Call):
             self.after_method_statement(node.value)
 
-    def exec_assign(self: Interpreter, node: ast.Assign) -> None:
+    def exec_assign(self, node: ast.Assign) -> None:
         value = self.eval(node.value)
         alias = isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript))
         if isinstance(value, (Sequence, Dictionary)) and (alias or len(node.targets) > 1):
@@ -66,7 +63,7 @@ class Statements:
         for target in node.targets:
             self.assign(target, value, node.value)
 
-    def exec_annotated(self: Interpreter, node: ast.AnnAssign) -> None:
+    def exec_annotated(self, node: ast.AnnAssign) -> None:
         if node.value is None:
             if isinstance(node.target, ast.Name):
                 declared = self.annotation(node.annotation)
@@ -79,7 +76,7 @@ class Statements:
             value = refinement.meet(value, declared)
         self.assign(node.target, value, node.value)
 
-    def exec_augmented(self: Interpreter, node: ast.AugAssign) -> None:
+    def exec_augmented(self, node: ast.AugAssign) -> None:
         sign = self.operator_sign(node.op)
         target = node.target
         if isinstance(target, ast.Name):
@@ -101,7 +98,7 @@ class Statements:
             if not isinstance(receiver, Tensor):
                 self.store_item(receiver, index, UNKNOWN)
 
-    def in_place(self: Interpreter, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
+    def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
         if isinstance(left, Tensor) and left.shape is not None:
             # `x += y` writes into x: its shape, layout and dtype stay (an operand that does not fit raises).
             result = self.tensor_operation(sign, left, right, node)
@@ -116,24 +113,24 @@ class Statements:
             return Sequence("list", shared=True)
         return self.binary(sign, left, right, node)
 
-    def exec_return(self: Interpreter, node: ast.Return) -> None:
+    def exec_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)
         self.frame.returns.append(value)
         self.frame.dead = True
 
-    def exec_raise(self: Interpreter, node: ast.Raise) -> None:
+    def exec_raise(self, node: ast.Raise) -> None:
         if node.exc is not None:
             self.eval(node.exc)
         self.frame.dead = True
 
-    def exec_assert(self: Interpreter, node: ast.Assert) -> None:
+    def exec_assert(self, node: ast.Assert) -> None:
         truth = self.truth(self.eval(node.test))
         if truth is False:
             self.frame.dead = True
             return
         refinement.assume(self, node.test, True)
 
-    def exec_delete(self: Interpreter, node: ast.Delete) -> None:
+    def exec_delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.frame.env.pop(target.id, None)
@@ -142,21 +139,21 @@ class Statements:
                 if isinstance(value, (Sequence, Dictionary)):
                     self.forget_contents(value)
 
-    def exec_global(self: Interpreter, node: ast.Global | ast.Nonlocal) -> None:
+    def exec_global(self, node: ast.Global | ast.Nonlocal) -> None:
         for name in node.names:
             self.frame.env[name] = UNKNOWN
 
-    def exec_break(self: Interpreter, node: ast.Break) -> None:
+    def exec_break(self, node: ast.Break) -> None:
         self.frame.breaks.append(self.frame.env)
         self.frame.dead = True
 
-    def exec_continue(self: Interpreter, node: ast.Continue) -> None:
+    def exec_continue(self, node: ast.Continue) -> None:
         self.frame.continues.append(self.frame.env)
         self.frame.dead = True
 
     # -- targets -------------------------------------------------------------------------------------------------
 
-    def assign(self: Interpreter, target: ast.expr, value: Value, source: ast.expr | None) -> None:
+    def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
         if isinstance(target, ast.Name):
             self.assign_name(target, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -171,7 +168,7 @@ class Statements:
         elif isinstance(target, ast.Starred):
             self.assign(target.value, Sequence("list"), None)
 
-    def assign_name(self: Interpreter, target: ast.Name, value: Value) -> None:
+    def assign_name(self, target: ast.Name, value: Value) -> None:
         frame = self.frame
         if frame.record:
             name = target.id
@@ -183,7 +180,7 @@ class Statements:
                 self.note_binding(target, value)
         frame.env[target.id] = value
 
-    def name_size(self: Interpreter, value: Number | Opaque, name: str) -> None:
+    def name_size(self, value: Number | Opaque, name: str) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
         if isinstance(value, Opaque) and (value.name is not None or value.variant):
             return
@@ -197,11 +194,11 @@ class Statements:
         elif isinstance(value, Opaque) and value._symbol is None:
             value.name = name
 
-    def unpack(self: Interpreter, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
+    def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
         elements = target.elts
         starred = [position for position, element in enumerate(elements) if isinstance(element, ast.Starred)]
         if isinstance(value, Sequence) and value.shape_of is not None and not starred:
-            sizes = [S.symbol() for _ in elements]
+            sizes: list[S.Size] = [S.symbol() for _ in elements]
             known = refinement.with_rank(value.shape_of, sizes)
             if known is not None and source is not None:
                 refinement.rebind(self, refinement.shape_receiver(source), value.shape_of, known)
@@ -232,7 +229,7 @@ class Statements:
                 self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
             del position
 
-    def unpack_starred(self: Interpreter, elements: list[ast.expr], at: int, items: Sequence) -> None:
+    def unpack_starred(self, elements: list[ast.expr], at: int, items: Sequence) -> None:
         after = len(elements) - at - 1
         if items.items is not None and len(items.items) >= at + after and items.kind != "set":
             values = items.items
@@ -250,7 +247,7 @@ class Statements:
             else:
                 self.assign(element, UNKNOWN, None)
 
-    def store_attribute(self: Interpreter, receiver: Value, name: str, value: Value) -> None:
+    def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if isinstance(receiver, Instance):
             if receiver.generic and not self.initialising(receiver):
                 return
@@ -278,7 +275,7 @@ class Statements:
         elif isinstance(receiver, Tensor) and name in ("data", "shape"):
             self.forget_tensor(receiver)
 
-    def name_field(self: Interpreter, receiver: Instance, name: str, value: Opaque | Number) -> None:
+    def name_field(self, receiver: Instance, name: str, value: Opaque | Number) -> None:
         """`self.heads = heads`: in the class's methods the size is called `self.heads`."""
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
@@ -286,7 +283,7 @@ class Statements:
             if not atom.variant and (atom.name is None or "." not in atom.name) and atom.numerator is None:
                 atom.name = f"{self.frame.first_argument or 'self'}.{name}"
 
-    def store_item(self: Interpreter, receiver: Value, index: Value, value: Value) -> None:
+    def store_item(self, receiver: Value, index: Value, value: Value) -> None:
         if isinstance(receiver, Dictionary):
             if (
                 isinstance(index, Const)
@@ -319,7 +316,7 @@ class Statements:
                 key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()
             }
 
-    def forget_contents(self: Interpreter, value: Sequence | Dictionary) -> None:
+    def forget_contents(self, value: Sequence | Dictionary) -> None:
         if isinstance(value, Sequence) and value.kind == "tuple":
             return
         value.items = None
@@ -327,13 +324,13 @@ class Statements:
         if isinstance(value, Sequence):
             value.length = None
 
-    def forget_tensor(self: Interpreter, tensor: Tensor) -> None:
+    def forget_tensor(self, tensor: Tensor) -> None:
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
 
     # -- branches ------------------------------------------------------------------------------------------------
 
-    def exec_if(self: Interpreter, node: ast.If) -> None:
+    def exec_if(self, node: ast.If) -> None:
         test = self.eval(node.test)
         truth = self.truth(test)
         if truth is not None:
@@ -362,7 +359,7 @@ class Statements:
             return
         frame.env = merge(first, frame.env)
 
-    def exec_try(self: Interpreter, node: ast.Try) -> None:
+    def exec_try(self, node: ast.Try) -> None:
         frame = self.frame
         before = dict(frame.env)
         self.conditional += 1
@@ -402,7 +399,7 @@ class Statements:
             self.block(node.finalbody)
             frame.dead = frame.dead or was_dead
 
-    def exec_with(self: Interpreter, node: ast.With | ast.AsyncWith) -> None:
+    def exec_with(self, node: ast.With | ast.AsyncWith) -> None:
         suppresses = False
         for item in node.items:
             value = self.eval(item.context_expr)
@@ -416,13 +413,13 @@ class Statements:
             self.frame.env = merge(before, self.frame.env)
             self.frame.dead = False
 
-    def entered(self: Interpreter, value: Value) -> Value:
+    def entered(self, value: Value) -> Value:
         """What `with value as x` binds."""
         if isinstance(value, Instance) and "__enter__" in value.cls.methods:
             return self.call_method(value, "__enter__", [], {}, None)
         return UNKNOWN
 
-    def exec_match(self: Interpreter, node: ast.Match) -> None:
+    def exec_match(self, node: ast.Match) -> None:
         subject = self.eval(node.subject)
         frame = self.frame
         before = frame.env
@@ -450,7 +447,7 @@ class Statements:
 
     # -- loops ---------------------------------------------------------------------------------------------------
 
-    def exec_for(self: Interpreter, node: ast.For | ast.AsyncFor) -> None:
+    def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
         iterable = self.iterate(self.eval(node.iter))
         frame = self.frame
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
@@ -460,7 +457,7 @@ class Statements:
         self.loop(node, node.body, lambda: self.assign(node.target, self.any_item(iterable), None))
         self.block(node.orelse)
 
-    def unrolled(self: Interpreter, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
+    def unrolled(self, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
         frame = self.frame
         outer_breaks, outer_continues = frame.breaks, frame.continues
         frame.breaks, frame.continues = [], []
@@ -478,14 +475,14 @@ class Statements:
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.breaks)
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
-    def exec_while(self: Interpreter, node: ast.While) -> None:
+    def exec_while(self, node: ast.While) -> None:
         def enter() -> None:
             self.eval(node.test)
 
         self.loop(node, node.body, enter)
         self.block(node.orelse)
 
-    def loop(self: Interpreter, node: ast.stmt, body: list[ast.stmt], enter: object) -> None:
+    def loop(self, node: ast.stmt, body: list[ast.stmt], enter: object) -> None:
         """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round."""
         assert callable(enter)
         frame = self.frame
@@ -538,7 +535,7 @@ class Statements:
         frame.env = dict(result)
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
-    def forget_mutations(self: Interpreter, since: int) -> None:
+    def forget_mutations(self, since: int) -> None:
         for owner, name in self.mutations[since:]:
             if isinstance(owner, (Sequence, Dictionary)):
                 self.forget_contents(owner)
@@ -549,7 +546,7 @@ class Statements:
             ):
                 owner.fields[name] = Opaque(None) if isinstance(owner, Opaque) else UNKNOWN
 
-    def settled(self: Interpreter, value: Value, start: int) -> Value:
+    def settled(self, value: Value, start: int) -> Value:
         """A value that the loop carries from round to round: sizes that were made in the loop are those of an
         earlier round, and equal to none of this one."""
         varied = self.varying(value, start)
@@ -559,7 +556,7 @@ class Statements:
 
     # -- definitions ---------------------------------------------------------------------------------------------
 
-    def exec_import(self: Interpreter, node: ast.Import) -> None:
+    def exec_import(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.asname:
                 self.frame.env[alias.asname] = self.import_module(alias.name, 0)
@@ -567,14 +564,14 @@ class Statements:
                 root = alias.name.partition(".")[0]
                 self.frame.env[root] = self.import_module(root, 0)
 
-    def exec_import_from(self: Interpreter, node: ast.ImportFrom) -> None:
+    def exec_import_from(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
                 self.import_star(node.module or "", node.level)
             else:
                 self.frame.env[alias.asname or alias.name] = self.import_name(node.module or "", alias.name, node.level)
 
-    def exec_function(self: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def exec_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         function: Value = Function(node, self.frame, owner=self.frame.owner if self.frame.is_class else None)
         assert isinstance(function, Function)
         function.defaults = self.defaults_of(node.args)
@@ -583,7 +580,7 @@ class Statements:
         if self.frame.record:
             self.pending.append(function)
 
-    def exec_class(self: Interpreter, node: ast.ClassDef) -> None:
+    def exec_class(self, node: ast.ClassDef) -> None:
         self.frame.env[node.name] = self.define_class(node)
 
 
@@ -623,6 +620,3 @@ def _may_suppress(node: ast.expr) -> bool:
     name = node.func if isinstance(node, ast.Call) else node
     last = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else text
     return last in ("suppress", "raises", "assertRaises", "warns") or last.endswith("Raises")
-
-
-_ = ops

@@ -1,0 +1,101 @@
+"""What an annotation says of a value: torch.Tensor, np.ndarray, a Module class, jaxtyping's `Float[Tensor, "b t c"]`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.ops import modules
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import Class, Library, Opaque, Tensor, Value
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+_TENSORS = {
+    "torch.Tensor": "torch",
+    "torch.FloatTensor": "torch",
+    "torch.LongTensor": "torch",
+    "torch.BoolTensor": "torch",
+    "torch.nn.Parameter": "torch",
+    "numpy.ndarray": "numpy",
+    "numpy.typing.NDArray": "numpy",
+}
+_DTYPES = {
+    "Float32": "float32", "Float64": "float64", "Float16": "float16", "BFloat16": "bfloat16", "Int64": "int64",
+    "Int32": "int32", "Bool": "bool", "UInt8": "uint8",
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z_]\w*$")
+_PARAMETER = frozenset({"parameter"})
+
+
+def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Value | None:
+    """The value that an annotated name holds, or None where the annotation tells nothing that matters here."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if len(node.value) > 200:
+            return None
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+    if isinstance(node, ast.Subscript):
+        return _subscript(interpreter, node, dimensions)
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    value = interpreter.eval(node)
+    if isinstance(value, Library):
+        framework = _TENSORS.get(value.path)
+        if framework is not None:
+            return Tensor(framework, marks=_PARAMETER)  # type: ignore[arg-type]
+        if value.path == "torch.nn.Module" or (modules.known(value.path) and value.path.startswith("torch.nn.")):
+            return Opaque(None, kind=value.path)
+    if isinstance(value, Class) and value.is_module:
+        if value.generic is not None:
+            return value.generic
+        return Opaque(None, kind=f"class {value.name}")
+    return None
+
+
+def _subscript(interpreter: State, node: ast.Subscript, dimensions: dict[str, Any]) -> Value | None:
+    base = interpreter.eval(node.value)
+    if not isinstance(base, Library):
+        return None
+    if base.path.startswith("jaxtyping.") and isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2:
+        array, spec = node.slice.elts
+        if not (isinstance(spec, ast.Constant) and isinstance(spec.value, str)):
+            return None
+        kind = interpreter.eval(array)
+        framework = _TENSORS.get(kind.path) if isinstance(kind, Library) else None
+        if framework is None:
+            return None
+        shape = _jaxtyping_shape(spec.value, dimensions)
+        dtype = _DTYPES.get(base.path.rpartition(".")[2])
+        return Tensor(framework, shape, None, dtype, marks=_PARAMETER)  # type: ignore[arg-type]
+    if base.path.startswith("numpy.") and base.path in _TENSORS:
+        return Tensor("numpy", marks=_PARAMETER)
+    if base.path in ("typing.Annotated", "typing.Final", "typing.ClassVar"):
+        inner = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+        return read(interpreter, inner, dimensions)
+    return None
+
+
+def _jaxtyping_shape(spec: str, dimensions: dict[str, Any]) -> tuple[Size, ...] | None:
+    shape: list[Size] = []
+    for word in spec.split():
+        if word.startswith(("*", "...")):
+            return None
+        if "=" in word:
+            word = word.partition("=")[2]
+        if word.isdigit():
+            shape.append(int(word))
+        elif _NAME.match(word) and not word.startswith("_"):
+            size = dimensions.get(word)
+            if size is None:
+                size = dimensions[word] = S.symbol(word)
+            shape.append(size)
+        else:
+            # `_`, `#n` (may be 1) and expressions: a size of its own.
+            shape.append(S.symbol())
+    return tuple(shape)

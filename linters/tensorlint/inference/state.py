@@ -1,0 +1,52 @@
+"""What the parts of the interpreter share: its state. Each part is a class over it, in a file of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.hazards import Hazard
+from tensorlint.inference.values import Function, Instance, Tensor
+
+if TYPE_CHECKING:
+    from tensorlint.project import Project
+
+
+class State:
+    """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
+    analysed). `conditional` counts the branches around the current statement; `mutations` logs what was changed in
+    place, so that loops know what the next round may meet; `trail` holds the calls that led here."""
+
+    file: SourceFile
+    own_file: SourceFile
+    project: Project | None
+    frame: Frame
+    module_frame: Frame
+    steps: int
+    depth: int
+    budget: int
+    conditional: int
+    nesting: int
+    uses_torch: bool
+    parameters: frozenset[str]
+    pending: list[Function]
+    active: list[ast.AST]
+    trail: list[ast.AST | None]
+    being_made: list[Instance]
+    mutations: list[tuple[Any, str | None]]
+    memory: dict[Any, Any]
+    modules: dict[str, Frame | None]
+    analysed: set[tuple[ast.AST, int]]
+    handlers: dict[type[ast.AST], Callable[[Any], Any]]
+    hazards: dict[Any, Hazard]
+    bindings: dict[Any, tuple[ast.Name, Tensor]]
+    contexts: dict[str, str]
+    last_broadcast: str | None
+    patches_forward: bool
+    lines: list[str]
+
+    if TYPE_CHECKING:
+        # The parts call one another; each method is checked where it is defined.
+        def __getattr__(self, name: str) -> Any: ...

@@ -43,7 +43,7 @@ class UnseededGenerators:
             return
 
         def randbits(bits: int) -> int:
-            self._note_numpy(sys._getframe(1))
+            self._note_numpy(_beyond_this_package(sys._getframe(1)))
             return int(original(bits))
 
         self._patch(module, "randbits", randbits)
@@ -97,6 +97,13 @@ class UnseededGenerators:
                 facts={"call": source},
             )
         )
+
+
+def _beyond_this_package(frame: FrameType) -> FrameType:
+    """The caller of our wrapper of numpy.random.seed, where that is who asks."""
+    while frame.f_globals.get("__name__", "").startswith("pytest_tensorcheck.") and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def call_at(frame: FrameType) -> ast.Call | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
 
-from pytest_tensorcheck.user_line import UserLine, is_user_file
+from pytest_tensorcheck.user_line import UserLine, is_user_file, user_line
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Frames of torch's that pass a call on: a wait in them is the user's own.
@@ -26,12 +26,14 @@ _ENGINE = f"torch{os.sep}autograd{os.sep}graph.py"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`in_engine`: between here and the user's line the autograd engine runs (the line is that which called backward)."""
+    """`in_engine`: between here and the user's line the autograd engine runs (the line is that which called backward).
+    `inner_expression`: the expression of the library frame that waits, where it is not the user's own."""
 
     where: UserLine | None
     expression: str
     inside: str
     in_engine: bool
+    inner_expression: str = ""
 
 
 @lru_cache(maxsize=4096)
@@ -67,21 +69,33 @@ def expression_at(code: CodeType, instruction: int) -> str:
 def user_place(depth: int = 1, *, functional_counts: bool = False) -> Place:
     """Walk outwards to the user's frame. `functional_counts`: torch.nn.functional's own lines are not the user's."""
     frame: FrameType | None = sys._getframe(depth)
-    inside, in_engine = "", False
+    inside, in_engine, inner = "", False, ""
     while frame is not None:
         name = frame.f_code.co_filename
         if is_user_file(name):
             line = UserLine(name, frame.f_lineno, frame.f_code.co_qualname)
-            return Place(line, expression_at(frame.f_code, frame.f_lasti), inside, in_engine)
+            return Place(line, expression_at(frame.f_code, frame.f_lasti), inside, in_engine, inner)
         if name.endswith(_ENGINE):
             in_engine = True
         elif not inside:
             library = _library_name(name)
             passing = library.startswith(_PASSING_ON) or (library == "torch/nn/functional.py" and not functional_counts)
-            if library and not passing:
+            if library and not passing and frame.f_code.co_name != "_apply":
                 inside = f"{library}:{frame.f_lineno} in {frame.f_code.co_name}"
+                inner = expression_at(frame.f_code, frame.f_lasti)
         frame = frame.f_back
-    return Place(None, "", inside, in_engine)
+    return Place(None, "", inside, in_engine, inner)
+
+
+def engine_caller() -> UserLine | None:
+    """The user's line that called backward, seen from a thread of the autograd engine's own."""
+    for frame in sys._current_frames().values():
+        inner: FrameType | None = frame
+        while inner is not None:
+            if inner.f_code.co_filename.endswith(_ENGINE):
+                return user_line(inner)
+            inner = inner.f_back
+    return None
 
 
 def called_from_library(depth: int = 1) -> bool:

@@ -49,6 +49,11 @@ class _Operation:
 _OPERATIONS: dict[Any, _Operation] = {}
 
 
+def _is_plain_cpu(tensor: Any) -> bool:
+    """Whether CUDA would refuse this operand: not a wrapper of other tensors (nested, DTensor), not a meta tensor."""
+    return type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__ and tensor.device.type == "cpu"
+
+
 def _wrong_device(operation: _Operation, tensor: Any) -> RuntimeError:
     return RuntimeError(
         "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
@@ -167,7 +172,7 @@ class ShadowDispatchMode(TorchDispatchMode):
                         host = value
 
         if on:
-            if host is not None and not operation.mixes:
+            if host is not None and not operation.mixes and _is_plain_cpu(host):
                 raise _wrong_device(operation, host)
             if operation.row is not None or node is not None:
                 self._look(operation, args, kwargs, node, plain=False)

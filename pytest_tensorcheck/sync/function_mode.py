@@ -170,9 +170,10 @@ def _pin_memory(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwar
     return put(args[0].detach().clone() if not args[0].requires_grad else args[0].clone(), PINNED)
 
 
-@_handles(torch.Tensor.record_stream)
-def _record_stream(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return None
+@_handles(torch._C._VariableFunctions._pad_packed_sequence)
+def _pad_packed(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    padded, lengths = mode.run(func, args, kwargs)
+    return padded, put(lengths, HOST)  # the lengths are made on the host
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ def install(simulation: Simulation, undo: ExitStack) -> None:
     _saving(simulation, undo, patch)
     _hooks(simulation, undo)
     _compiling(undo, made)
+    _scripting(patch, made)
 
 
 @contextlib.contextmanager
@@ -79,6 +80,18 @@ def _compiling(undo: ExitStack, made: list[tuple[Any, str, Any, Any]]) -> None:
     finder = _CompilerFinder(made, run_eagerly)
     sys.meta_path.insert(0, finder)
     undo.callback(sys.meta_path.remove, finder)
+
+
+def _scripting(patch: Any, made: list[tuple[Any, str, Any, Any]]) -> None:
+    """TorchScript compiles the source of the functions that it finds in torch: let it find torch's own."""
+    real = torch.jit.script
+
+    def script(*args: Any, **kwargs: Any) -> Any:
+        with _lifted(made), private_torch.without_torch_function():
+            return real(*args, **kwargs)
+
+    patch(torch.jit, "script", script)
+    patch(torch.jit._script, "script", script)
 
 
 class _CompilerFinder(importlib.abc.MetaPathFinder):
@@ -151,6 +164,7 @@ def _tensor_methods(simulation: Simulation) -> list[tuple[Any, str, Any]]:
         (torch.Tensor, "__repr__", __repr__),
         (torch.Tensor, "__format__", __format__),
         (torch.Tensor, "__deepcopy__", __deepcopy__),
+        (torch.Tensor, "record_stream", lambda self, stream: None),
     ]
 
 

@@ -44,6 +44,7 @@ INSTEAD = {
     "linalg_ex": "the _ex form (cholesky_ex, inv_ex, solve_ex, lu_factor_ex) returns the error code as a tensor",
     "ctc": "keep the lengths on the host (they are used there), as CPU tensors or tuples",
     "embedding": "normalise in forward (F.normalize) instead of max_norm=",
+    "nested": "nn.TransformerEncoder(…, enable_nested_tensor=False)",
     "prod": "for positive values x.log().sum().exp(); or keep prod out of the differentiated path",
     "synchronize": "leave it out: work on one stream is in order; to time, record events and read them after the loop",
     "generic": "keep the value on the GPU, or do it every N steps",

@@ -34,6 +34,9 @@ _ALLOWED: ContextVar[int] = ContextVar("tensorcheck_sync_allowed", default=0)
 # Warm-up blocks that have run: (test, file, line). A test's entries are dropped when the next test asks.
 _WARMED: dict[str, set[tuple[str, int]]] = {}
 _WARMED_LOCK = threading.Lock()
+# The scopes that are open in any context, and how many allow_sync blocks are: for threads that have no context of ours.
+_ANYWHERE: list[_Scope] = []
+_allowed_anywhere = 0
 
 
 def listening() -> bool:
@@ -45,6 +48,13 @@ def record(event: SyncEvent) -> None:
     """Tell every open scope of this context."""
     if not _ALLOWED.get():
         for scope in _OPEN.get():
+            scope.saw(event)
+
+
+def record_everywhere(event: SyncEvent) -> None:
+    """Tell all open scopes: for the autograd engine's threads, which belong to nobody's context."""
+    if not _allowed_anywhere:
+        for scope in tuple(_ANYWHERE):
             scope.saw(event)
 
 
@@ -136,9 +146,11 @@ class _Block:
         self._source = backends.source()
         self._source.__enter__()
         self._token = _OPEN.set((*_OPEN.get(), self))
+        _ANYWHERE.append(self)
 
     def close(self) -> None:
         self.closed = True
+        _ANYWHERE.remove(self)
         with contextlib.suppress(ValueError):  # left in another context than entered (async fixtures)
             _OPEN.reset(self._token)
         self.events[:] = backends.settled(self.events)
@@ -172,15 +184,20 @@ class allow_sync(ContextDecorator):  # noqa: N801
     def __init__(self, reason: str = "", *, first_only: bool = False) -> None:
         self.reason = reason
         self.first_only = first_only
-        self._before: list[int] = []
+        self._entered: list[int] = []
 
     def __enter__(self) -> None:
-        allowed = not (self.first_only and _entered_before(2))
-        self._before.append(_ALLOWED.get())
+        global _allowed_anywhere
+        allowed = int(not (self.first_only and _entered_before(2)))
+        self._entered.append(allowed)
         _ALLOWED.set(_ALLOWED.get() + allowed)
+        _allowed_anywhere += allowed
 
     def __exit__(self, *_: object) -> None:
-        _ALLOWED.set(self._before.pop())
+        global _allowed_anywhere
+        allowed = self._entered.pop()
+        _ALLOWED.set(_ALLOWED.get() - allowed)
+        _allowed_anywhere -= allowed
 
 
 class _Observer:
@@ -221,9 +238,11 @@ def observe(*, plain: bool = True) -> Iterator[list[Observation]]:
     observer = _Observer(plain)
     with backends.source():
         token = _OPEN.set((*_OPEN.get(), observer))
+        _ANYWHERE.append(observer)
         try:
             yield observer.seen
         finally:
+            _ANYWHERE.remove(observer)
             with contextlib.suppress(ValueError):
                 _OPEN.reset(token)
             observer.settle()

@@ -469,6 +469,17 @@ ROWS: tuple[Row, ...] = (
         remedy="outside",
     ),
     Row(
+        "nested_mask",
+        "TransformerEncoder(x, src_key_padding_mask=…) in eval",
+        "always",
+        "native/nested/NestedTensorMath.cpp",
+        ops=("_nested_tensor_from_mask_left_aligned", "_nested_tensor_from_mask"),
+        names=("nested_tensor_from_mask",),
+        when="its fast path packs the unpadded rows",
+        why="size",
+        remedy="nested",
+    ),
+    Row(
         "prod_backward",
         "x.prod().backward(), x.cumprod(0).backward()",
         "always",

@@ -45,23 +45,24 @@ def gradcheck(
     Everything is evaluated on float64 copies; the module, its buffers, the tensors, the random generators and their
     `.grad` are left as they were. A drop-in replacement for `torch.autograd.gradcheck`, whose arguments it accepts.
 
-    inputs: a tensor, or a tuple (list) of positional arguments: tensors, nested lists, dicts and dataclasses of tensors,
-        anything else. Checked are the floating-point and complex tensors that require grad; if none does, all of them.
+    inputs: a tensor, or a tuple (list) of positional arguments: tensors, nested lists, dicts and dataclasses of
+        tensors, anything else. Checked are the floating-point and complex tensors that require grad; if none does, all.
     kwargs: keyword arguments of the call.
     parameters: which parameters of the module (or of modules the function closes over) to check: all that require grad
         by default; False for none; names or patterns (`"encoder.*"`).
-    second_order: also the gradient of the gradient. forward_mode: also forward-mode AD. batched: also backward under vmap.
+    second_order: also the gradient of the gradient. forward_mode: also forward-mode AD. batched: also backward under
+        vmap.
     exhaustive: also every single entry of the Jacobian, for small problems.
     seed: of the random directions. directions: how many must disagree before anything is called wrong.
     eps: centre the ladder of steps here (in units of a tensor's typical size) instead of finding the best step.
-    rtol, atol: an element may be wrong by `atol + rtol * |numeric|`. Default: 1e-5 relative, 1e-9 of the largest gradient
-        of its tensor.
+    rtol, atol: an element may be wrong by `atol + rtol * |numeric|`. Default: 1e-5 relative, 1e-9 of the largest
+        gradient of its tensor.
     nondet_tol: by how much two runs may differ. check_grad_dtypes: fail for gradients that went through float32.
     on_inconclusive: what to do where the numbers cannot decide: warn (GradcheckWarning), fail, or pass.
     fast_mode, masked: accepted for compatibility; this check is always fast, and sparse inputs are refused.
 
-    Returns True; raises GradcheckError (an AssertionError), or returns False with `raise_exception=False`. Arguments that
-    make no sense raise ValueError.
+    Returns True; raises GradcheckError (an AssertionError), or returns False with `raise_exception=False`. Arguments
+    that make no sense raise ValueError.
     """
     __tracebackhide__ = True
     if masked:

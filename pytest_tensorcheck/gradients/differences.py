@@ -8,6 +8,7 @@ less than the noise which smaller steps show, nor than what rounding the outputs
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,8 @@ class Slope:
 
     value, error: NaN and inf where no step could be evaluated. step: the step it was read at.
     kink: the slopes to the left and to the right differ. constant: no output moved at any step.
-    staircase: the outputs moved at large steps and stood still at small ones. raised: what an evaluation raised.
+    staircase: the outputs moved at large steps and stood still at small ones. flat: they stood still at three
+    or more of the smallest steps. reach: the slope to one side at the largest steps. raised: what an evaluation raised.
     """
 
     value: float
@@ -37,6 +39,8 @@ class Slope:
     kink: bool = False
     constant: bool = False
     staircase: bool = False
+    flat: bool = False
+    reach: float = 0.0
     raised: str = ""
 
     @property
@@ -74,7 +78,7 @@ def measure(
     """
     rounding = _rounding(outputs, cotangents)
     ladder: list[tuple[float, float, float]] = []  # step, central difference, jump between the one-sided ones
-    raised = ""
+    raised, reach = "", 0.0
     best = (math.nan, math.inf, 0.0, 0)
     for step in steps:
         try:
@@ -88,23 +92,25 @@ def measure(
         if not math.isfinite(central):
             continue
         ladder.append((step, central, right - left))
+        reach = max(reach, abs(right), abs(left)) if len(ladder) <= 3 else reach
         if len(ladder) >= 3:
             best = _best(ladder, rounding)
-            value, error, _, _ = best
-            if expected is not None and len(ladder) >= 4:
-                if SIGMAS * error <= 1e-6 * scale and abs(value - expected) <= SIGMAS * error:
-                    break
+            bar = SIGMAS * best[1]
+            if expected is not None and len(ladder) >= 4 and bar <= 1e-6 * scale and abs(best[0] - expected) <= bar:
+                break
     if len(ladder) < 3:
         return Slope(math.nan, math.inf, raised=raised)
-    value, error, step, place = best
+    value, width, read_at, place = best
     still = _still(ladder)
     return Slope(
         value,
-        error,
-        step,
-        kink=_kink(ladder, place, error, rounding),
+        width,
+        read_at,
+        kink=_kink(ladder, place, width, rounding),
         constant=still == len(ladder),
         staircase=0 < still < len(ladder),
+        flat=still >= 3,
+        reach=reach,
         raised=raised,
     )
 
@@ -137,7 +143,7 @@ def _best(ladder: Sequence[tuple[float, float, float]], rounding: float) -> tupl
     moving = len(raw) - _still(ladder)
     once = [
         (FACTOR**2 * fine - coarse) / (FACTOR**2 - 1) if math.isclose(steps[i], FACTOR * steps[i + 1]) else fine
-        for i, (coarse, fine) in enumerate(zip(raw, raw[1:], strict=False))
+        for i, (coarse, fine) in enumerate(itertools.pairwise(raw))
     ]
     best = (math.nan, math.inf, 0.0, 0)
     for offset, sequence in ((0, raw), (1, once)):
@@ -156,7 +162,7 @@ def _best(ladder: Sequence[tuple[float, float, float]], rounding: float) -> tupl
 
 
 def _kink(ladder: Sequence[tuple[float, float, float]], place: int, error: float, rounding: float) -> bool:
-    """Whether the one-sided slopes differ by an amount that does not shrink with the step, as it would if f were smooth."""
+    """Whether the one-sided slopes differ by an amount that does not shrink with the step, as if f were not smooth."""
     window = ladder[max(0, place - 2) : place + 1]
     if len(window) < 3:
         return False

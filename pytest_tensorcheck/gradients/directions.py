@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
@@ -42,7 +42,7 @@ class Direction:
     slope: Slope
     norm: float  # of the contributions gradient * v, the scale of the analytic value
     typical: float  # root mean square of the contributions that are not zero
-    natural: float  # norm of u * y: what a derivative of order one along v would be worth
+    natural: float  # norm of u * y, or how much the largest steps move it: what a derivative that is not zero is worth
 
     @property
     def resolution(self) -> float:
@@ -63,14 +63,17 @@ class Direction:
     @property
     def both_zero(self) -> bool:
         """Both sides are zero as far as rounding of the outputs lets one see."""
+        if self.norm == 0 and self.slope.flat:
+            return True
         if not self.slope.usable or self.mismatch:
             return False
-        return self.norm <= ZERO * self.natural and self.resolution <= 1e-6 * self.natural or self.scale == 0
+        small = self.norm <= ZERO * self.natural and self.resolution <= 1e-6 * self.natural
+        return small or self.scale == 0
 
 
 @dataclass(slots=True)
 class Judgement:
-    """What the directions say together. `relative_resolution`: the smallest relative error of a typical element seen."""
+    """What the directions say together."""
 
     agreed: bool = False
     mismatches: list[Direction] = field(default_factory=list)
@@ -89,6 +92,7 @@ class Judgement:
 
     @property
     def relative_resolution(self) -> float:
+        """The smallest error of a typical element, relative to it, that would have been seen."""
         if self.best is None or not self.best.typical or self.best.both_zero:
             return 0.0
         return self.best.resolution / self.best.typical
@@ -112,7 +116,7 @@ class Sampler:
         return (size * sign).to(device=tensor.device, dtype=tensor.dtype)
 
     def cotangents(self, outputs: Sequence[torch.Tensor]) -> Tensors:
-        """Random u. Large outputs carry large rounding noise, so they weigh less; outputs that are not finite, nothing."""
+        """Random u. Large outputs carry large noise, so they weigh less; outputs that are not finite weigh nothing."""
         made = []
         for y in outputs:
             u = self.like(y)
@@ -144,7 +148,7 @@ def typical_size(value: torch.Tensor) -> float:
 
 def along(function: DifferentiableMap, point: Sequence[torch.Tensor], v: Sequence[torch.Tensor], t: float) -> Tensors:
     """f(point + t v)."""
-    return function([torch.add(x, d, alpha=t) if d is not None else x for x, d in zip(point, v, strict=True)])
+    return function([torch.add(x, d, alpha=t) for x, d in zip(point, v, strict=True)])
 
 
 def directional(
@@ -177,12 +181,19 @@ def compare(
     if slope.usable:
         # The analytic side rounds too.
         slope = _with_error(slope, max(slope.error, 1e-15 * norm))
-    natural = contribution(outputs, u)[0]
+    natural = max(contribution(outputs, u)[0], slope.reach)
     return Direction(u, v, gradients, analytic, slope, norm, typical, natural)
 
 
 def _with_error(slope: Slope, error: float) -> Slope:
-    return Slope(slope.value, error, slope.step, slope.kink, slope.constant, slope.staircase, slope.raised)
+    return replace(slope, error=error)
+
+
+def one_hot(like: torch.Tensor, place: int, value: complex = 1.0) -> torch.Tensor:
+    """Zeros in the shape and dtype of `like`, with `value` at the flat index `place`."""
+    made = torch.zeros(like.numel(), dtype=like.dtype, device=like.device)
+    made[place] = torch.tensor(value, dtype=like.dtype, device=like.device)
+    return made.view(like.shape)
 
 
 def dense(gradients: Sequence[torch.Tensor | None], point: Sequence[torch.Tensor]) -> Tensors:

@@ -69,11 +69,11 @@ def _opened(
         try:
             base = subject.run([leaf.value for leaf in subject.leaves])
         except Exception as error:
-            problem = structure.forward_raised(error)
+            raised = structure.forward_raised(error)
             retry = _without_implicit(function, inputs, options, subject, double, default)
             if retry is None:
                 subject.__exit__()
-                failure = failure or problem
+                failure = failure or raised
                 if any(word in str(error).lower() for word in _DTYPE_ERRORS):
                     continue
                 break
@@ -100,7 +100,7 @@ def _first_line(error: BaseException) -> str:
 def _without_implicit(
     function: Any, inputs: Any, options: Options, subject: Subject, double: bool, default: torch.dtype | None
 ) -> tuple[Subject, Run, list[str]] | None:
-    """Inputs nobody asked to differentiate (a target, running statistics) may refuse it: leave those out, one or all."""
+    """Inputs nobody asked to differentiate (a target, running statistics) may refuse it: leave out one or all."""
     implicit = [leaf.name for leaf in subject.inputs if leaf.implicit]
     trials = [[name] for name in implicit] + ([implicit] if len(implicit) > 1 else [])
     for names in trials:
@@ -124,8 +124,9 @@ def _check(subject: Subject, base: Run, options: Options, report: GradientReport
     if report.problems:
         return
     again = subject.run(point)
-    if problem := structure.nondeterministic(base, again, options.nondet_tol):
-        report.fail(problem)
+    unstable = structure.nondeterministic(base, again, options.nondet_tol)
+    if unstable is not None:
+        report.fail(unstable)
         return
     # The second run's graph is the live one: parameters have been written to since the first.
     function = FirstOrder(subject, again)
@@ -141,8 +142,10 @@ def _check(subject: Subject, base: Run, options: Options, report: GradientReport
     if not any(y.numel() for y in outputs) or not any(x.numel() for x in point):
         report.note("there is nothing to differentiate: all inputs or all outputs are empty")
         return
-    if subject.twins.captured:
-        names = shortened(sorted(set(subject.twins.captured)))
+    inputs = {leaf.key for leaf in subject.inputs}
+    captured = {name for key, name in subject.twins.captured if key not in inputs}
+    if captured:
+        names = shortened(sorted(captured))
         report.note(f"{names} requires grad and is used from outside the arguments: not checked; pass it as an input")
     if options.backward_mode:
         _backward_mode(function, outputs, sampler, options, report, steps)
@@ -191,23 +194,32 @@ def _backward_mode(
                 function.point[index].shape, dtype=torch.bool, device=function.point[index].device
             )
             _missing(function, outputs, sampler, index, raw, report, steps)
+    unconnected = all(gradient is None for gradient in raw)
+    if unconnected and not report.problems and not structure.connected(*function.graph(function.point)):
+        names = shortened([leaf.name for leaf in function.leaves])
+        report.fail(
+            Problem(Kind.NOT_DIFFERENTIABLE, f"the outputs do not depend on {names}: there is nothing to check")
+        )
+    if unconnected:
+        return
     gradients = dense(raw, function.point)
-    problems, notes = structure.not_finite(function, outputs, sampler, gradients)
-    for problem in problems:
-        report.fail(problem)
+    infinite, notes = structure.not_finite(function, outputs, sampler, gradients)
+    for item in infinite:
+        report.fail(item)
     for text in notes:
         report.doubt(Problem(Kind.KINK, text))
     for index, gradient in enumerate(gradients):
         if raw[index] is not None and not bool(torch.isfinite(gradient).all()):
             active[index] = torch.isfinite(gradient)
-    if problem := structure.undefined_gradients(function, u) if options.undefined_grad else None:
-        report.fail(problem)
+    undefined = structure.undefined_gradients(function, u) if options.undefined_grad else None
+    if undefined is not None:
+        report.fail(undefined)
     compare_map(function, outputs, sampler, active, options, report, steps, set(coarse))
     if options.exhaustive and not report.problems:
         found, count = exhaustive(function, outputs, _tolerance(options, False), steps)
         report.note(f"every one of {count:,} entries of the Jacobian was compared")
-        for problem in found:
-            report.fail(problem)
+        for wrong in found:
+            report.fail(wrong)
 
 
 def _missing(
@@ -231,8 +243,9 @@ def _missing(
         report.fail(
             Problem(
                 Kind.MISSING,
-                f"{leaf.name} receives no gradient, but the outputs change when it moves (by {abs(moved.slope.value):.3g} "
-                "per unit along a random direction): detach(), .data, no_grad, .item() or numpy cuts it from the graph",
+                f"{leaf.name} receives no gradient, but the outputs change when it moves (by "
+                f"{abs(moved.slope.value):.3g} per unit along a random direction): detach(), .data, no_grad, .item() "
+                "or numpy cuts it from the graph",
                 leaf.name,
             )
         )
@@ -292,6 +305,7 @@ def compare_map(
         return
     if judgement.kink:
         nudged = [x + _NUDGE * typical_size(x) * sampler.like(x) for x in point]
+        beside: Tensors = []
         try:
             beside = function(nudged)
             moved = judge_all(function, nudged, beside, sampler, active, directions=options.directions, steps=steps)
@@ -354,8 +368,8 @@ def _leaf_by_leaf(
             continue
         if _symmetric_only(function, point, outputs, sampler, index, judged, options.directions, steps):
             report.note(
-                f"{leaf.name} is symmetric and so is its gradient: compared along symmetric directions (the function reads "
-                "one triangle only)"
+                f"{leaf.name} is symmetric and so is its gradient: compared along symmetric directions (the function "
+                "reads one triangle only)"
             )
             decided = True
             continue
@@ -379,8 +393,8 @@ def _undecided(label: str, names: list[str], whole: Judgement, kink: bool) -> Pr
     if kink:
         return Problem(
             Kind.KINK,
-            f"{label}{shortened(names)}: the slopes on the two sides of this point differ, also a thousandth beside it: it "
-            "lies on a kink, where no gradient is the right one; check at another point",
+            f"{label}{shortened(names)}: the slopes on the two sides of this point differ, also a thousandth beside "
+            "it: it lies on a kink, where no gradient is the right one; check at another point",
             names[0],
         )
     raised = next((d.slope.raised for d in directions if d.slope.raised), "")

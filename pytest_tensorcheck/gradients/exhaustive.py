@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from pytest_tensorcheck.gradients.differences import STEPS
-from pytest_tensorcheck.gradients.directions import along, compare, dense, typical_size
+from pytest_tensorcheck.gradients.directions import along, compare, dense, one_hot, typical_size
 from pytest_tensorcheck.gradients.locating import SHOWN, Tolerance, element_name
 from pytest_tensorcheck.gradients.maps import FirstOrder, Tensors, backward
 from pytest_tensorcheck.gradients.subject import BadInput
@@ -40,8 +40,9 @@ def exhaustive(
         largest = max((float(row[index].abs().max()) for row in rows if row[index].numel()), default=0.0)
         for place in range(leaf.value.numel()):
             for unit, suffix in [(1.0, "")] + ([(1j, ".imag")] if leaf.value.is_complex() else []):
-                v = [torch.zeros_like(x) for x in function.point]
-                v[index].view(-1)[place] = unit
+                v = [
+                    one_hot(x, place, unit) if i == index else torch.zeros_like(x) for i, x in enumerate(function.point)
+                ]
                 column = _numeric(function, v, _STEP * typical_size(leaf.value))
                 for out, (row, numeric) in enumerate(zip(rows, column, strict=True)):
                     entry = row[index].reshape(-1)[place].item()
@@ -75,8 +76,7 @@ def _analytic(function: FirstOrder, outputs: Tensors) -> list[Tensors]:
     rows = []
     for which, place, unit in _units(outputs):
         live_outputs, live = function.graph(function.point)
-        u = torch.zeros_like(outputs[which])
-        u.view(-1)[place] = unit
+        u = one_hot(outputs[which], place, unit)
         rows.append(dense(backward([live_outputs[which]], live, [u]), function.point))
     return rows
 
@@ -106,8 +106,7 @@ def _confirmed(
 ) -> tuple[float, float, str] | None:
     """(analytic, numeric, output name) if the full ladder confirms the difference."""
     which, place, unit = _units(outputs)[out]
-    u = [torch.zeros_like(y) for y in outputs]
-    u[which].view(-1)[place] = unit
+    u = [one_hot(y, place, unit) if i == which else torch.zeros_like(y) for i, y in enumerate(outputs)]
     gradients = dense(function.vjp(function.point, u), function.point)
     exact = compare(function, function.point, outputs, u, v, gradients, steps)
     if not exact.mismatch or exact.slope.kink or tolerance.accepts(exact.analytic, exact.slope.value, largest):

@@ -127,7 +127,8 @@ def _message(model: Any, flow: GradientFlow) -> str:
     bad = len(flow.missing) + len(flow.zero) + len(flow.nan) + len(flow.infinite)
     total = bad + len(flow.flowing)
     lines = [
-        f"gradients do not flow to {bad} of {total} parameters of {type(model).__name__}{f' (at {where})' if where else ''}"
+        f"gradients do not flow to {bad} of {total} parameters of {type(model).__name__}"
+        + (f" (at {where})" if where else "")
     ]
     for attribute, what, cause in _SENTENCES:
         names: list[str] = getattr(flow, attribute)

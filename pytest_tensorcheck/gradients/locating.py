@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from pytest_tensorcheck.gradients.differences import FACTOR, SIGMAS, STEPS, measure, pair
-from pytest_tensorcheck.gradients.directions import Direction, along, compare, dense
+from pytest_tensorcheck.gradients.directions import Direction, along, compare, dense, one_hot
 from pytest_tensorcheck.gradients.maps import DifferentiableMap, Tensors
 from pytest_tensorcheck.gradients.verdicts import WrongElement
 
@@ -22,7 +22,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """What may differ without being wrong: |analytic - numeric| <= absolute + relative * |numeric|, element by element."""
+    """What may differ without being wrong, element by element: absolute + relative * |numeric|."""
 
     relative: float
     absolute: float
@@ -106,9 +106,8 @@ class Search:
         worst: Located | None = None
         parts = [(1.0, "")] + ([(1j, ".imag")] if self.v.is_complex() else [])
         for unit, suffix in parts:
-            v = torch.zeros_like(self.v)
-            v.view(-1)[index] = unit * float(self.v.view(-1)[index].abs())
-            size = float(v.view(-1)[index].abs())
+            size = float(self.v.reshape(-1)[index].abs())
+            v = one_hot(self.v, index, unit * size)
             name = element_name(self.function.leaves[self.leaf].name, index, self.v.shape) + suffix
             located = self._entry(index, self._tangent(v), size, name)
             if located and (worst is None or _gap(located) > _gap(worst)):
@@ -137,8 +136,7 @@ class Search:
             )
         ]
         which, place, unit = self._worst_output(v, column)
-        single = [torch.zeros_like(y) for y in self.outputs]
-        single[which].view(-1)[place] = unit
+        single = [one_hot(y, place, unit) if i == which else torch.zeros_like(y) for i, y in enumerate(self.outputs)]
         label = element_name(self.function.names[which], place, self.outputs[which].shape)
         return (
             self._single(index, single, v, size, name, label + (".imag" if unit == 1j else ""), (which, place))
@@ -165,7 +163,8 @@ class Search:
 
         def discrepancy(places: range, unit: complex | None = None) -> float:
             chosen = torch.zeros_like(weights)
-            chosen[places.start : places.stop] = weights[places.start : places.stop] if unit is None else unit
+            kept = weights[places.start : places.stop]
+            chosen[places.start : places.stop] = kept if unit is None else torch.full_like(kept, unit)
             pieces = torch.split(chosen, sizes)
             u = [
                 (piece if y.is_complex() else piece.real).to(y.dtype).view(y.shape)

@@ -54,7 +54,7 @@ class FirstOrder:
         self._shapes = [base.outputs[index][1].shape for index in self.places]
 
     def select(self, run: Run) -> Tensors:
-        outputs = [run.outputs[index][1] for index in self.places] if len(run.outputs) == self._count else []
+        outputs = [_readable(run.outputs[index][1]) for index in self.places] if len(run.outputs) == self._count else []
         if [tensor.shape for tensor in outputs] != self._shapes:
             raise OutputsChanged("the shapes of the outputs depend on the values of the inputs")
         return outputs
@@ -71,6 +71,12 @@ class FirstOrder:
     def vjp(self, values: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
         outputs, live = self.graph(values)
         return backward(outputs, live, cotangents)
+
+
+def _readable(tensor: torch.Tensor) -> torch.Tensor:
+    """Half precision is compared in single: its own arithmetic is too coarse, or missing (complex halves on a CPU)."""
+    wider = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
+    return tensor.to(wider[tensor.dtype]) if tensor.dtype in wider else tensor
 
 
 class SecondOrder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,40 +17,38 @@ from pytest_tensorcheck.gradients.subject import Run
 from pytest_tensorcheck.gradients.verdicts import Kind, Problem, WrongElement
 
 
-class _Holder(torch.nn.Module):
+def _holder(modules: Sequence[torch.nn.Module]) -> Any:
     """All copied modules under one roof, so that their parameters can be replaced by dual numbers for one call."""
-
-    def __init__(self, modules: Sequence[torch.nn.Module]) -> None:
-        super().__init__()
-        for index, module in enumerate(modules):
-            self.add_module(f"m{index}", module)
-
-    def forward(self, call: Callable[[], Run]) -> Run:
-        return call()
+    holder = torch.nn.Module()
+    for index, module in enumerate(modules):
+        holder.add_module(f"m{index}", module)
+    return holder
 
 
 def jvp(function: FirstOrder, values: Sequence[torch.Tensor], tangents: Sequence[torch.Tensor]) -> Tensors:
     """J v by forward-mode differentiation, one tensor per differentiable output."""
     subject = function.subject
-    holder = _Holder(list(subject.twins.modules.values()))
+    holder = _holder(list(subject.twins.modules.values()))
     names = {id(parameter): name for name, parameter in holder.named_parameters()}
-    with forward_ad.dual_level(), torch.inference_mode(False):
+    dual: Any = forward_ad  # its functions carry no annotations
+    with dual.dual_level(), torch.inference_mode(False):
         live = [
-            forward_ad.make_dual(value.detach().clone().requires_grad_(True), tangent)
+            dual.make_dual(value.detach().clone().requires_grad_(True), tangent)
             for value, tangent in zip(values, tangents, strict=True)
         ]
         swapped: dict[str, torch.Tensor] = {
-            names[id(leaf.parameter)]: dual
-            for leaf, dual in zip(subject.leaves, live, strict=True)
+            names[id(leaf.parameter)]: tensor
+            for leaf, tensor in zip(subject.leaves, live, strict=True)
             if leaf.parameter is not None
         }
 
         def call() -> Run:
             return subject.run(values, live=live)
 
-        run = torch.func.functional_call(holder, swapped, (call,), strict=False) if swapped else call()
+        holder.forward = call
+        run = torch.func.functional_call(holder, swapped, ()) if swapped else call()
         outputs = function.select(run)
-        unpacked = [(forward_ad.unpack_dual(y).tangent, y) for y in outputs]
+        unpacked = [(dual.unpack_dual(y).tangent, y) for y in outputs]
         return [torch.zeros_like(y.detach()) if t is None else t.detach().clone() for t, y in unpacked]
 
 

@@ -32,7 +32,7 @@ MEANINGS: dict[str, tuple[str, str]] = {
     ),
     "test_aot_dispatch_dynamic": (
         "eager and compiled results and gradients agree, with dynamic shapes",
-        "check that the fake implementation derives its shapes from its inputs and that the backward uses only operators",
+        "derive all shapes in the fake implementation from its inputs, and use only operators in the backward",
     ),
 }
 GRADIENTS = "gradients"
@@ -102,7 +102,7 @@ def opcheck(
     op: what `torch.library.custom_op` returned, or an operator from `torch.ops`.
     args, kwargs: one sample. With `shapes` or `dtypes` they are a template: every floating-point tensor in args is
         replaced by a random one of each shape and dtype. Without args the tensors are made from the operator's schema.
-    shapes: list of shapes for all tensor arguments alike, `[(3,), (2, 3)]`, or of lists with one shape per tensor argument.
+    shapes: list of shapes for all tensor arguments alike, `[(3,), (2, 3)]`, or of lists with one shape per tensor.
     dtypes: list of dtypes. device, requires_grad: of the made tensors.
     gradients: also `gradcheck` (values of the gradients, which torch's tests do not look at), on the first sample.
 
@@ -178,7 +178,7 @@ def _one(
     atol: float | None,
     rtol: float | None,
 ) -> str:
-    """Each test runs by itself on its own copies: an error that torch raises instead of returning stops only this one."""
+    """Each test runs by itself on its own copies: an error that torch raises itself stops only this one."""
     try:
         with torch.random.fork_rng(devices=[]):
             results = torch.library.opcheck(
@@ -280,8 +280,8 @@ def _template(torch: Any, op: Any) -> list[Any]:
             template.append(torch.empty(2, 3))
         elif not argument.has_default_value():
             raise ValueError(
-                f"opcheck: argument {argument.name!r} is {argument.type}: pass args=(...) as a template; its tensors are "
-                "replaced by random ones of each shape and dtype"
+                f"opcheck: argument {argument.name!r} is {argument.type}: pass args=(...) as a template; its tensors "
+                "are replaced by random ones of each shape and dtype"
             )
         else:
             break

@@ -11,17 +11,20 @@ from collections.abc import Sequence
 import torch
 
 from pytest_tensorcheck.gradients.differences import STEPS, measure
-from pytest_tensorcheck.gradients.directions import Direction, Sampler, along, compare, dense
+from pytest_tensorcheck.gradients.directions import Direction, Sampler, along, compare, dense, one_hot
 from pytest_tensorcheck.gradients.locating import element_name
 from pytest_tensorcheck.gradients.maps import BackwardRaised, FirstOrder, Tensors, backward
+from pytest_tensorcheck.gradients.messages import shortened
 from pytest_tensorcheck.gradients.subject import Run, Subject
 from pytest_tensorcheck.gradients.twins import is_differentiable_dtype
 from pytest_tensorcheck.gradients.verdicts import Kind, Problem, WrongElement
 from pytest_tensorcheck.user_line import UserLine, is_user_file
 
 _IN_PLACE = "leaf variable that requires grad"
+# What autograd says (torch 2.6 to 2.13) when a custom backward returns the wrong thing.
 _SHAPE = re.compile(
-    r"Function (\S+?)Backward\w* returned an invalid gradient at index (\d+) - got (\[.*?\]) but expected shape compatible with (\[.*?\])"
+    r"Function (\S+?)Backward\w* returned an invalid gradient at index (\d+) - "
+    r"got (\[.*?\]) but expected shape compatible with (\[.*?\])"
 )
 _COUNT = re.compile(
     r"function (\S+?)Backward\w* returned an incorrect number of gradients \(expected (\d+), got (\d+)\)", re.I
@@ -82,7 +85,8 @@ def modified_inputs(subject: Subject, base: Run) -> list[Problem]:
             Problem(
                 Kind.MODIFIED_IN_PLACE,
                 f"{leaf.name} is modified in place: {element_name(leaf.name, place, leaf.value.shape)} was "
-                f"{_number(leaf.value, place)} and is {_number(live, place)} after the call; work on {leaf.name}.clone()",
+                f"{_number(leaf.value, place)} and is {_number(live, place)} after the call; work on "
+                f"{leaf.name}.clone()",
                 leaf.name,
             )
         )
@@ -102,8 +106,8 @@ def nondeterministic(base: Run, again: Run, tolerance: float) -> Problem | None:
         return Problem(
             Kind.NOT_DETERMINISTIC,
             f"two runs from the same random state differ: {element_name(name, place, first.shape)} was "
-            f"{_number(first, place)}, then {_number(second, place)}; it draws from a generator of its own, or depends on "
-            "time or on a state that survives the call",
+            f"{_number(first, place)}, then {_number(second, place)}; it draws from a generator of its own, or depends "
+            "on time or on a state that survives the call",
         )
     return None
 
@@ -162,8 +166,9 @@ def backward_nondeterministic(
             place = first_difference(first, second)
             return Problem(
                 Kind.BACKWARD_NOT_DETERMINISTIC,
-                f"two backward passes with the same output gradient differ: the gradient of "
-                f"{element_name(leaf.name, place, first.shape)} was {_number(first, place)}, then {_number(second, place)}",
+                "two backward passes with the same output gradient differ: the gradient of "
+                f"{element_name(leaf.name, place, first.shape)} was {_number(first, place)}, then "
+                f"{_number(second, place)}",
                 leaf.name,
             )
     return None
@@ -204,7 +209,8 @@ def missing_gradient(
 def not_finite(
     function: FirstOrder, outputs: Tensors, sampler: Sampler, gradients: Tensors
 ) -> tuple[list[Problem], list[str]]:
-    """Gradients that are NaN or infinite: problems where the function is fine around the point, notes where it is not."""
+    """Gradients that are NaN or infinite: problems where the function is finite around the point, else notes."""
+    absent = [name for name, y in zip(function.names, outputs, strict=True) if not bool(torch.isfinite(y).all())]
     problems, notes = [], []
     u = sampler.cotangents(outputs)
     for index, (leaf, gradient) in enumerate(zip(function.leaves, gradients, strict=True)):
@@ -212,8 +218,7 @@ def not_finite(
         if not places:
             continue
         place = places[0]
-        v = [torch.zeros_like(x) for x in function.point]
-        v[index].view(-1)[place] = 1.0
+        v = [one_hot(x, place) if i == index else torch.zeros_like(x) for i, x in enumerate(function.point)]
         name = element_name(leaf.name, place, gradient.shape)
         value = complex(gradient.reshape(-1)[place].item())
         slope = measure(lambda t, v=v: along(function, function.point, v, t), outputs, u)  # type: ignore[misc]
@@ -225,16 +230,19 @@ def not_finite(
                 Problem(
                     Kind.NOT_FINITE,
                     f"the gradient of {leaf.name} is {'NaN' if is_nan else 'infinite'} at {len(places)} of "
-                    f"{gradient.numel()} elements, where the function itself is finite (an unused branch of torch.where, "
-                    "0 * inf, the square root of 0?)",
+                    f"{gradient.numel()} elements, where the function itself is finite (an unused branch of "
+                    "torch.where, 0 * inf, the square root of 0?)",
                     leaf.name,
                     (WrongElement(name, shown, slope.value, "a random combination of the outputs"),),
                 )
             )
         else:
-            notes.append(
-                f"{name} = {_number(function.point[index], place)} lies on the edge of where the function is defined"
+            because = (
+                f"{shortened(absent)} is itself NaN or infinite there"
+                if absent
+                else "it lies on the edge of where the function is defined"
             )
+            notes.append(f"the gradient of {name} = {_number(function.point[index], place)} is not finite: {because}")
     return problems, notes
 
 
@@ -248,7 +256,7 @@ def _finite_around(function: FirstOrder, v: Tensors) -> bool:
 
 
 def undefined_gradients(function: FirstOrder, cotangents: Tensors) -> Problem | None:
-    """With several outputs, a loss may use only one: its backward then gets undefined gradients (None) for the others."""
+    """With several outputs a loss may use only one: the backward then gets undefined gradients for the others."""
     if len(cotangents) < 2:
         return None
     for index, name in enumerate(function.names):
@@ -262,7 +270,8 @@ def undefined_gradients(function: FirstOrder, cotangents: Tensors) -> Problem | 
             return Problem(
                 Kind.UNDEFINED_GRADIENT,
                 f"the backward raises when only {name} is used in a loss, and the gradients of the other outputs are "
-                f"undefined: {str(error).strip().splitlines()[0]}{raised_at(error.__cause__ or error)}; treat None as zeros",
+                f"undefined: {str(error).strip().splitlines()[0]}{raised_at(error.__cause__ or error)}; treat None as "
+                "zeros",
             )
         for leaf, first, second in zip(function.leaves, expected, alone, strict=True):
             scale = float(first.abs().max()) if first.numel() and bool(torch.isfinite(first).all()) else 0.0
@@ -270,8 +279,27 @@ def undefined_gradients(function: FirstOrder, cotangents: Tensors) -> Problem | 
                 place = first_difference(first, second)
                 return Problem(
                     Kind.UNDEFINED_GRADIENT,
-                    f"when only {name} is used in a loss, the gradient of {element_name(leaf.name, place, first.shape)} is "
-                    f"{_number(second, place)}, but {_number(first, place)} when the others get zeros: treat None as zeros",
+                    f"when only {name} is used in a loss, the gradient of "
+                    f"{element_name(leaf.name, place, first.shape)} is {_number(second, place)}, but "
+                    f"{_number(first, place)} when the others get zeros: treat None as zeros",
                     leaf.name,
                 )
     return None
+
+
+def connected(outputs: Sequence[torch.Tensor], live: Sequence[torch.Tensor]) -> bool:
+    """Whether any leaf is in the graph behind the outputs. Autograd may still return None for it: a zero gradient."""
+    wanted = {id(tensor) for tensor in live}
+    seen: set[object] = set()
+    stack: list[object] = [tensor.grad_fn for tensor in outputs]
+    if any(id(tensor) in wanted for tensor in outputs):
+        return True
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if id(getattr(node, "variable", None)) in wanted:
+            return True
+        stack += [parent for parent, _ in getattr(node, "next_functions", ())]
+    return False

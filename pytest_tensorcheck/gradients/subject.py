@@ -189,6 +189,7 @@ class Subject:
 
     def _parameter_leaves(self, wanted: bool | str | Sequence[str] | None, is_module: bool) -> list[Leaf]:
         every: dict[int, tuple[str, torch.Tensor]] = {}
+        chosen: list[tuple[str, torch.Tensor]]
         for prefix, module in self.twins.modules.items():
             for name, parameter in module.named_parameters():
                 every.setdefault(id(parameter), (f"{prefix}.{name}" if prefix else name, parameter))
@@ -207,13 +208,13 @@ class Subject:
                 chosen += [pair for pair in found if pair not in chosen]
         kept = {id(parameter) for _, parameter in chosen}
         leaves = []
-        for _, parameter in named:
-            if parameter.requires_grad and id(parameter) not in kept:
-                parameter.requires_grad_(False)
-        for name, parameter in chosen:
-            refuse_unusual(name, parameter)
-            parameter.requires_grad_(True)
-            leaves.append(Leaf(name, parameter.detach().clone(), parameter))
+        for _, tensor in named:
+            if tensor.requires_grad and id(tensor) not in kept:
+                tensor.requires_grad_(False)
+        for name, tensor in chosen:
+            refuse_unusual(name, tensor)
+            tensor.requires_grad_(True)
+            leaves.append(Leaf(name, tensor.detach().clone(), tensor))
         return leaves
 
 
@@ -234,8 +235,8 @@ def refuse_unusual(name: str, tensor: torch.Tensor) -> None:
         )
     if tensor.layout != torch.strided:
         raise BadInput(
-            f"{name} is sparse ({tensor.layout}): gradcheck moves every element, also the ones a sparse tensor leaves out; "
-            f"pass {name}.to_dense(), or use torch.autograd.gradcheck(..., masked=True)"
+            f"{name} is sparse ({tensor.layout}): gradcheck moves every element, also those a sparse tensor leaves "
+            f"out; pass {name}.to_dense(), or use torch.autograd.gradcheck(..., masked=True)"
         )
     if tensor.device.type == "meta" or type(tensor).__name__ == "FakeTensor":
         raise BadInput(f"{name} has no values (a meta or fake tensor): there is nothing to differentiate")
@@ -275,7 +276,7 @@ def describe(function: Any) -> tuple[str, str]:
     inner = function
     while hasattr(inner, "func"):  # functools.partial
         inner = inner.func
-    name = getattr(inner, "__name__", None) or type(inner).__name__
+    name: str = getattr(inner, "__name__", "") or type(inner).__name__
     return ("the function" if name == "<lambda>" else name), _place(inner)
 
 
@@ -284,7 +285,7 @@ def _place(function: Any) -> str:
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
-        code = getattr(getattr(type(function), "__call__", None), "__code__", None)
+        code = getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004
     if code is None or not is_user_file(code.co_filename):
         return ""
     return str(UserLine(code.co_filename, code.co_firstlineno))
@@ -293,7 +294,7 @@ def _place(function: Any) -> str:
 def custom_backwards(outputs: Iterable[torch.Tensor], limit: int = 20_000) -> list[str]:
     """The user's autograd Functions in the graph behind `outputs`, as `MyFn.backward (ops.py:12)`."""
     seen: set[Any] = set()
-    stack = [tensor.grad_fn for tensor in outputs if tensor.grad_fn is not None]
+    stack: list[Any] = [tensor.grad_fn for tensor in outputs]
     found: dict[str, None] = {}
     while stack and len(seen) < limit:
         node = stack.pop()
@@ -301,8 +302,8 @@ def custom_backwards(outputs: Iterable[torch.Tensor], limit: int = 20_000) -> li
             continue
         seen.add(node)
         # torch names the class on the node of a Python Function (2.6 to 2.13).
-        owner = getattr(node, "_forward_cls", None)
-        if isinstance(owner, type):
+        owner: Any = getattr(node, "_forward_cls", None)
+        if owner is not None:
             method = owner.vjp if owner.backward is torch.autograd.Function.backward else owner.backward
             place = _place(method)
             if place:

@@ -38,7 +38,7 @@ class Twins:
     def __init__(self, double: bool) -> None:
         self.double = double
         self.modules: dict[str, torch.nn.Module] = {}  # name in the user's code -> copy
-        self.captured: list[str] = []  # captured tensors that require grad and are no inputs
+        self.captured: list[tuple[int, str]] = []  # id and name of captured tensors that require grad
         self._copies: dict[int, tuple[Any, Any]] = {}  # id -> (original kept alive, copy)
         self._memo: dict[int, Any] = {}
 
@@ -87,20 +87,25 @@ class Twins:
             return
         for module in self.modules.values():
             with torch.no_grad():
-                module._apply(lambda t: t.to(self.dtype(t.dtype)) if is_differentiable_dtype(t.dtype) else t)
+                self._convert(module)
             for part in module.modules():
                 for name, value in list(vars(part).items()):
                     if isinstance(value, torch.Tensor) and is_differentiable_dtype(value.dtype):
                         vars(part)[name] = value.detach().to(self.dtype(value.dtype))
+
+    def _convert(self, module: Any) -> None:
+        """Module._apply keeps ties between parameters; Module.double would leave complex parameters as they are."""
+        module._apply(lambda t: t.to(self.dtype(t.dtype)) if is_differentiable_dtype(t.dtype) else t)
 
     def value(self, value: Any, name: str, depth: int = _DEPTH) -> Any:
         """The twin of anything: modules, tensors, functions that capture them, containers of them; else itself."""
         if isinstance(value, torch.nn.Module):
             return self.module(value, name)
         if isinstance(value, torch.Tensor):
-            if value.requires_grad:
-                self.captured.append(name)
-            return self.tensor(value)
+            if value.requires_grad and is_differentiable_dtype(value.dtype):
+                self.captured.append((id(value), name))
+            # Only where the precision asks for it: code may compare by identity.
+            return value if self.dtype(value.dtype) == value.dtype else self.tensor(value)
         if depth <= 0:
             return value
         if isinstance(value, types.FunctionType):
@@ -125,7 +130,7 @@ class Twins:
         owner = method.__self__
         if isinstance(owner, torch.nn.Module):
             return types.MethodType(method.__func__, self.module(owner, name.rpartition(".")[0] or "self"))
-        if isinstance(owner, type) or isinstance(owner, types.ModuleType):
+        if isinstance(owner, type | types.ModuleType):
             return method
         twin = self.instance(owner, depth)
         return method if twin is owner else types.MethodType(method.__func__, twin)

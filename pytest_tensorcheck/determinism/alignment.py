@@ -22,7 +22,8 @@ class Pair(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Operations `first[0]:first[1]` of the one run stand where `second[0]:second[1]` of the other do; either may be empty."""
+    """Operations `first[0]:first[1]` of the one run stand where `second[0]:second[1]` of the other do; either may be
+    empty."""
 
     first: tuple[int, int]
     second: tuple[int, int]

@@ -1,7 +1,7 @@
 """The tensors a function can reach from outside: their names, and their values to put back.
 
-Reached are arguments, closure variables, defaults, the bound `self` and the globals its code names, and from those through modules,
-optimizers, lists, tuples and dicts.
+Reached are arguments, closure variables, defaults, the bound `self` and the globals its code names, and from those
+through modules, optimizers, lists, tuples and dicts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def reachable(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     if not isinstance(plain, FunctionType):
         if callable(plain) and not isinstance(plain, type):
             roots[type(plain).__name__] = plain
-        plain = getattr(type(plain), "__call__", None)
+        plain = vars(type(plain)).get("__call__")
     names = list(kwargs)
     if isinstance(plain, FunctionType):
         code = plain.__code__
@@ -54,7 +54,8 @@ def reachable(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
 
 def named_tensors(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every tensor reachable from the roots with its name: `model.0.weight`, `state['x']`, `optimizer.state of model.0.weight`."""
+    """Every tensor reachable from the roots with its name: `model.0.weight`, `state['x']`, `optimizer.state of
+    model.0.weight`."""
     seen: set[int] = set()
     # Modules first: `the parameter model.weight` says more than `a parameter of optimizer`.
     for name, value in sorted(roots.items(), key=lambda root: not hasattr(root[1], "named_parameters")):
@@ -127,7 +128,7 @@ class StateToRestore:
             self._restorers.append(lambda: value.load_state_dict(copy.deepcopy(saved)))
         elif torch is not None and isinstance(value, torch.Generator):
             state = value.get_state()
-            self._restorers.append(lambda: value.set_state(state))  # type: ignore[func-returns-value]
+            self._restorers.append(lambda: value.set_state(state))
         elif numpy is not None and isinstance(value, numpy.ndarray) and value.flags.writeable:
             array = value.copy()
             self._restorers.append(lambda: numpy.copyto(value, array))

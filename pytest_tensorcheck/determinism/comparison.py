@@ -1,7 +1,9 @@
-"""The first operation of two runs whose inputs agree and whose outputs do not, or whose inputs differ for a reason outside torch.
+"""The first operation of two runs whose inputs agree and whose outputs do not, or whose inputs differ for a reason
+outside torch.
 
-Values decide, not provenance: a run that fills a cache does more than the next one, and is not accused for it. Uninitialised memory
-and tensors that changed between the runs are *suspects*: reading them is a divergence only once what they hold gets somewhere.
+Values decide, not provenance: a run that fills a cache does more than the next one, and is not accused for it.
+Uninitialised memory and tensors that changed between the runs are *suspects*: reading them is a divergence only once
+what they hold gets somewhere.
 """
 
 from __future__ import annotations
@@ -37,8 +39,8 @@ def first_divergence(
     labels: tuple[str, str] = ("run 1", "run 2"),
     close: Callable[[Any, Any], bool] | None = None,
 ) -> Divergence | None:
-    """Compare two runs; `name_of` gives the user's name for a storage of the second one (`model.0.weight`), `labels` what the runs are
-    called, `close` whether two hashes that differ stand for numbers that are near enough."""
+    """Compare two runs; `name_of` gives the user's name for a storage of the second one (`model.0.weight`), `labels`
+    what the runs are called, `close` whether two hashes that differ stand for numbers that are near enough."""
     found = _Comparison(first, second, name_of, labels, close).divergence()
     if found is not None:
         found.labels = labels
@@ -157,8 +159,11 @@ class _Comparison:
                 j,
                 size=size,
             )
-        what = "an array of numpy's" if external.foreign else "a tensor made from Python values"
-        return _Origin(Cause.OUTSIDE, f"its input {position + 1}, {what}, holds other numbers", i, j, size=size)
+        if external.foreign:
+            detail = f"its input {position + 1}, an array of numpy's or a file's, holds other numbers"
+            return _Origin(Cause.OUTSIDE, detail, i, j, size=size)
+        detail = f"its input {position + 1}, a tensor made from Python values, holds other numbers"
+        return _Origin(Cause.PYTHON, detail, i, j, size=size)
 
     def _drift(self, p: Operand, q: Operand, before: External | None, external: External, i: int, j: int) -> _Origin:
         name = self.name_of(q.storage) or f"a tensor {list(q.shape)} made before the first run"
@@ -183,7 +188,8 @@ class _Comparison:
             return self._gap_origin()
         return _Origin(
             Cause.OUTSIDE,
-            f"its input {position + 1} was changed where torch does not see it: through numpy, in another thread, or by a C extension",
+            f"its input {position + 1} was changed where torch does not see it: through numpy, in another thread, "
+            "or by a C extension",
             i,
             j,
         )
@@ -212,7 +218,8 @@ class _Comparison:
         if self.first.threads != self.second.threads:
             origin = _Origin(
                 Cause.THREADS,
-                f"its inputs agree; it ran on {self.first.threads} threads in the one run and {self.second.threads} in the other",
+                f"its inputs agree; it ran on {self.first.threads} threads in {self.labels[0]} and "
+                f"{self.second.threads} in {self.labels[1]}",
                 i,
                 j,
             )
@@ -246,7 +253,8 @@ class _Comparison:
             return _Origin(Cause.GENERATOR, "the generator it draws from was seeded differently in either run", i, j)
         return _Origin(
             Cause.GENERATOR,
-            "torch's global generator is in another state: something seeded it with a changing number, or drew from it out of sight",
+            "torch's global generator is in another state: something seeded it with a changing number, "
+            "or drew from it out of sight",
             i,
             j,
         )
@@ -274,7 +282,8 @@ class _Comparison:
     # -- where the runs part
 
     def _gap(self, gap: Gap) -> Divergence | None:
-        """Extra operations of the first run alone, at lines that the second never runs, may have filled a cache: values will tell."""
+        """Extra operations of the first run alone, at lines that the second never runs, may have filled a cache: values
+        will tell."""
         self.gaps.append(gap)
         (i, i_end), (j, j_end) = gap.first, gap.second
         if i == i_end:
@@ -319,9 +328,15 @@ class _Comparison:
         if self.gaps:
             return self._accuse(self._gap_origin())
         if one.error != two.error:
-            detail = f"{self.labels[0]} {one.error or 'returned'}, {self.labels[1]} {two.error or 'returned'}, after operations that all agree"
+            detail = (
+                f"{self.labels[0]} {one.error or 'returned'}, {self.labels[1]} {two.error or 'returned'}, "
+                "after operations that all agree"
+            )
         else:
-            detail = "every operation of torch agrees, and what the function returns does not: the difference comes from outside torch"
+            detail = (
+                "every operation of torch agrees, and what the function returns does not: "
+                "the difference comes from outside torch"
+            )
         return Divergence(Cause.OUTSIDE, "", None, detail, index=len(two.operations))
 
     # -- order

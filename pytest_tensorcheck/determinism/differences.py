@@ -42,7 +42,8 @@ def sampled_difference(one: tuple[Any, ...], two: tuple[Any, ...], *, complete: 
 
 
 def tensor_difference(one: Any, two: Any) -> str:
-    """The same for two tensors: how many elements differ, by how much absolutely and relative to the largest element."""
+    """The same for two tensors: how many elements differ, by how much absolutely and relative to the largest
+    element."""
     import torch
 
     if one.shape != two.shape:

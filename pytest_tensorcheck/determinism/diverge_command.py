@@ -10,7 +10,8 @@ from pytest_tensorcheck.determinism.messages import divergence_text
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status 0 where all recordings agree, 1 where one differs, 2 where there is nothing to compare or a file cannot be read."""
+    """Exit status 0 where all recordings agree, 1 where one differs, 2 where there is nothing to compare or a file
+    cannot be read."""
     parser = argparse.ArgumentParser(
         prog="tensorcheck-diverge",
         description="Compare two logs written by pytest --tensorcheck-record, or by deterministic.record, operation by operation.",

@@ -1,7 +1,8 @@
 """A hash of a tensor's numbers that sees their order, their signs and their NaNs, at the speed of memory.
 
-CRC-32 of the bytes (7 GB/s with the zlib that Python is built with here). An XOR or a norm would be blind to permutations.
-Large tensors on an accelerator are hashed there, with integer arithmetic only, so that every device gives the same number.
+CRC-32 of the bytes (7 GB/s with the zlib that Python is built with here). An XOR or a norm would be blind to
+permutations. Large tensors on an accelerator are hashed there, with integer arithmetic only, so that every device gives
+the same number.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def hash_memory(address: int, nbytes: int) -> int:
 
 
 def physical_layout(tensor: Any) -> tuple[int, ...] | None:
-    """The strides if the tensor fills its stretch of memory without holes or overlap in an order other than the standard one, else None."""
+    """The strides if the tensor fills its stretch of memory without holes or overlap in an order other than the
+    standard one, else None."""
     expected = 1
     strides = tensor.stride()
     shape = tensor.shape
@@ -37,7 +39,8 @@ def physical_layout(tensor: Any) -> tuple[int, ...] | None:
 
 
 def hash_tensor(tensor: Any) -> Any:
-    """The hash of a strided tensor's elements: an int, or (int, strides) where they lie densely in another order than the standard one.
+    """The hash of a strided tensor's elements: an int, or (int, strides) where they lie densely in another order than
+    the standard one.
 
     Never changes the tensor, its version or the autograd graph.
     """
@@ -62,7 +65,8 @@ def hash_tensor(tensor: Any) -> Any:
 
 
 def hash_on_device(tensor: Any) -> int:
-    """A position-sensitive 64-bit hash with integer kernels, for a contiguous tensor on any device; the last bytes go to the host.
+    """A position-sensitive 64-bit hash with integer kernels, for a contiguous tensor on any device; the last bytes go
+    to the host.
 
     Each 64-bit word is mixed before it is weighted: without that, two flipped sign bits would cancel modulo 2**64.
     """
@@ -121,7 +125,8 @@ def hash_other_layout(tensor: Any) -> Any:
 
 
 def hash_value(value: Any, depth: int = 0) -> Any:
-    """The comparable form of what a function returned: tensors and arrays by their bytes, containers by their parts, other objects by type."""
+    """The comparable form of what a function returned: tensors and arrays by their bytes, containers by their parts,
+    other objects by type."""
     import sys
 
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")

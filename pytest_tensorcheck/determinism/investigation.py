@@ -1,12 +1,14 @@
-"""Once two runs differ: run again, watch the lines that lead to the divergent operation, and repeat that operation on its own inputs.
+"""Once two runs differ: run again, watch the lines that lead to the divergent operation, and repeat that operation on
+its own inputs.
 
-The run stops at that operation. Of the lines executed before it, those are searched for a source that the operation's values or the
-branches around it come from (a backward slice by names); only then the rest.
+The run stops at that operation. Of the lines executed before it, those are searched for a source that the operation's
+values or the branches around it come from (a backward slice by names); only then the rest.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +18,8 @@ from typing import Any
 from pytest_tensorcheck.determinism.causes import Cause, Divergence, Evidence
 from pytest_tensorcheck.determinism.differences import tensor_difference
 from pytest_tensorcheck.determinism.operations import Recording
-from pytest_tensorcheck.determinism.sources import Scope, Source, find_sources, generator_types, statements, strength
+from pytest_tensorcheck.determinism.sources import CONTAINERS, Scope, Source, find_sources, generator_types, strength
+from pytest_tensorcheck.determinism.statements import local_sets, module_names, slice_of_function, statements
 from pytest_tensorcheck.user_line import UserLine, is_user_file
 
 # Causes that a line elsewhere may explain.
@@ -55,16 +58,13 @@ def investigate(
 
 
 def explain_by_text(divergence: Divergence) -> None:
-    """What the text around the divergent line says, where the program cannot be run again: a loop over a set, a listing of files."""
+    """What the text of the divergent function says, where the program cannot be run again: a loop over a set, a listing
+    of files."""
     line = divergence.where
     if line is None or divergence.cause not in (Cause.ORDER, Cause.PYTHON, Cause.CONTROL_FLOW, Cause.OUTSIDE):
         return
-    names = {**sys.modules, **{name.split(".")[-1]: module for name, module in sys.modules.items()}}
-    aliases = {alias: names[name] for alias, name in (("np", "numpy"), ("th", "torch")) if name in names}
-    scope = Scope({}, {**names, **aliases})
-    statement = statements(line.file).get(line.line)
-    near = (line.line, *reversed(statement.headers)) if statement is not None else (line.line,)
-    for number in near:
+    scope = Scope(local_sets(line.file, line.line), module_names(line.file))
+    for number in slice_of_function(line.file, line.line):
         for source in find_sources(line.file, number, scope, set()):
             if not source.weak:
                 _blame(divergence, source)
@@ -76,9 +76,7 @@ def _blame(divergence: Divergence, source: Source) -> None:
     where = UserLine(source.file, source.line)
     divergence.evidence.append(Evidence(where, f"{source.text} {source.why}"))
     divergence.origin = where
-    if divergence.cause in (Cause.PYTHON, Cause.OUTSIDE, Cause.CONTROL_FLOW) and not (
-        source.weak and divergence.cause is Cause.CONTROL_FLOW
-    ):
+    if divergence.cause in (Cause.PYTHON, Cause.OUTSIDE, Cause.CONTROL_FLOW):
         divergence.cause = source.cause
     elif divergence.cause is Cause.ORDER and source.cause is not Cause.ORDER and not source.weak:
         divergence.cause = source.cause  # a shuffle with an unseeded generator
@@ -107,8 +105,13 @@ class _Watcher:
     clock: int = 0
 
     def watch(self, again: Callable[[], Any]) -> None:
-        self.outlived = {id(thing) for thing in gc.get_objects() if issubclass(type(thing), generator_types())}
+        kinds = (*generator_types(), *CONTAINERS)
+        alive = [
+            thing for thing in gc.get_objects() if issubclass(type(thing), kinds)
+        ]  # kept, so that no id is used again
+        self.outlived = set(map(id, alive))
         tracer_before = sys.gettrace()
+        self.process = os.getpid()
         mode = _stop_at(self.index, self._reached)
         try:
             with mode:
@@ -136,6 +139,9 @@ class _Watcher:
                 self.loaders.append(value)
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if os.getpid() != self.process:  # a forked worker
+            sys.settrace(None)
+            return None
         return self._line if is_user_file(frame.f_code.co_filename) else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -153,7 +159,8 @@ class _Watcher:
         return self._line
 
     def source(self, seeds: list[UserLine], divergence: Divergence) -> Source | None:
-        """The source to blame: on a line the values come from, the strongest and then the latest; else the latest strong one."""
+        """The source to blame: on a line the values come from, the strongest and then the latest; else the latest
+        strong one."""
         if divergence.cause is Cause.WORKERS and (found := self._in_workers()) is not None:
             return found
         relevant = self._slice(seeds)
@@ -191,8 +198,8 @@ class _Watcher:
         return None
 
     def _slice(self, seeds: list[UserLine]) -> set[tuple[CodeType, int]]:
-        """The executed lines that the seeds' values and branches come from, by names: attributes count across functions, other names
-        within their code object; a called function counts whole."""
+        """The executed lines that the seeds' values and branches come from, by names: attributes count across
+        functions, other names within their code object; a called function counts whole."""
         relevant: set[tuple[CodeType, int]] = set()
         wanted: dict[CodeType, set[str]] = {}
         attributes: set[str] = set()
@@ -247,21 +254,24 @@ def _stop_at(index: int, reached: Callable[[], None]) -> Any:
 
     from pytest_tensorcheck.determinism.kernels import read_kernel
 
-    class StopAt(TorchDispatchMode):
+    process = os.getpid()
+
+    class StopAt(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
         count = 0
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if not read_kernel(func).ignored:
+            if os.getpid() == process and not read_kernel(func).ignored:
                 if self.count == index:
                     reached()
                 self.count += 1
             return func(*args, **(kwargs or {}))
 
-    return StopAt()
+    return StopAt()  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def _repeat(divergence: Divergence, first: Recording, second: Recording, again: Callable[[], Any]) -> None:
-    """Repeat the divergent operation on its own inputs: how much its outputs differ, and whether the thread count alone does it."""
+    """Repeat the divergent operation on its own inputs: how much its outputs differ, and whether the thread count alone
+    does it."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -270,13 +280,14 @@ def _repeat(divergence: Divergence, first: Recording, second: Recording, again: 
 
     target = second.operations[divergence.index].kernel.name
     outcomes: list[tuple[int, Any]] = []
+    process = os.getpid()
 
-    class RepeatAt(TorchDispatchMode):
+    class RepeatAt(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
         count = 0
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kernel = read_kernel(func)
-            if kernel.ignored:
+            if kernel.ignored or os.getpid() != process:
                 return func(*args, **(kwargs or {}))
             if self.count == divergence.index and kernel.name == target:
                 self.count += 1
@@ -302,7 +313,7 @@ def _repeat(divergence: Divergence, first: Recording, second: Recording, again: 
 
     threads = torch.get_num_threads()
     try:
-        with RepeatAt():
+        with RepeatAt():  # type: ignore[no-untyped-call, unused-ignore]
             again()
     except (_Reached, Exception):
         pass

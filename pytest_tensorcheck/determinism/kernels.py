@@ -34,15 +34,29 @@ _EMPTY = frozenset(
 _OVERWRITE = frozenset(
     f"aten::{name}"
     for name in (
-        "copy_ fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ set_ "
-        "_foreach_copy_ _foreach_zero_ eye_ arange_ linspace_"
-    ).split()
+        "copy_",
+        "fill_",
+        "zero_",
+        "normal_",
+        "uniform_",
+        "random_",
+        "bernoulli_",
+        "exponential_",
+        "geometric_",
+        "cauchy_",
+        "log_normal_",
+        "_foreach_copy_",
+        "_foreach_zero_",
+    )
 )
 # Share memory with their argument although the schema does not say so.
 _UNDECLARED_VIEWS = frozenset({"aten::_unsafe_view", "aten::_reshape_alias"})
+# Give a tensor another storage, which may come from a file or another process: no number is computed.
+_REBINDS = frozenset({"aten::set_"})
 # Return their argument, but are where a value made outside torch enters.
 _NO_VIEWS = frozenset({"aten::lift_fresh", "aten::lift"})
-# Write to arguments although the schema does not say so: position of the argument, when the flag at the second position is true.
+# Write to arguments although the schema does not say so: position of the argument, when the flag at the second position
+# is true.
 _UNDECLARED_WRITES: dict[str, tuple[tuple[int, ...], int]] = {
     "aten::native_batch_norm": ((3, 4), 5),
     "aten::cudnn_batch_norm": ((3, 4), 5),
@@ -67,18 +81,21 @@ def read_kernel(operator: Any) -> Kernel:
             writes.append(key)
             if argument.is_out or name in _OVERWRITE:
                 overwrites.add(key)
+    writes_if: int | None = None
     if name in _UNDECLARED_WRITES:
-        writes.extend(_UNDECLARED_WRITES[name][0])
+        positions, writes_if = _UNDECLARED_WRITES[name]
+        writes.extend(positions)
     declared_view = bool(schema.returns) and all(
         result.alias_info is not None and not result.alias_info.is_write for result in schema.returns
     )
     return Kernel(
         name=name + (f".{schema.overload_name}" if schema.overload_name else ""),
-        is_view=(declared_view or name in _UNDECLARED_VIEWS) and name not in _NO_VIEWS,
+        is_view=((declared_view or name in _UNDECLARED_VIEWS) and name not in _NO_VIEWS) or name in _REBINDS,
         is_random=torch.Tag.nondeterministic_seeded in operator.tags,
         is_empty=name in _EMPTY,
         ignored=name in _IGNORED,
         makes_results=any(result.alias_info is None for result in schema.returns),
-        writes=tuple(writes),
+        writes=() if name in _REBINDS else tuple(writes),
+        writes_if=writes_if,
         overwrites=frozenset(overwrites),
     )

@@ -1,8 +1,8 @@
 """A run's log in a file, to be compared with another process's or another machine's.
 
-One JSON object a line: a header that says what the machine was, then for each recorded piece of code (a test, by its node id) its
-operations with hashes and with a few numbers of every floating point tensor, so that a comparison may allow for rounding.
-A name that ends in `.gz` is compressed.
+One JSON object a line: a header that says what the machine was, then for each recorded piece of code (a test, by its
+node id) its operations with hashes and with a few numbers of every floating point tensor, so that a comparison may
+allow for rounding. A name that ends in `.gz` is compressed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def this_machine() -> dict[str, Any]:
         "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "random"),
     }
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
+    if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call, unused-ignore]
         machine["gpu"] = torch.cuda.get_device_name()
         machine["cuda"] = torch.version.cuda
     return machine
@@ -99,9 +99,8 @@ class LogWriter:
 
     def _open(self) -> IO[str]:
         if self._file is None:
-            self._file = (
-                gzip.open(self.path, "wt") if self.path.endswith(".gz") else open(self.path, "w", encoding="utf-8")
-            )  # noqa: SIM115
+            opened = gzip.open if self.path.endswith(".gz") else open
+            self._file = opened(self.path, "wt", encoding="utf-8")
             self._line({"tensorcheck_log": _VERSION, "machine": this_machine()})
         return self._file
 
@@ -190,8 +189,8 @@ def compare_logs(
 ) -> dict[str, Divergence | None]:
     """The first divergence of each recording that both files hold, None where they agree.
 
-    `rtol` allows for rounding: numbers count as equal up to this fraction of the tensor's largest (16 numbers of each are kept).
-    Raises `LogError` for a file that is no log.
+    `rtol` allows for rounding: numbers count as equal up to this fraction of the tensor's largest (16 numbers of each
+    are kept). Raises `LogError` for a file that is no log.
     """
     one, two = read_log(first), read_log(second)
     close = _closeness(one.samples, two.samples, rtol)
@@ -237,7 +236,7 @@ def _log_recorder() -> Any:
 
     from pytest_tensorcheck.determinism.recorder import Recorder
 
-    class LogRecorder(Recorder):
+    class LogRecorder(Recorder):  # type: ignore[no-untyped-call, unused-ignore]
         """Keeps a few numbers of every floating point tensor beside its hash."""
 
         def __init__(self) -> None:

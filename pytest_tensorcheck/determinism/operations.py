@@ -1,6 +1,8 @@
-"""What one run of a program did, operation by operation: plain data, the same whether it was just recorded or read from a log.
+"""What one run of a program did, operation by operation: plain data, the same whether it was just recorded or read from
+a log.
 
-A *storage* is torch's block of memory; each gets a number in the order in which a run meets it, and views of it share the number.
+A *storage* is torch's block of memory; each gets a number in the order in which a run meets it, and views of it share
+the number.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from pytest_tensorcheck.user_line import UserLine
 
 
 class Operand(NamedTuple):
-    """A tensor as an operation met it. `content` is the hash of its bytes in order, None where its content does not count
-    (the destination of a copy, what `empty` returned); `unwritten` is the place of the `empty` whose memory it still shows."""
+    """A tensor as an operation met it. `content` is the hash of its bytes in order, None where its content does not
+    count (the destination of a copy, what `empty` returned); `unwritten` is the place of the `empty` whose memory it
+    still shows."""
 
     storage: int
     content: Any
@@ -25,7 +28,8 @@ class Operand(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A point in a code object: `offset` is the instruction's, turned into a line only when somebody reads it (0.5 µs saved)."""
+    """A point in a code object: `offset` is the instruction's, turned into a line only when somebody reads it (0.5 µs
+    saved)."""
 
     code: CodeType
     offset: int
@@ -40,8 +44,8 @@ class GeneratorState(NamedTuple):
 
 
 class BackwardNode(NamedTuple):
-    """The autograd node during whose backward an operation ran. `called_from_engine` where no Python code of the user's lies between
-    the node and the call of backward, so that the line to name is the forward one."""
+    """The autograd node during whose backward an operation ran. `called_from_engine` where no Python code of the user's
+    lies between the node and the call of backward, so that the line to name is the forward one."""
 
     name: str
     sequence: int
@@ -49,7 +53,8 @@ class BackwardNode(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One dispatched operation. `values` are the results that are no tensors (`.item()`, `torch.equal`): they leave torch."""
+    """One dispatched operation. `values` are the results that are no tensors (`.item()`, `torch.equal`): they leave
+    torch."""
 
     kernel: Kernel
     place: Place | None
@@ -65,8 +70,9 @@ class Operation(NamedTuple):
 class Kernel:
     """What the schema of an operator says that matters here.
 
-    `writes` are the positions (or names, for keyword arguments) it writes to, `overwrites` those of them whose former content does not
-    matter; `makes_results` where it returns new tensors beside them; `is_view` where the result shares its argument's memory and no number is read.
+    `writes` are the positions (or names, for keyword arguments) it writes to, `overwrites` those of them whose former
+    content does not matter; `makes_results` where it returns new tensors beside them; `is_view` where the result shares
+    its argument's memory and no number is read.
     """
 
     name: str
@@ -76,6 +82,7 @@ class Kernel:
     ignored: bool = False
     makes_results: bool = False
     writes: tuple[int | str, ...] = ()
+    writes_if: int | None = None  # the position of the flag on which it depends whether it writes
     overwrites: frozenset[int | str] = frozenset()
 
 
@@ -83,9 +90,10 @@ class Kernel:
 class External:
     """A storage that no recorded operation of this run made.
 
-    `previous` is the number it had in the run before, None if it is new; `written_by` the operation of the run before that wrote it last;
-    `shared` where other processes can see it (what a DataLoader's workers send); `foreign` where something outside torch may own
-    it (numpy). `sample` holds up to 64 of its elements, evenly spaced; `samples_all` where those are all.
+    `previous` is the number it had in the run before, None if it is new; `written_by` the operation of the run before
+    that wrote it last; `shared` where other processes can see it (what a DataLoader's workers send); `foreign` where
+    something outside torch may own it (numpy). `sample` holds up to 64 of its elements, evenly spaced; `samples_all`
+    where those are all.
     """
 
     previous: int | None = None

@@ -1,6 +1,7 @@
 """The dispatch mode that writes down what a run does: about 7 µs for a small operation.
 
-Everything on the path of an operation is written for speed: plain tuples, code offsets instead of lines, hashes by address.
+Everything on the path of an operation is written for speed: plain tuples, code offsets instead of lines, hashes by
+address.
 """
 
 from __future__ import annotations
@@ -62,15 +63,16 @@ class _Mark:
         self.written_by: tuple[str, Place | None] | None = None
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
     """Records the operations of the code inside its `with` into `.recording`.
 
-    `run` counts from 0 and chooses the numbers that fill uninitialised memory: two runs get different ones, so that what depends on
-    them differs for certain and not by chance. What the run before knew of a storage that lives on is on the storage itself.
+    `run` counts from 0 and chooses the numbers that fill uninitialised memory: two runs get different ones, so that
+    what depends on them differs for certain and not by chance. What the run before knew of a storage that lives on is
+    on the storage itself.
     """
 
     def __init__(self, run: int = 0, *, poison: bool = True) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.run = run
         self.poison = poison
         self.recording = Recording()
@@ -158,7 +160,7 @@ class Recorder(TorchDispatchMode):
 
         outputs: list[Operand] = []
         values: list[Any] = []
-        if kernel.writes:
+        if kernel.writes and (kernel.writes_if is None or args[kernel.writes_if]):
             self._written(kernel, args, kwargs, place, outputs)
             if kernel.makes_results:
                 self._results(result, outputs, values, view)
@@ -197,7 +199,8 @@ class Recorder(TorchDispatchMode):
         return None, node is not None
 
     def _operand(self, tensor: Any, overwritten: bool = False, made: bool = False) -> Operand:
-        """`made` where the operation that just ran made the tensor: an unknown storage is then its work and no external one."""
+        """`made` where the operation that just ran made the tensor: an unknown storage is then its work and no external
+        one."""
         plain = self._plain.get(tensor.__class__)
         if plain is None:
             plain = self._plain[tensor.__class__] = _is_plain(tensor.__class__)
@@ -337,14 +340,15 @@ class Recorder(TorchDispatchMode):
         return Operand(-1, content, tuple(tensor.shape), tensor.dtype)
 
     def _default_generator(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> GeneratorState | None:
-        device = (kwargs or {}).get("device")
+        device: Any = (kwargs or {}).get("device")
         for value in args:
             if isinstance(value, torch.Tensor):
                 device = value.device
                 break
-        if device is None or (kind := torch.device(device).type) == "cpu":
+        kind = "cpu" if device is None else torch.device(device).type
+        if kind == "cpu":
             return _new(GeneratorState, (False, _generator_hash(torch.default_generator), None))
-        if kind == "cuda" and torch.cuda.is_initialized():
+        if kind == "cuda" and torch.cuda.is_initialized():  # type: ignore[no-untyped-call, unused-ignore]
             index = torch.device(device).index
             generator = torch.cuda.default_generators[torch.cuda.current_device() if index is None else index]
             return GeneratorState(False, _generator_hash(generator), None)

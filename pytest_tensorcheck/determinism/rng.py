@@ -15,8 +15,8 @@ _ACCELERATORS = ("cuda", "xpu", "mps")
 class RandomState:
     """`random`, numpy's global generator, torch's on the CPU and on every accelerator that is initialised.
 
-    Taking one initialises no accelerator. Where one is available but not yet initialised, its generators get a fixed seed when they
-    appear, because torch would seed them from the operating system.
+    Taking one initialises no accelerator. Where one is available but not yet initialised, its generators get a fixed
+    seed when they appear, because torch would seed them from the operating system.
     """
 
     python: Any = None

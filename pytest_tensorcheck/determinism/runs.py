@@ -23,17 +23,18 @@ class NothingToCompare(TensorcheckFailure):
 
 
 class _Deterministic:
-    """See `deterministic`. A callable object, so that `deterministic.settings` and `deterministic.record` hang on it."""
+    """See `deterministic`. A callable object, so that `deterministic.settings` and `deterministic.record` hang on
+    it."""
 
     def __call__(
         self, fn: Callable[..., T], *args: Any, runs: int = 2, threads: int | Sequence[int] | None = None, **kwargs: Any
     ) -> T:
         """Run `fn(*args, **kwargs)` `runs` times from the same random state and return the last run's result.
 
-        `threads` is torch's thread count, or one count for each run: `threads=(1, 2)` asks whether the result depends on it.
-        Raises `DivergenceError` at the first operation whose inputs agree and whose outputs do not, and whatever `fn` raises in
-        its first run. Arguments and captured modules are not copied: what the first run changes in them, the second starts with,
-        and the error says so.
+        `threads` is torch's thread count, or one count for each run: `threads=(1, 2)` asks whether the result depends
+        on it. Raises `DivergenceError` at the first operation whose inputs agree and whose outputs do not, and whatever
+        `fn` raises in its first run. Arguments and captured modules are not copied: what the first run changes in them,
+        the second starts with, and the error says so.
         """
         __tracebackhide__ = True
         if not callable(fn):
@@ -49,7 +50,8 @@ class _Deterministic:
 
     @property
     def settings(self) -> Any:
-        """`deterministic.settings(...)`: a context manager with torch's deterministic algorithms and what belongs to them."""
+        """`deterministic.settings(...)`: a context manager with torch's deterministic algorithms and what belongs to
+        them."""
         from pytest_tensorcheck.determinism.settings import settings
 
         return settings
@@ -76,9 +78,11 @@ def run_twice(
     threads: int | Sequence[int] | None = None,
     name: str = "",
 ) -> Any:
-    """Run a test's body twice and compare; `state` (its fixtures) is put back in place between the runs. Returns the last result.
+    """Run a test's body twice and compare; `state` (its fixtures) is put back in place between the runs. Returns the
+        last result.
 
-    Raises what the first run raises, `DivergenceError` where the runs differ, `NothingToCompare` where the body ran no torch operation.
+    Raises what the first run raises, `DivergenceError` where the runs differ, `NothingToCompare` where the body ran no
+    torch operation.
     """
     __tracebackhide__ = True
     counts = _thread_counts(runs, threads)
@@ -87,13 +91,13 @@ def run_twice(
 
 
 def _thread_counts(runs: int, threads: int | Sequence[int] | None) -> list[int | None]:
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
+    if type(runs) is not int or runs < 2:
         raise ValueError(f"runs={runs!r}: comparing needs at least two runs")
     if threads is None:
         return [None] * runs
     if isinstance(threads, int):
         threads = [threads] * runs
-    if not all(isinstance(count, int) and count > 0 for count in threads):
+    if not threads or any(type(count) is not int or count < 1 for count in threads):
         raise ValueError(f"threads={threads!r}: a positive number, or one for each run")
     return [threads[run % len(threads)] for run in range(max(runs, len(threads)))]
 
@@ -158,7 +162,8 @@ class _Session:
                     if inspect.iscoroutine(result):
                         result.close()
                         raise TypeError(
-                            "the function returned a coroutine, which ran nothing: deterministic(lambda: asyncio.run(…))"
+                            "the function returned a coroutine, which ran nothing: "
+                            "deterministic(lambda: asyncio.run(…))"
                         )
                 if run == 0:
                     self._require_content(recording)

@@ -1,24 +1,27 @@
-"""Calls whose result changes from run to run: the clock, the operating system's entropy, unseeded generators, unordered collections.
+"""Calls whose result changes from run to run: the clock, the operating system's entropy, unseeded generators, unordered
+collections.
 
-A call in the user's text is recognised by the object its name resolves to in the running frame, so `from time import time as now` and
-a generator kept in `self.rng` are seen for what they are. Tables name objects by module and attribute; nothing is imported.
+A call in the user's text is recognised by the object its name resolves to in the running frame, so `from time import
+time as now` and a generator kept in `self.rng` are seen for what they are. Tables name objects by module and attribute;
+nothing is imported.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import linecache
 import random
 import sys
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections import deque
+from dataclasses import dataclass
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from pytest_tensorcheck.determinism.causes import Cause
+from pytest_tensorcheck.determinism.statements import dotted_name, statements
 
-_CLOCK = "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time process_time_ns ctime localtime strftime".split()
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time")
+_CLOCK = (*_CLOCKS, *(f"{name}_ns" for name in _CLOCKS), "ctime", "localtime", "strftime")
 # (module, attribute) -> (cause, what it does)
 _ALWAYS: dict[tuple[str, str], tuple[Cause, str]] = {
     **{("time", name): (Cause.PYTHON, "reads the clock") for name in _CLOCK},
@@ -54,6 +57,20 @@ _UNSEEDED: dict[tuple[str, str], tuple[Cause, str]] = {
     ("random", "Random"): (Cause.GENERATOR, "is seeded by the operating system: no seed is given"),
 }
 _UNORDERED_METHODS = {"iterdir", "glob", "rglob", "imap_unordered"}
+_CHANGING_METHODS = {
+    "append",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "add",
+    "update",
+    "setdefault",
+    "appendleft",
+    "popleft",
+    "remove",
+}
+CONTAINERS = (list, dict, set, deque)
 _PASS_ORDER_ON = ("list", "tuple", "iter", "enumerate", "next", "stack", "cat", "tensor", "sum", "zip", "map")
 _STRENGTH = {Cause.GENERATOR: 3, Cause.CARRIED_GENERATOR: 3, Cause.ORDER: 2, Cause.PYTHON: 2}
 
@@ -68,119 +85,6 @@ class Source:
     cause: Cause
     why: str
     weak: bool = False
-
-
-@dataclass(slots=True)
-class Statement:
-    """A statement's (or a compound statement's header's) reads and writes; attributes are kept as `.name`."""
-
-    stores: set[str] = field(default_factory=set)
-    loads: set[str] = field(default_factory=set)
-    calls: set[str] = field(default_factory=set)
-    headers: tuple[int, ...] = ()  # lines of the if, while and for statements around it
-    nodes: list[ast.AST] = field(default_factory=list)
-
-
-@lru_cache(maxsize=64)
-def statements(file: str) -> dict[int, Statement]:
-    """The statements of a file by each of their lines; empty where the text cannot be had."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return {}
-    found: dict[int, Statement] = {}
-    _index(tree.body, (), found)
-    return found
-
-
-def _index(body: list[ast.stmt], headers: tuple[int, ...], found: dict[int, Statement]) -> None:
-    for node in body:
-        statement = Statement(headers=headers)
-        parts: list[ast.AST]
-        inner: list[list[ast.stmt]] = [
-            getattr(node, name)
-            for name in ("body", "orelse", "finalbody")
-            if isinstance(getattr(node, name, None), list)
-        ]
-        inner += [handler.body for handler in getattr(node, "handlers", [])]
-        inner += [case.body for case in getattr(node, "cases", [])]
-        last = node.end_lineno or node.lineno
-        if inner:
-            parts = [
-                child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.stmt, ast.excepthandler))
-            ]
-            last = min([block[0].lineno for block in inner if block] + [last + 1]) - 1
-        else:
-            parts = [node]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            parts = []
-        for part in parts:
-            for child in ast.walk(part):
-                _read(child, statement)
-        if isinstance(node, ast.AugAssign):
-            statement.nodes.append(node)
-            for child in ast.walk(node.target):
-                if isinstance(child, ast.Name):
-                    statement.loads.add(child.id)
-                elif isinstance(child, ast.Attribute):
-                    statement.loads.add(f".{child.attr}")
-        for line in range(node.lineno, max(node.lineno, last) + 1):
-            _merge(found, line, statement)
-        scope = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-        branching = isinstance(node, (ast.If, ast.While, ast.For, ast.AsyncFor, ast.Match))
-        for block in inner:
-            _index(block, () if scope else (*headers, node.lineno) if branching else headers, found)
-
-
-def _merge(found: dict[int, Statement], line: int, statement: Statement) -> None:
-    """Several statements on one line (`if late: x = x + 1`) count as one."""
-    there = found.get(line)
-    if there is None:
-        found[line] = statement
-        return
-    found[line] = Statement(
-        there.stores | statement.stores,
-        there.loads | statement.loads,
-        there.calls | statement.calls,
-        tuple({*there.headers, *statement.headers} - {line}),
-        there.nodes + statement.nodes,
-    )
-
-
-def _read(node: ast.AST, statement: Statement) -> None:
-    if isinstance(node, ast.Name):
-        (statement.stores if isinstance(node.ctx, ast.Store) else statement.loads).add(node.id)
-    elif isinstance(node, ast.Attribute):
-        (statement.stores if isinstance(node.ctx, ast.Store) else statement.loads).add(f".{node.attr}")
-    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-        statement.stores.add(_root(node) or "")
-    elif isinstance(node, ast.Call):
-        statement.nodes.append(node)
-        dotted = _dotted(node.func)
-        if dotted:
-            statement.calls.add(dotted[-1])
-            if len(dotted) > 1:  # a method may change what it is called on
-                statement.stores.add(f".{dotted[-2]}" if len(dotted) > 2 else dotted[0])
-    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
-        statement.nodes.append(node)
-
-
-def _dotted(node: ast.AST) -> tuple[str, ...] | None:
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return (node.id, *reversed(names))
-
-
-def _root(node: ast.AST) -> str | None:
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        if isinstance(node, ast.Attribute):
-            return f".{node.attr}"
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 _MISSING = object()
@@ -221,7 +125,8 @@ class Scope:
 
 
 def find_sources(file: str, line: int, scope: Scope, outlived: set[int]) -> list[Source]:
-    """The sources in the statement at a line. `outlived` holds the ids of the generators that were alive before the run."""
+    """The sources in the statement at a line. `outlived` holds the ids of the generators that were alive before the
+    run."""
     statement = statements(file).get(line)
     if statement is None:
         return []
@@ -238,18 +143,20 @@ def find_sources(file: str, line: int, scope: Scope, outlived: set[int]) -> list
         if known is not None:
             text = ast.unparse(node.iter if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) else node)
             cause, why, weak = known
-            at = getattr(node, "lineno", None) or getattr(getattr(node, "iter", None), "lineno", line)
+            at = node.iter.lineno if isinstance(node, ast.comprehension) else int(getattr(node, "lineno", line))
             found.append(Source(file, at, text if len(text) < 60 else text[:57] + "…", cause, why, weak))
     return found
 
 
 def _call(node: ast.Call, scope: Scope, outlived: set[int]) -> tuple[Cause, str, bool] | None:
-    dotted = _dotted(node.func)
+    dotted = dotted_name(node.func)
     if dotted is None:
         return None
     target = scope.resolve(dotted)
     seeded = [a for a in node.args if not (isinstance(a, ast.Constant) and a.value is None)] or node.keywords
     if target is not _MISSING:
+        if target in CONTAINERS:
+            return None
         for table, applies in ((_ALWAYS, True), (_UNSEEDED, not seeded)):
             if applies and (known := _named(target, table)) is not None:
                 return (*known, dotted == ("id",))
@@ -285,6 +192,8 @@ def _method(dotted: tuple[str, ...], scope: Scope, outlived: set[int]) -> tuple[
         )
     if isinstance(owner, (set, frozenset)) and dotted[-1] == "pop":
         return Cause.ORDER, "takes whichever element of the set comes first", False
+    if dotted[-1] in _CHANGING_METHODS and id(owner) in outlived and isinstance(owner, CONTAINERS):
+        return Cause.PYTHON, "changes a container that outlives the run", True
     if dotted[-1] in _UNORDERED_METHODS:
         return Cause.ORDER, "yields in an order that nothing fixes", False
     return None
@@ -294,14 +203,14 @@ def _iteration(node: ast.AST, scope: Scope) -> tuple[Cause, str, bool] | None:
     if isinstance(node, (ast.Set, ast.SetComp)):
         return Cause.ORDER, "is a set: its order depends on addresses and on PYTHONHASHSEED", False
     if isinstance(node, ast.Call):
-        dotted = _dotted(node.func)
+        dotted = dotted_name(node.func)
         target = scope.resolve(dotted) if dotted else _MISSING
         if target in (set, frozenset):
             return Cause.ORDER, "is a set: its order depends on addresses and on PYTHONHASHSEED", False
         if target in (list, tuple, enumerate, iter, zip, reversed) and node.args:
             return _iteration(node.args[0], scope)
         return None
-    dotted = _dotted(node)
+    dotted = dotted_name(node)
     value = scope.resolve(dotted) if dotted else _MISSING
     if isinstance(value, (set, frozenset)):
         return Cause.ORDER, "is a set: its order depends on addresses and on PYTHONHASHSEED", False
@@ -312,7 +221,7 @@ def _state(node: ast.AugAssign, scope: Scope) -> tuple[Cause, str, bool] | None:
     target = node.target
     while isinstance(target, ast.Subscript):
         target = target.value  # type: ignore[assignment]
-    dotted = _dotted(target)
+    dotted = dotted_name(target)
     if dotted is None or not (len(dotted) > 1 or scope.outlives_the_call(dotted[0])):
         return None
     return Cause.PYTHON, "changes state that outlives the run", True

@@ -70,16 +70,19 @@ class Change:
 
     @property
     def shown_old(self) -> str:
-        return self._shown(self.old)
+        return self._shown(self.old, self.new)
 
     @property
     def shown_new(self) -> str:
-        return self._shown(self.new)
+        return self._shown(self.new, self.old)
 
-    def _shown(self, value: Any) -> str:
+    def _shown(self, value: Any, other: Any) -> str:
         if value is not UNSET and self.key is not None and _SECRET.search(os.fsdecode(self.key)):
             return "(not shown)"
-        text = self.item.show(value)
+        if isinstance(value, dict) and isinstance(other, dict):  # options by name: only those that differ
+            text = ", ".join(f"{key}={one!r}" for key, one in value.items() if other.get(key, UNSET) != one)
+        else:
+            text = self.item.show(value)
         return text if len(text) <= 200 else text[:197] + "..."
 
 

@@ -160,6 +160,10 @@ class RunHooks:
 
             plugins.register(RunTwice(), "tensorcheck-deterministic")
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self.scoped.leave()
+
     # --- the test ---------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True, trylast=True)

@@ -46,29 +46,26 @@ def _defaults(torch: Any) -> list[StateItem]:
     from torch.utils import _device as device
 
     printing = torch._tensor_str.PRINT_OPTS
-    fields = ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")
 
-    def set_printing(old: tuple[Any, ...]) -> None:
-        for name, value in zip(fields, old, strict=True):
+    def get_printing() -> dict[str, Any]:
+        return {
+            "precision": printing.precision,
+            "threshold": printing.threshold,
+            "edgeitems": printing.edgeitems,
+            "linewidth": printing.linewidth,
+            "sci_mode": printing.sci_mode,
+        }
+
+    def set_printing(old: dict[str, Any]) -> None:
+        for name, value in old.items():
             setattr(printing, name, value)
 
     return [
         StateItem("torch default dtype", torch.get_default_dtype, torch.set_default_dtype),
         # get_default_device() makes a device object (4 µs); this is the variable it reads.
         StateItem("torch default device", lambda: device.CURRENT_DEVICE, torch.set_default_device, show=_device),
-        StateItem("torch number of threads", torch.get_num_threads, torch.set_num_threads, at_import=True),
-        StateItem(
-            "torch print options",
-            lambda: (
-                printing.precision,
-                printing.threshold,
-                printing.edgeitems,
-                printing.linewidth,
-                printing.sci_mode,
-            ),
-            set_printing,
-            show=lambda value: ", ".join(f"{n}={v}" for n, v in zip(fields, value, strict=True)),
-        ),
+        StateItem("torch number of threads", torch.get_num_threads, torch.set_num_threads),
+        StateItem("torch print options", get_printing, set_printing),
     ]
 
 

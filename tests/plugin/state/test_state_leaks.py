@@ -1,0 +1,327 @@
+"""Global state: what a test leaves changed is named (old → new), put back, and blamed on nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+numpy = pytest.importorskip("numpy", reason="changes numpy's state")
+torch = pytest.importorskip("torch", reason="changes torch's state")
+
+# What a test may do -> what the report says about it.
+LEAKS = {
+    "torch.set_default_dtype(torch.float64)": "torch default dtype: torch.float32 → torch.float64",
+    "torch.set_default_device('meta')": "torch default device: cpu → meta",
+    "torch.set_grad_enabled(False)": "torch grad mode: True → False",
+    "torch.use_deterministic_algorithms(True)": "torch.use_deterministic_algorithms: False → True",
+    "torch.use_deterministic_algorithms(True, warn_only=True)": "torch.use_deterministic_algorithms: False → True (warn only)",
+    "torch.backends.cudnn.benchmark = True": "torch.backends.cudnn.benchmark: False → True",
+    "torch.backends.cudnn.deterministic = True": "torch.backends.cudnn.deterministic: False → True",
+    "torch.set_float32_matmul_precision('high')": "torch float32 matmul precision: 'highest' → 'high'",
+    "torch.utils.deterministic.fill_uninitialized_memory = False": "fill_uninitialized_memory: True → False",
+    "torch.set_num_threads(3)": "torch number of threads: 1 → 3",
+    "torch.autograd.set_detect_anomaly(True)": "torch anomaly mode: off → on",
+    "torch.autocast('cpu', dtype=torch.bfloat16).__enter__()": "torch autocast (cpu): off, torch.bfloat16 → on",
+    "torch.set_printoptions(precision=2)": "torch print options: precision=4 → precision=2",
+    "torch.overrides.BaseTorchFunctionMode().__enter__()": "torch function modes: none → BaseTorchFunctionMode",
+    "LeftMode().__enter__()": "torch dispatch modes: none → LeftMode",
+    "np.seterr(divide='raise')": "numpy error state: divide='warn' → divide='raise'",
+    "np.set_printoptions(precision=2)": "numpy print options: precision=8 → precision=2",
+    "os.environ['MODEL_DIR'] = 'x'": "environment variable MODEL_DIR: unset → 'x'",
+    "os.environ['HF_TOKEN'] = 'hunter2'": "environment variable HF_TOKEN: unset → (not shown)",
+    "os.environ.pop('STATE_TEST')": "environment variable STATE_TEST: 'here' → unset",
+    "os.chdir('/')": "working directory: ",
+    "sys.path.insert(0, '/somewhere')": "sys.path: [",
+    "torch.distributed.init_process_group('gloo', store=torch.distributed.HashStore(), rank=0, world_size=1)": (
+        "torch default process group: none → initialised"
+    ),
+}
+HEAD = """
+    import os, sys
+    import numpy as np
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class LeftMode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+"""
+
+
+def run(pytester, *args: str):
+    return pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cacheprovider", "--tensorcheck", *args)
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "TORCHINDUCTOR_"))}
+
+
+@pytest.fixture(autouse=True)
+def one_thread_and_what_was_here(monkeypatch):
+    """The outer session has no guard of its own: what an inner one fails to put back is caught here."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setenv("STATE_TEST", "here")
+    before = environment(), torch.get_default_dtype(), numpy.geterr()
+    yield
+    after = environment(), torch.get_default_dtype(), numpy.geterr()
+    torch.set_num_threads(threads)
+    assert after == before
+
+
+def test_every_leak_is_named_and_put_back(pytester):
+    """Each leaking test is followed by one that looks: the first says old → new, the second finds everything as it was."""
+    lines = [HEAD, "    from guard import before\n"]
+    for number, action in enumerate(LEAKS):
+        lines.append(f"    def test_leak_{number:02}():\n        {action}\n")
+        lines.append(f"    def test_look_{number:02}():\n        assert before.snapshot() == before.expected\n")
+    pytester.makepyfile(
+        guard="""
+        import numpy, torch
+        from pytest_tensorcheck.global_state import GlobalState, numpy_items, python_items
+        from pytest_tensorcheck.torch_state import torch_items
+
+        class Guard(GlobalState):
+            def snapshot(self):
+                now = super().snapshot()
+                ours = (b"PYTEST", b"TORCHINDUCTOR")
+                return tuple({k: v for k, v in x.items() if not k.startswith(ours)} if isinstance(x, dict) and b"HOME" in x
+                             else x for x in now)
+
+        before = Guard([*python_items(warning_filters=False), *numpy_items(numpy), *torch_items(torch)])
+        before.expected = before.snapshot()
+        """,
+        test_leaks="".join(lines),
+    )
+    pytester.syspathinsert()
+    result = run(pytester, "--tensorcheck-broadcast", "off", "--tensorcheck-json", "found.json")
+    result.assert_outcomes(passed=2 * len(LEAKS))
+    text = (pytester.path / "found.json").read_text()
+    said = {test["nodeid"]: [seen["message"] for seen in test["observations"]] for test in json.loads(text)["tests"]}
+    for number, (action, wanted) in enumerate(LEAKS.items()):
+        [message] = said[f"test_leaks.py::test_leak_{number:02}"]
+        assert wanted in message, action
+        assert said[f"test_leaks.py::test_look_{number:02}"] == []
+    assert "hunter2" not in text + result.stdout.str()
+
+
+def test_modes_left_behind_while_broadcasts_are_watched(pytester):
+    """The watcher's own mode sits below the one that the test forgot, and has to come off all the same."""
+    pytester.makepyfile(
+        HEAD
+        + """
+    def test_leaves():
+        torch.overrides.BaseTorchFunctionMode().__enter__()
+        LeftMode().__enter__()
+
+    def test_after():
+        assert torch.overrides._get_current_function_mode_stack() == [] or "broadcast" in str(
+            type(torch.overrides._get_current_function_mode_stack()[0]).__module__
+        )
+
+    def test_plain():
+        pass
+    """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=3)
+    assert torch.overrides._get_current_function_mode_stack() == []
+    assert torch.utils._python_dispatch._get_current_dispatch_mode_stack() == []
+    result.stdout.fnmatch_lines(["*torch modes: none → BaseTorchFunctionMode, left by *", "*torch modes: none → LeftMode*"])
+
+
+def test_mode_error_fails_the_polluter_once_and_nobody_else(pytester):
+    pytester.makepyfile(
+        """
+        import torch
+
+        def test_pollutes():
+            torch.set_default_dtype(torch.float64)
+
+        def test_needs_float32():
+            assert torch.ones(1).dtype is torch.float32
+
+        def test_tidy():
+            with torch.no_grad():
+                pass
+        """
+    )
+    result = run(pytester, "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of test_pollutes*",
+            ">   def test_pollutes():",
+            "E*StateLeak: *:3: *::test_pollutes left global state changed: torch default dtype: torch.float32 → "
+            "torch.float64. It was put back for the tests that follow.*",
+        ]
+    )
+
+
+def test_what_fixtures_and_monkeypatch_put_back_is_no_leak(pytester):
+    pytester.makepyfile(
+        """
+        import os
+        import numpy as np
+        import pytest
+        import torch
+
+        @pytest.fixture
+        def double():
+            torch.set_default_dtype(torch.float64)
+            yield
+            torch.set_default_dtype(torch.float32)
+
+        @pytest.fixture(scope="module")
+        def strict_numpy():
+            with np.errstate(all="raise"):
+                yield
+
+        @pytest.fixture(scope="session", autouse=True)
+        def whole_session():
+            os.environ["TOKENIZERS_PARALLELISM"] = "false"
+            torch.set_num_threads(2)
+            yield
+            torch.set_num_threads(1)
+
+        def test_one(double, strict_numpy, monkeypatch, tmp_path):
+            monkeypatch.setenv("A", "1")
+            monkeypatch.chdir(tmp_path)
+            assert torch.get_num_threads() == 2
+
+        def test_two(strict_numpy):
+            assert np.geterr()["divide"] == "raise"
+            assert torch.get_num_threads() == 2
+
+        @np.errstate(divide="ignore")
+        def test_three():
+            np.seterr(over="ignore")
+        """
+    )
+    result = run(pytester, "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=3)
+    assert "global state" not in result.stdout.str()
+
+
+def test_a_module_fixture_that_leaks_is_named_at_its_end(pytester):
+    leak = """
+        import pytest
+        import torch
+
+        @pytest.fixture(scope="module")
+        def half():
+            torch.set_default_dtype(torch.float16)
+
+        def test_one(half): assert torch.get_default_dtype() is torch.float16
+        def test_two(half): assert torch.get_default_dtype() is torch.float16
+    """
+    pytester.makepyfile(test_a=leak, test_b="import torch\ndef test_after(): assert torch.ones(1).dtype is torch.float32")
+    result = run(pytester)
+    result.assert_outcomes(passed=3)
+    lines = [line for line in result.outlines if "→" in line]
+    assert len(lines) == 1
+    assert "torch.float32 → torch.float16, left by the module fixture half" in lines[0]
+
+
+def test_what_importing_a_module_sets_holds_for_its_tests_only(pytester):
+    """So each module sees what it sees when it is run alone."""
+    pytester.makepyfile(
+        test_a="""
+        import os
+        import torch
+        torch.set_default_dtype(torch.float64)
+        os.environ["SET_BY_A"] = "1"
+
+        def test_sees_its_own(): assert torch.ones(1).dtype is torch.float64 and os.environ["SET_BY_A"]
+        """,
+        test_b="""
+        import os
+        import torch
+
+        def test_sees_the_default(): assert torch.ones(1).dtype is torch.float32 and "SET_BY_A" not in os.environ
+        """,
+        test_c="""
+        import torch
+        torch.set_default_dtype(torch.float64)
+
+        def test_its_own_too(): assert torch.ones(1).dtype is torch.float64
+        """,
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=3)
+    output = result.stdout.str()
+    assert "torch default dtype: torch.float32 → torch.float64, set by importing test_a.py" in output
+    assert "environment variable SET_BY_A: unset → '1', set by importing test_a.py" in output
+    assert "torch default dtype: torch.float32 → torch.float64, set by importing test_c.py" in output
+    assert "importing test_b.py" not in output
+    run(pytester, "test_b.py").assert_outcomes(passed=1)
+    assert torch.get_default_dtype() is torch.float32
+    failing = run(pytester, "--tensorcheck-state", "error")
+    failing.assert_outcomes(passed=3, errors=2)
+
+
+def test_a_conftest_configures_the_suite(pytester):
+    pytester.makeconftest("import torch\ntorch.set_default_dtype(torch.float64)\n")
+    pytester.makepyfile("import torch\ndef test_it(): assert torch.ones(1).dtype is torch.float64")
+    try:
+        result = run(pytester, "--tensorcheck-state", "error")
+    finally:
+        torch.set_default_dtype(torch.float32)
+    result.assert_outcomes(passed=1)
+    assert "global state" not in result.stdout.str()
+
+
+def test_the_state_is_put_back_when_the_test_raises_and_the_failure_is_the_tests_own(pytester):
+    pytester.makepyfile(
+        """
+        import torch
+
+        def test_raises():
+            torch.set_default_dtype(torch.float64)
+            raise KeyError("the test's own")
+
+        def test_after():
+            assert torch.ones(1).dtype is torch.float32
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["E*KeyError: \"the test's own\"", "*torch.float32 → torch.float64, left by*"])
+
+
+def test_the_marker_switches_it_off_for_one_test(pytester):
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        @pytest.mark.tensorcheck(state="off")
+        def test_excused(): os.environ["EXCUSED"] = "1"
+
+        def test_after(): assert os.environ.pop("EXCUSED")
+        """
+    )
+    result = run(pytester, "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_after*"])
+
+
+def test_warning_filters_count_only_where_pytest_does_not_put_them_back(pytester):
+    pytester.makepyfile("import warnings\ndef test_it(): warnings.simplefilter('ignore')")
+    assert "warning filters" not in run(pytester).stdout.str()
+    with_leak = run(pytester, "-p", "no:warnings").stdout.str()
+    assert "warning filters: " in with_leak
+
+
+def test_a_snapshot_is_cheap():
+    """At most 20 µs a test for two of them; the bound here is loose, since the machine may be busy."""
+    import timeit
+
+    from pytest_tensorcheck.global_state import GlobalState, numpy_items, python_items
+    from pytest_tensorcheck.torch_state import torch_items
+
+    state = GlobalState([*python_items(warning_filters=False), *numpy_items(numpy), *torch_items(torch)])
+    best = min(timeit.repeat(state.snapshot, number=200, repeat=20)) / 200
+    assert best < 40e-6

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import builtins, declared, ops
@@ -18,7 +19,7 @@ from tensorlint.inference.classes import Classes
 from tensorlint.inference.expressions import _OPERATORS as OPERATORS
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.frames import Frame, SourceFile
-from tensorlint.inference.names import collect
+from tensorlint.inference.names import bound_names, collect
 from tensorlint.inference.ops import modules
 from tensorlint.inference.reports import Reports
 from tensorlint.inference.statements import Statements
@@ -145,16 +146,37 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
 
     def run(self) -> None:
         """Follow the module, then every function and method once from unknown arguments."""
-        self.block(self.file.tree.body)
+        for statement in self.file.tree.body:
+            self.guarded(lambda statement=statement: self.block([statement]), bound_names([statement]))  # type: ignore[misc]
+            self.module_frame.dead = False
         self.module_frame.finished = True
         while self.pending:
             function = self.pending.pop(0)
-            self.frame = self.module_frame
-            self.conditional = 0
-            receiver: Value | None = None
-            if function.owner is not None and function.kind != "static":
-                receiver = function.owner if function.kind == "class" else self.generic_instance(function.owner)
-            self.analyse_function(function, receiver)
+            self.guarded(lambda function=function: self.analyse_pending(function), ())  # type: ignore[misc]
+
+    def guarded(self, work: Callable[[], None], bound: Iterable[str]) -> None:
+        """Do one piece of the file. Should the interpreter fail there (an error of ours, or nesting beyond Python's own
+        stack), that piece is unknown and the rest goes on. TENSORLINT_DEBUG=1 lets the error out."""
+        try:
+            work()
+        except (Exception, RecursionError):
+            if os.environ.get("TENSORLINT_DEBUG"):
+                raise
+            self.frame, self.file = self.module_frame, self.own_file
+            self.depth = self.nesting = self.conditional = self.frame.loops = 0
+            self.active.clear()
+            self.trail.clear()
+            self.being_made.clear()
+            for name in bound:
+                self.module_frame.env[name] = UNKNOWN
+
+    def analyse_pending(self, function: Function) -> None:
+        self.frame = self.module_frame
+        self.conditional = 0
+        receiver: Value | None = None
+        if function.owner is not None and function.kind != "static":
+            receiver = function.owner if function.kind == "class" else self.generic_instance(function.owner)
+        self.analyse_function(function, receiver)
 
     def analyse_function(self, function: Function, receiver: Value | None) -> None:
         """Follow a function from unknown arguments: what is seen holds for every call."""

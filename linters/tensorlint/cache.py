@@ -63,6 +63,10 @@ class Cache:
         except (OSError, ValueError, KeyError, TypeError):
             pass
 
+    def forget(self) -> None:
+        """Everything."""
+        self.files, self.modules = {}, {}
+
     def unchanged(self, paths: Iterable[str], project: Project) -> set[str]:
         """The files (whose digests the project holds) for which nothing has changed that their answer rests on."""
         wanted = [path for path in paths if path in self.files]
@@ -98,12 +102,12 @@ class Cache:
 
     def report(self, path: str, settings: str) -> FileReport | None:
         """The answer kept for a file that is unchanged, if it was for the same settings."""
-        _, kept_settings, kept = self.files[path]
-        if kept_settings != settings:
-            return None
-        if not kept:
-            return FileReport(path)
         try:
+            _, kept_settings, kept = self.files[path]
+            if kept_settings != settings:
+                return None
+            if not kept:
+                return FileReport(path)
             return FileReport(
                 path,
                 [finding_from_json(value) for value in kept["findings"]],
@@ -111,7 +115,7 @@ class Cache:
                 [],
                 list(kept["warnings"]),
             )
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, AttributeError):
             return None
 
     def keep(self, report: FileReport, digest: bytes, settings: str) -> None:

@@ -10,16 +10,17 @@ from tensorlint.rules.rule import AnyRule, Example
 from tensorlint.source import PythonSource, SourceError
 
 
-def _findings(source: PythonSource, rule: AnyRule, registry: Registry) -> list[Finding]:
-    others = frozenset(each.code for each in registry if each.default == "on")
-    return findings_of(source, registry, Selection(others | {rule.code}), None)[0]
+def _findings(source: PythonSource, rule: AnyRule, registry: Registry, beside: frozenset[str]) -> list[Finding]:
+    return findings_of(source, registry, Selection(beside | {rule.code}), None)[0]
 
 
-def flagged_failure(rule: AnyRule, example: Example, registry: Registry) -> str | None:
-    """Why a flagged example is no proof: not flagged, another rule speaks, or the fix gives something else."""
+def flagged_failure(
+    rule: AnyRule, example: Example, registry: Registry, beside: frozenset[str] = frozenset()
+) -> str | None:
+    """Why a flagged example is no proof: not flagged, a rule of `beside` speaks, or the fix gives something else."""
     source = PythonSource("example.py", example.code)
     try:
-        codes = {finding.code for finding in _findings(source, rule, registry)}
+        codes = {finding.code for finding in _findings(source, rule, registry, beside)}
         if codes != {rule.code}:
             return f"should be flagged by {rule.code} alone; it is flagged by {', '.join(sorted(codes)) or 'none'}"
         fixed = fix(
@@ -36,11 +37,13 @@ def flagged_failure(rule: AnyRule, example: Example, registry: Registry) -> str 
     return None
 
 
-def silent_failure(rule: AnyRule, example: Example, registry: Registry) -> str | None:
-    """Why a silent example is none: the rule (or another that is on) speaks."""
+def silent_failure(
+    rule: AnyRule, example: Example, registry: Registry, beside: frozenset[str] = frozenset()
+) -> str | None:
+    """Why a silent example is none: the rule (or one of `beside`) speaks."""
     source = PythonSource("example.py", example.code)
     try:
-        findings = _findings(source, rule, registry)
+        findings = _findings(source, rule, registry, beside)
     except SourceError as error:
         return f"line {error.line}: {error.message}"
     if findings:

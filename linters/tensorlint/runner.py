@@ -15,7 +15,7 @@ from tensorlint.discovery import Discovery, discover, shown_path
 from tensorlint.findings import FileError, FileReport, RunReport
 from tensorlint.fixes import wanted
 from tensorlint.linter import FileResult, Linter, renamed
-from tensorlint.project import Lookup
+from tensorlint.project import Lookup, Project
 from tensorlint.source import SourceError, decode, write_atomically
 
 # Below this many bytes the pool's own start-up and each worker's imports cost more than they save: measured with
@@ -189,10 +189,13 @@ class _CachedRun:
         return self._settings[key]
 
     def answered(self, paths: list[str]) -> dict[str, FileReport]:
-        from tensorlint.project import Project
-
         reports: dict[str, FileReport] = {}
-        for path in self.cache.unchanged(paths, Project()):
+        try:
+            unchanged = self.cache.unchanged(paths, Project())
+        except (TypeError, ValueError, LookupError, AttributeError):  # the file is JSON, but not as we write it
+            self.cache.forget()
+            return {}
+        for path in unchanged:
             report = self.cache.report(path, self.settings(path))
             if report is None:
                 continue

@@ -164,6 +164,8 @@ def load(files: Iterable[Path] = ()) -> Registry:
     for path in files:
         try:
             named.append((str(path), digest_of(path.read_bytes())))
+        except FileNotFoundError:
+            raise RuleError(f"rules file {path} does not exist") from None
         except OSError as error:
             raise RuleError(f"rules file {path} cannot be read: {error.strerror}") from error
     return _load(tuple(named))

@@ -131,7 +131,9 @@ class TestBadOptions:
 
 class TestStandardInput:
     def test_findings_carry_the_given_name(self, project):
-        outcome = project.command("check", "-", "--stdin-filename", "pkg/m.py", "--output-format", "json", stdin=BAD.encode())
+        outcome = project.command(
+            "check", "-", "--stdin-filename", "pkg/m.py", "--output-format", "json", stdin=BAD.encode()
+        )
         assert (outcome.code, outcome.findings[0]["path"]) == (1, "pkg/m.py")
         assert project.command("check", "-", stdin=BAD.encode()).out.startswith("<stdin>:3:5: TOY101")
 
@@ -206,7 +208,9 @@ class TestBaseline:
         file = project.write("a.py", BAD)
         wrote = project.check("--baseline", "base.json", "--write-baseline")
         assert (wrote.code, wrote.out) == (0, "wrote 1 finding to base.json\n")
-        assert project.check("--baseline", "base.json").out.startswith("no findings; 1 more under --strict: TOY102; 1 known")
+        assert project.check("--baseline", "base.json").out.startswith(
+            "no findings; 1 more under --strict: TOY102; 1 known"
+        )
         file.write_text("import os\n\n" + BAD + "layer.forward(new)\n" + "y = layer.forward(x)\n")
         # The known line has moved; the second of its kind and another one are new.
         assert project.codes("--baseline", "base.json") == ["a.py:6:1 TOY101", "a.py:7:5 TOY101"]

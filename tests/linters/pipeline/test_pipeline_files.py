@@ -20,7 +20,17 @@ BAD = HEAD + "y = layer.forward(x)\n"
 
 class TestDiscovery:
     def test_usual_folders_are_left_out_below_a_folder_and_read_when_named(self, project):
-        for folder in (".git", ".venv", "venv", "build", "dist", "node_modules", ".tox", "__pycache__", "site-packages"):
+        for folder in (
+            ".git",
+            ".venv",
+            "venv",
+            "build",
+            "dist",
+            "node_modules",
+            ".tox",
+            "__pycache__",
+            "site-packages",
+        ):
             project.write(f"{folder}/m.py", BAD)
         project.write("environment/pyvenv.cfg", "")
         project.write("environment/lib/m.py", BAD)
@@ -46,7 +56,11 @@ class TestDiscovery:
             project.write(name, "x = 1\n")
         subprocess.run(["git", "init", "-q"], cwd=project.root, check=True)
         listed = subprocess.run(
-            ["git", "ls-files", "--others", "--exclude-standard"], cwd=project.root, check=True, capture_output=True, text=True
+            ["git", "ls-files", "--others", "--exclude-standard"],
+            cwd=project.root,
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout.split("\n")
         by_git = {name.strip('"') for name in listed if name.endswith(".py")}
         ours = {os.path.relpath(path, project.root) for path in discover(["."], ConfigFinder()).files}
@@ -109,7 +123,10 @@ class TestUnreadable:
             (b"\x7fELF torch \0\xff\xfe", ":1: is a binary file, not Python source"),
             (b"# torch\nx = '\xe9'\n", ":2: is not utf-8 (byte 0xe9); save it as UTF-8 or name its encoding"),
             (b"# coding: klingon\nimport torch\n", ":1: unknown encoding: klingon; correct the coding comment"),
-            (codecs.BOM_UTF8 + b"# coding: latin-1\nimport torch\n", "; correct the coding comment in the first two lines"),
+            (
+                codecs.BOM_UTF8 + b"# coding: latin-1\nimport torch\n",
+                "; correct the coding comment in the first two lines",
+            ),
             (codecs.BOM_UTF16_LE + "import torch".encode("utf-16-le"), ":1: is a binary file, not Python source"),
             (b"import torch\nx = 1" + b"0" * 5000 + b"\n", ":2: does not parse: Exceeds the limit"),
             (b"import torch\ndef f():\n\tif 1:\n        x\n", ":4: does not parse: "),
@@ -168,7 +185,11 @@ class TestUnreadable:
     def test_an_internal_error_is_one_line_and_the_other_files_go_on(self, project):
         rules = (project.root / "lint_rules.py").read_text()
         project.write(
-            "lint_rules.py", rules.replace('        return "strictly', '        if node.args[0].value.value == "boom":\n            raise KeyError("oh")\n        return "strictly')
+            "lint_rules.py",
+            rules.replace(
+                '        return "strictly',
+                '        if node.args[0].value.value == "boom":\n            raise KeyError("oh")\n        return "strictly',
+            ),
         )
         project.write("a.py", HEAD + "layer.forward(boom)\n")
         project.write("b.py", BAD)

@@ -48,7 +48,10 @@ def test_two_rules_that_want_the_same_words_do_not_both_get_them(project):
 
 
 def test_diff_writes_nothing_and_patch_makes_of_it_what_fix_would(project):
-    texts = {"a.py": HEAD + "y = layer.forward(x)\n" + "z = 1\n" * 9 + "layer.forward(x)", "p/b.py": HEAD + "layer.forward(é)\r\n"}
+    texts = {
+        "a.py": HEAD + "y = layer.forward(x)\n" + "z = 1\n" * 9 + "layer.forward(x)",
+        "p/b.py": HEAD + "layer.forward(é)\r\n",
+    }
     for name, text in texts.items():
         project.write(name, text.encode())
     outcome = project.command("check", "--no-cache", "--diff")
@@ -94,7 +97,10 @@ def test_a_fix_is_made_whole_or_not_at_all():
 
 
 def test_the_same_insertion_wanted_twice_is_made_once():
-    findings = [_finding([_edit(1, 1, "import x"), _edit(3, 4)]), _finding([_edit(1, 1, "import x"), _edit(6, 7)], line=2)]
+    findings = [
+        _finding([_edit(1, 1, "import x"), _edit(3, 4)]),
+        _finding([_edit(1, 1, "import x"), _edit(6, 7)], line=2),
+    ]
     edits, chosen = choose(findings, unsafe=False)
     assert len(chosen) == 2
     assert PythonSource("a.py", "abcdefgh").with_edits(edits).raw == "import xabndengh"
@@ -187,7 +193,10 @@ class TestSegments:
         ("from typing import (\n    A,\n)\n", "from typing import (\n    A, T,\n)\n"),
         ("from typing import T\n", None),
         ("from typing import T as U\n", "from typing import T as U, T\n"),
-        ('"""Doc."""\nfrom __future__ import annotations\n', '"""Doc."""\nfrom __future__ import annotations\nfrom typing import T\n'),
+        (
+            '"""Doc."""\nfrom __future__ import annotations\n',
+            '"""Doc."""\nfrom __future__ import annotations\nfrom typing import T\n',
+        ),
         ('"""Doc."""', '"""Doc."""\nfrom typing import T'),
         ("#!/bin/python\n# c\nx = 1\n", "#!/bin/python\n# c\nfrom typing import T\nx = 1\n"),
         ("if a:\n    from typing import T\n", "from typing import T\nif a:\n    from typing import T\n"),

@@ -74,7 +74,16 @@ def test_not_silent(project, program):
 
 def test_flake8_agrees_about_noqa(project):
     """The same files through flake8, whose plugin leaves noqa to flake8."""
-    comments = ["", "# noqa", "# NOQA:TOY101", "# noqa: E501", "# noqa: E501,TOY101", "# noqa : E501", "# noqa: TOY1", "# x # noqa"]
+    comments = [
+        "",
+        "# noqa",
+        "# NOQA:TOY101",
+        "# noqa: E501",
+        "# noqa: E501,TOY101",
+        "# noqa : E501",
+        "# noqa: TOY1",
+        "# x # noqa",
+    ]
     for number, comment in enumerate(comments):
         project.write(f"m{number}.py", HEAD + f"y = layer.forward(x)  {comment}\n")
     import subprocess
@@ -93,9 +102,18 @@ def test_flake8_agrees_about_noqa(project):
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("# tensorlint: ignore[toy-forwrd]", "a.py:3: unknown rule 'toy-forwrd' in a suppression; did you mean toy-forward?"),
-        ("# tensorlint: disable", "a.py:3: not a directive of tensorlint; write `# tensorlint: ignore[rule]` or `ignore-file`"),
-        ("# tensorlint: ignore[toy-forward]", "a.py:3: unused suppression of TOY101: nothing to silence here; remove it"),
+        (
+            "# tensorlint: ignore[toy-forwrd]",
+            "a.py:3: unknown rule 'toy-forwrd' in a suppression; did you mean toy-forward?",
+        ),
+        (
+            "# tensorlint: disable",
+            "a.py:3: not a directive of tensorlint; write `# tensorlint: ignore[rule]` or `ignore-file`",
+        ),
+        (
+            "# tensorlint: ignore[toy-forward]",
+            "a.py:3: unused suppression of TOY101: nothing to silence here; remove it",
+        ),
         ("# tensorlint: ignore", "a.py:3: unused suppression: nothing to silence here; remove it"),
     ],
 )

@@ -1,0 +1,182 @@
+"""flake8, pre-commit, `tensorlint shapes` and the library functions give what the command gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import tensorlint
+from tensorlint.flake8_plugin import TensorlintPlugin
+from tensorlint.linter import Linter
+
+HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
+BAD = HEAD + "é = layer.forward(x)\n"
+
+
+class TestFlake8:
+    def flake8(self, project, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "flake8", "--isolated", "--select", "TOY,TSR", *arguments],
+            cwd=project.root, capture_output=True, text=True, input=stdin,
+        )  # fmt: skip
+
+    def test_columns_are_the_commands_own(self, project):
+        """flake8 adds one to the column it is given."""
+        project.write("a.py", BAD)
+        assert self.flake8(project, "a.py").stdout == ("a.py:3:5: TOY101 layer.forward skips the hooks of the module\n")
+        assert project.codes("a.py") == ["a.py:3:5 TOY101"]
+
+    def test_the_configuration_is_the_same_and_our_own_comments_count(self, project):
+        project.table("strict = true\n")
+        project.write("a.py", HEAD + "layer.forward(x)\nlayer.forward(y)  # tensorlint: ignore[toy-forward]\n")
+        lines = self.flake8(project, "a.py").stdout.splitlines()
+        assert [line.split()[1] for line in lines] == ["TOY101", "TOY102", "TOY102"]
+
+    def test_standard_input(self, project):
+        assert "3:5: TOY101" in self.flake8(project, "-", stdin=BAD).stdout
+
+    def test_it_is_registered(self):
+        done = subprocess.run([sys.executable, "-m", "flake8", "--version"], capture_output=True, text=True)
+        assert f"pytest-tensorcheck: {tensorlint.version()}" in done.stdout.replace("\n", "")
+
+    def test_a_wrong_configuration_is_a_result_and_no_traceback(self, project):
+        project.table("selct = 1\n")
+        project.write("a.py", BAD)
+        done = self.flake8(project, "a.py", "-j", "1")
+        assert done.returncode == 1
+        assert "a.py:1:1: TSR000" in done.stdout
+        assert "unknown key 'selct'" in done.stdout
+
+    def test_a_file_that_cannot_be_analysed_is_a_result(self, project, monkeypatch):
+        monkeypatch.setattr(TensorlintPlugin, "_linter", None)
+        (result,) = TensorlintPlugin(None, "a.py", ["import torch\n", "x = (\n"]).run()
+        assert result[:3] == (2, 0, "TSR000 does not parse: '(' was never closed")
+
+
+class TestLibrary:
+    def test_a_file_and_a_text(self, project):
+        path = project.write("a.py", BAD)
+        linter = Linter()
+        report = linter.check_file("a.py")
+        assert [(each.path, each.span[:2], each.code) for each in report.findings] == [("a.py", (3, 5), "TOY101")]
+        assert report.strict_only[0].code == "TOY102"
+        assert linter.check_file(path).findings[0].path == str(path)
+        assert linter.check_text(BAD, "not/on/disk.py").findings[0].path == "not/on/disk.py"
+        assert linter.check_file("none.py").errors[0].message == "no such file or directory"
+
+    def test_no_tensor_library_and_no_pytest_is_imported(self, project):
+        project.write("a.py", BAD)
+        code = (
+            "import sys\nfrom tensorlint.linter import Linter\nprint(len(Linter().check_file('a.py').findings),"
+            " [m for m in ('torch', 'numpy', 'pytest', 'datasets', '_pytest') if m in sys.modules])"
+        )
+        done = subprocess.run([sys.executable, "-c", code], cwd=project.root, capture_output=True, text=True)
+        assert done.stdout == "1 []\n"
+
+    def test_the_code_that_is_linted_is_never_run(self, project):
+        project.write("pkg/__init__.py", "import torch\nopen('ran', 'w')\n")
+        project.write("pkg/a.py", "open('ran', 'w')\nfrom . import b\n" + BAD)
+        project.write("pkg/b.py", "import torch\nopen('ran', 'w')\n")
+        assert project.check().code == 1
+        assert not (project.root / "ran").exists()
+        assert project.run("shapes", ".").code == 0
+        assert not (project.root / "ran").exists()
+
+    def test_rule_files_do_not_import_libcst(self):
+        code = "import sys\nfrom tensorlint.rules.registry import load\nload()\nprint('libcst' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
+
+
+class TestShapes:
+    PROGRAM = "import torch\nx = torch.zeros(2, 3)\ny = x.t()\nprint(y)\n"
+
+    def test_text_has_the_source_and_the_shapes_in_one_column(self, project):
+        project.write("a.py", self.PROGRAM)
+        outcome = project.run("shapes", "a.py")
+        lines = outcome.out.splitlines()
+        assert [line.split("  # ")[0].rstrip() for line in lines] == self.PROGRAM.splitlines()
+        marked = [line for line in lines if "# " in line]
+        assert len(marked) == 2
+        assert len({line.index("# ") for line in marked}) == 1
+        assert outcome.code == 0
+
+    def test_json_rows_have_the_keys_of_the_contract(self, project):
+        project.write("a.py", self.PROGRAM)
+        document = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)
+        assert document["version"] == 1
+        assert [row["name"] for row in document["shapes"]] == ["x", "y"]
+        for row in document["shapes"]:
+            assert list(row) == [
+                "path", "line", "column", "name", "framework", "shape", "strides", "contiguous", "dtype", "device",
+            ]  # fmt: skip
+        assert (document["shapes"][0]["path"], document["shapes"][0]["line"], document["shapes"][0]["column"]) == (
+            "a.py",
+            2,
+            1,
+        )
+
+    def test_errors(self, project):
+        project.write("a.py", "import torch\n(")
+        outcome = project.run("shapes", "a.py", "none.py")
+        assert outcome.code == 2
+        assert outcome.err.splitlines() == [
+            "error: none.py: no such file or directory", "error: a.py:2: does not parse: '(' was never closed",
+        ]  # fmt: skip
+
+
+class TestPreCommit:
+    ROOT = Path(__file__).parents[3]
+
+    def test_the_hooks_run_the_command(self):
+        """The hook file is YAML of three keys a line; what each hook runs must exist."""
+        yaml = pytest.importorskip("yaml", reason="needs PyYAML")
+        hooks = yaml.safe_load((self.ROOT / ".pre-commit-hooks.yaml").read_text())
+        assert [hook["id"] for hook in hooks] == ["tensorlint", "tensorlint-fix"]
+        for hook in hooks:
+            assert hook["types_or"] == ["python", "pyi", "jupyter"]
+            assert hook["require_serial"] is True
+            words = hook["entry"].split()
+            assert words[:2] == ["tensorlint", "check"]
+
+    @pytest.mark.skipif(
+        find_spec("pre_commit") is None or shutil.which("git") is None, reason="needs pre-commit and git"
+    )
+    def test_try_repo(self, project, tmp_path_factory):
+        """Both hooks in an environment that pre-commit makes itself from a clone of this checkout."""
+        if not (self.ROOT / ".git").exists():
+            pytest.skip("needs a git checkout of the project")
+        hooks = tmp_path_factory.mktemp("hooks")
+        env = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path_factory.mktemp("store"))}
+        env.pop("PYTHONPATH", None)
+        subprocess.run(["git", "clone", "-q", str(self.ROOT), str(hooks)], check=True)
+        git = ["git", "-c", "user.name=t", "-c", "user.email=t@t"]
+        project.write("pyproject.toml", "")
+        (project.root / "lint_rules.py").unlink()
+        project.write("model.py", HEAD + "y = layer.forward(x)\n")
+        project.write("bad.py", "import torch\n(")
+        for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+            subprocess.run([*git, *words], cwd=project.root, check=True)
+
+        def try_repo(hook: str) -> str:
+            done = subprocess.run(
+                [sys.executable, "-m", "pre_commit", "try-repo", str(hooks), hook, "--all-files"],
+                cwd=project.root, env=env, capture_output=True, text=True,
+            )  # fmt: skip
+            assert done.returncode == 1, done.stdout + done.stderr
+            return done.stdout
+
+        out = try_repo("tensorlint")
+        assert "model.py:3:5: TSR301" in out
+        assert "bad.py:2: does not parse" in out
+        assert "exit code: 2" in out
+        (project.root / "bad.py").unlink()
+        subprocess.run([*git, "rm", "-q", "--cached", "bad.py"], cwd=project.root, check=True)
+        out = try_repo("tensorlint-fix")
+        assert "files were modified by this hook" in out
+        assert (project.root / "model.py").read_text() == HEAD + "y = layer(x)\n"

@@ -52,7 +52,7 @@ def meeting(frame: FrameType) -> Meeting | None:
         first, second = tensors
         operation = Operation(kind, "arithmetic")
         return Meeting(operation, first, tuple(first.shape), second, tuple(second.shape), inner)
-    value = values.get("value")
+    value: Any = values.get("value")
     try:
         # The names are the class's; a transformed distribution has no batch before its transforms ran.
         batch = tuple(distribution.batch_shape) + tuple(distribution.event_shape)  # type: ignore[union-attr]

@@ -173,7 +173,7 @@ class BroadcastMode(TorchFunctionMode):
                     try:
                         mine, theirs = first.shape, second.shape
                     except RuntimeError:  # nested tensors have no shape
-                        mine = theirs = None
+                        mine = theirs = torch.Size()
                     if mine != theirs and (_relation(mine, theirs) is not None or self.named):
                         self._look(operation, func, args, kwargs, sys._getframe(1))
             else:
@@ -378,8 +378,8 @@ class BroadcastMode(TorchFunctionMode):
             return Operand(shape, explicit, False, grown, False, learned, False, False, storage)  # type: ignore[arg-type]
         explicit = entry.explicit
         own = entry.code is acting.f_code and entry.inner is entry.code
-        if explicit and is_forward(entry.inner) and not own:
-            explicit = ""  # what a model does inside is no promise about its output
+        if explicit and not own and (is_forward(entry.inner) or KIND[entry.inner.co_filename] == TORCH):
+            explicit = ""  # what a model, or torch itself, does inside is no promise about what comes out
         same = False
         if entry.code is acting.f_code and explicit:
             first, last = line_span_at(acting.f_code, acting.f_lasti)

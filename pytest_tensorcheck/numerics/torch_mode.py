@@ -35,11 +35,11 @@ _ELEMENTWISE_HALF = ("aten::_to_copy", "aten::mul", "aten::div")
 _LINES_KEPT = 200_000
 
 
-class NumericsMode(TorchDispatchMode):
+class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """`found` is called with each observation; it may raise."""
 
     def __init__(self, found: Callable[[Observation], None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._found = found
         self._node, self._counter = current_node(), sequence_counter()
         self._forward_lines: dict[int, UserLine] = {}

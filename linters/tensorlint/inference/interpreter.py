@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import builtins, declared, ops
+from tensorlint.inference import sizes as S
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.expressions import _OPERATORS as OPERATORS
@@ -34,10 +35,13 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     ModuleScope,
+    Number,
     Opaque,
     Sequence,
     Tensor,
     Value,
+    copy,
+    number,
 )
 
 if TYPE_CHECKING:
@@ -382,6 +386,37 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
         found = self.name_in(module.frame, name)
         return UNKNOWN if found is None else found
 
+    def unify(self, a: S.Size, b: S.Size) -> None:
+        """Two sizes that the program has just relied on being one: `nn.Linear(d, n)` met a last axis of size C.
+
+        The one that is a plain name gives way to the other wherever the current scope holds it.
+        """
+        if a == b or (isinstance(a, int) and isinstance(b, int)):
+            return
+        atom = _single(a)
+        other: S.Size = b
+        if atom is None or (atom.name is not None and "." in atom.name):
+            second = _single(b)
+            if second is None or (second.name is not None and "." in second.name and atom is not None):
+                return
+            atom, other = second, a
+        if atom in S.symbols(other) or atom.variant:
+            return
+        values: dict[S.Symbol, S.Size] = {atom: other}
+        env = self.frame.env
+        for name, value in env.items():
+            if isinstance(value, Tensor) and value.shape is not None:
+                if any(atom in S.symbols(size) for size in value.shape):
+                    env[name] = copy(
+                        value,
+                        shape=tuple(S.substitute(size, values) for size in value.shape),
+                        strides=None
+                        if value.strides is None
+                        else tuple(S.substitute(s, values) for s in value.strides),
+                    )
+            elif isinstance(value, Number) and atom in S.symbols(value.size):
+                env[name] = number(S.substitute(value.size, values))
+
     # -- what the tables ask for ---------------------------------------------------------------------------------
 
     def members(self, value: LibraryObject) -> Sequence | Dictionary | None:
@@ -403,6 +438,13 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
         value: Value = handler(node)
         self.nesting -= 1
         return value
+
+
+def _single(size: S.Size) -> S.Symbol | None:
+    """The symbol, if the size is nothing but one."""
+    if isinstance(size, S.Poly) and len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:
+        return size.terms[0][0][0]
+    return None
 
 
 _LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})

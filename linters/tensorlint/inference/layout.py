@@ -105,8 +105,10 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
         else:
             certain = True
         while target >= 0 and filled != chunk:
+            if not S.surely_differ(filled, chunk):
+                return _UNDECIDED  # the chunk may be full here or not
             wanted = new_shape[target]
-            if wanted != 1 and _surely_at_least(filled, chunk):
+            if wanted != 1 and _surely_above(filled, chunk):
                 break
             new_strides[target] = S.multiply(filled, chunk_base)
             filled = simplify(S.multiply(filled, wanted))
@@ -115,12 +117,11 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
             new_strides[target] = S.multiply(filled, chunk_base)
             target -= 1
         if filled != chunk:
-            if certain and _surely_overshoots(filled, chunk):
+            if certain and _surely_above(filled, chunk):
                 return ViewResult(False, None, (boundary, axis) if axis > 0 else None)
             return _UNDECIDED
+        # Full: whether or not the next axis happens to be adjacent, it starts a chunk whose strides are right.
         if axis > 0:
-            if not certain:
-                return _UNDECIDED
             chunk_base = strides[boundary]
             chunk = 1
             filled = 1
@@ -129,23 +130,12 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
     return ViewResult(True, tuple(new_strides))
 
 
-def _surely_at_least(filled: Size, chunk: Size) -> bool:
-    if isinstance(filled, int) and isinstance(chunk, int):
-        return filled >= chunk
-    quotient = S.divide_exactly(filled, chunk)
-    return quotient is not None and (not isinstance(quotient, int) or quotient >= 1)
-
-
-def _surely_overshoots(filled: Size, chunk: Size) -> bool:
+def _surely_above(filled: Size, chunk: Size) -> bool:
     """The new axes taken so far hold more than the chunk, or cannot be made to hold exactly it."""
     if isinstance(filled, int) and isinstance(chunk, int):
-        return filled != chunk
-    quotient = S.divide_exactly(filled, chunk)
-    if quotient is not None and quotient != 1:
-        return (not isinstance(quotient, int) and S.surely_not_one(quotient)) or (
-            isinstance(quotient, int) and quotient > 1
-        )
-    return False
+        return filled > chunk or (filled < chunk and chunk % filled != 0 if filled else False)
+    quotient = S.ratio(filled, chunk)
+    return quotient is not None and S.surely_not_one(quotient) and not (isinstance(quotient, int) and quotient < 1)
 
 
 def elementwise(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> Strides | None:
@@ -225,10 +215,10 @@ def _compare(a: Size, b: Size) -> int | None:
         return (a > b) - (a < b)
     if a == b:
         return 0
-    quotient = S.divide_exactly(a, b)
+    quotient = S.ratio(a, b)
     if quotient is not None and S.surely_not_one(quotient):
         return 1
-    quotient = S.divide_exactly(b, a)
+    quotient = S.ratio(b, a)
     if quotient is not None and S.surely_not_one(quotient):
         return -1
     return None

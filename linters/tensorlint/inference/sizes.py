@@ -8,7 +8,6 @@ shown as `?`, which claims nothing.
 from __future__ import annotations
 
 from itertools import count
-from math import gcd
 
 _serial = count(1)
 
@@ -257,6 +256,22 @@ def same(a: Size, b: Size) -> bool:
     return a == b
 
 
+def ratio(a: Size, b: Size) -> Size | None:
+    """a / b where that is a size: `T*C / T` is C, and `C / (C//h)` is h where h divides C (which the program relies on
+    wherever both are sizes of one tensor)."""
+    exact = divide_exactly(a, b)
+    if exact is not None:
+        return exact
+    if isinstance(b, Poly) and len(b.terms) == 1 and b.terms[0][1] == 1:
+        for atom in b.terms[0][0]:
+            if atom.numerator is not None and atom.denominator is not None:
+                rest: Size = _from_terms({_without(b.terms[0][0], atom): 1})
+                quotient = divide_exactly(a, multiply(atom.numerator, rest))
+                if quotient is not None:
+                    return multiply(quotient, atom.denominator)
+    return None
+
+
 def surely_differ(a: Size, b: Size) -> bool:
     """Different for every value of the symbols that is neither 0 nor 1 (nor negative).
 
@@ -266,24 +281,18 @@ def surely_differ(a: Size, b: Size) -> bool:
         return a != b
     if a == b:
         return False
+    quotient = ratio(a, b)
+    if quotient is None:
+        quotient = ratio(b, a)
+    if quotient is not None:
+        return surely_not_one(quotient)
     difference = subtract(a, b)
     if isinstance(difference, int):
         return difference != 0
-    quotient = divide_exactly(a, b)
-    if quotient is None:
-        quotient = divide_exactly(b, a)
-    if quotient is not None and quotient != 1:
-        return isinstance(quotient, int) or _surely_above_one(quotient)
-    common = 0
-    for _, coefficient in difference.terms:
-        common = gcd(common, coefficient)
     # All terms of one sign: the difference is not zero.
-    signs = {coefficient > 0 for _, coefficient in difference.terms}
-    return len(signs) == 1
-
-
-def _surely_above_one(size: Poly) -> bool:
-    return all(coefficient > 0 for _, coefficient in size.terms)
+    return len({coefficient > 0 for _, coefficient in difference.terms}) == 1 and all(
+        atom.name or atom.plural for monomial, _ in difference.terms for atom in monomial
+    )
 
 
 def surely_not_one(size: Size) -> bool:

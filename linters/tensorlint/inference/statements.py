@@ -280,7 +280,11 @@ class Statements(State):
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
             atom = terms[0][0][0]
-            if not atom.variant and (atom.name is None or "." not in atom.name) and atom.numerator is None:
+            if (
+                not atom.variant
+                and not (atom.name or "").startswith(f"{self.frame.first_argument}.")
+                and atom.numerator is None
+            ):
                 atom.name = f"{self.frame.first_argument or 'self'}.{name}"
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:

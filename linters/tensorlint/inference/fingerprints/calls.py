@@ -293,6 +293,8 @@ class Calls:
             return found
         if "." not in dotted:
             return self._builtin(dotted, node)
+        if dotted.startswith("tqdm") and constant(keyword(node, "disable")) is True:
+            return Value("external", dotted=dotted)  # a bar that is switched off holds no times
         if dotted in words.DIFFERS_EVERY_RUN and not (
             last in ("strftime", "localtime", "gmtime", "ctime") and node.args[1:]
         ):
@@ -580,8 +582,6 @@ class Calls:
     def _randomised(self, base: Value, name: str, node: ast.Call) -> Value:
         if base.stream or self.is_seeded("numpy") or any(given.arg is None for given in node.keywords):
             return base
-        if name == "train_test_split" and constant(keyword(node, "shuffle")) is False:
-            return base
         if keyword(node, "new_fingerprint") is not None or keyword(node, "train_new_fingerprint") is not None:
             return base
         seed = keyword(node, "seed") or keyword(node, "seeds")
@@ -595,7 +595,7 @@ class Calls:
             moving = tuple(t for t in self.value(seed).traits if t.trigger in ("M6", "M3"))
             reason = moving[0].reason if moving else ""
         else:
-            reason = "it draws a new order in every run" if name == "shuffle" else "it draws a new split in every run"
+            reason = "it draws a new order in every run" if name == "shuffle" else "it takes a new seed in every run"
         if not reason:
             return base
         return replace(base, parents=(*base.parents, Parent("M10", name, node, reason)))

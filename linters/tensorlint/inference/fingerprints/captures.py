@@ -12,7 +12,7 @@ from tensorlint.inference.fingerprints.classes import self_name
 from tensorlint.inference.fingerprints.constant_sets import constant_sets
 from tensorlint.inference.fingerprints.evaluation import Evaluator
 from tensorlint.inference.fingerprints.scopes import FunctionNode
-from tensorlint.inference.fingerprints.values import Trait, Trigger, Value
+from tensorlint.inference.fingerprints.values import Trigger, Value
 
 _DEEPEST = 6
 
@@ -93,7 +93,8 @@ class Captures:
         try:
             yield from self._code(function, path)
             for name, value in self._defaults(function):
-                yield from self.follow(value, (*path, name))
+                uses = self._uses_of_parameter(function, name)
+                yield from self._captured(name, value, uses, function, (*path, name))
             for name, uses in self.names.captured(function).items():
                 scope = self.names.resolve(name, self.names.scope_at[uses[0]])
                 assert scope is not None
@@ -119,6 +120,18 @@ class Captures:
             for binding in bindings:
                 if binding.how == "parameter" and binding.value is not None:
                     yield name, self.evaluator.value(binding.value)
+
+    def _uses_of_parameter(self, function: FunctionNode, name: str) -> list[ast.Name]:
+        own = self.names.scope_of[function]
+        return [
+            part
+            for part in ast.walk(function)
+            if isinstance(part, ast.Name)
+            and part.id == name
+            and isinstance(part.ctx, ast.Load)
+            and part in self.names.scope_at
+            and self.names.resolve(name, self.names.scope_at[part]) is own
+        ]
 
     def _captured(
         self, name: str, value: Value, uses: list[ast.Name], function: FunctionNode, path: tuple[str, ...]
@@ -288,11 +301,7 @@ class Captures:
             if isinstance(target, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 parameters = [argument.arg for argument in (*target.args.posonlyargs, *target.args.args)]
                 parameter = label or (parameters[position] if position < len(parameters) else "")
-                uses = [
-                    part
-                    for part in ast.walk(target)
-                    if isinstance(part, ast.Name) and part.id == parameter and isinstance(part.ctx, ast.Load)
-                ]
+                uses = self._uses_of_parameter(target, parameter)
                 if held.kind == "settings":
                     yield from self._settings(spelled, held, uses, path)
                     return
@@ -368,13 +377,4 @@ class Captures:
         if label is None:
             position = next((i for i, argument in enumerate(call.args) if argument is use), len(parameters))
             label = parameters[position] if position < len(parameters) else None
-        inner = [
-            part
-            for part in ast.walk(target.node)
-            if isinstance(part, ast.Name) and part.id == label and isinstance(part.ctx, ast.Load)
-        ]
-        return self._fields_read(inner, depth + 1)
-
-
-def first_trait(found: Found) -> Trait:
-    return Trait(found.trigger, found.reason, found.node)
+        return self._fields_read(self._uses_of_parameter(target.node, label or ""), depth + 1)

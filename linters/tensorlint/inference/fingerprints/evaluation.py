@@ -333,6 +333,8 @@ class Evaluator(Calls):
                 return Value("unknown", (Trait("M6", f"{dotted} is another in every run", node),))
             if dotted == "sys.argv":
                 return Value("sequence", varies=True)
+            if dotted == "os.environ":
+                return Value("module", varies=True, dotted=dotted)
             return Value("module", dotted=dotted)
         return self.attribute(base, node.attr, node)
 

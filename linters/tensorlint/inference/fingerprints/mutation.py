@@ -19,8 +19,7 @@ from tensorlint.inference.fingerprints.transforms import Transform
 from tensorlint.inference.fingerprints.values import Value
 
 _FILLS = frozenset(
-    "append appendleft extend add update insert remove discard pop popleft clear setdefault subtract "
-    "enable_truncation enable_padding no_truncation no_padding write".split()
+    ["append", "appendleft", "extend", "add", "update", "insert", "remove", "discard", "pop", "popleft", "clear", "setdefault", "subtract", "enable_truncation", "enable_padding", "no_truncation", "no_padding", "write"]
 )
 
 

@@ -7,7 +7,8 @@ operator is adding an entry; the test-suite finds it in the table and compares i
     def transpose(call: Call, input: Tensor, dim0: Value, dim1: Value) -> Value: ...
 
 Names are those of the library: a plain name is both `torch.<name>` and the method `Tensor.<name>`; a name that
-starts with a dot is the method only, one with a dotted path only that function.
+starts with a dot is the method only, one with a dotted path only that function (`linalg.norm`, `torch.zeros`,
+`F.relu` for `torch.nn.functional.relu`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Call:
     node: ast.AST | None = None
     interpreter: Any = None
     default_dtype: str | None = "float32"
+    # Where torch's constructors put a tensor; None where the program changes it.
+    default_device: str | None = "cpu"
 
     def report(self, kind: str, **facts: Any) -> None:
         if self.interpreter is not None:
@@ -61,6 +64,9 @@ class Entry:
     name: str
     parameters: tuple[Parameter, ...]
     transfer: Transfer
+    framework: Framework | None = None
+    # Whether every result is one tensor: what is said where nothing else is known.
+    tensor: bool = True
 
 
 @dataclass(slots=True)
@@ -73,29 +79,35 @@ class Table:
     methods: dict[str, Entry] = field(default_factory=dict)
     attributes: dict[str, Entry] = field(default_factory=dict)
 
-    def op(self, names: str, parameters: str = "", **extra: Any) -> Callable[[Transfer], Transfer]:
+    def op(self, names: str, parameters: str = "", *, tensor: bool = True) -> Callable[[Transfer], Transfer]:
         """Register a transfer function under space-separated names; see the module's docstring."""
 
         def register(transfer: Transfer) -> Transfer:
-            bound = parse_parameters(parameters)
-            for name in names.split():
-                if name.startswith("."):
-                    self.methods[name[1:]] = Entry(name, bound, transfer)
-                elif "." in name:
-                    self.functions[name] = Entry(name, bound, transfer)
-                else:
-                    self.functions[f"{self.prefix}.{name}"] = Entry(name, bound, transfer)
-                    self.methods[name] = Entry(name, bound, transfer)
+            self.add(names, parse_parameters(parameters), transfer, tensor=tensor)
             return transfer
 
         return register
+
+    def add(self, names: str, parameters: tuple[Parameter, ...], transfer: Transfer, *, tensor: bool = True) -> None:
+        for name in names.split():
+            entry = Entry(name, parameters, transfer, self.framework, tensor)
+            if name.startswith("."):
+                self.methods[name[1:]] = entry
+            elif name.startswith("F."):
+                self.functions[f"torch.nn.functional.{name[2:]}"] = entry
+            elif "." in name:
+                qualified = name.startswith((f"{self.prefix}.", "torch.", "numpy."))
+                self.functions[name if qualified else f"{self.prefix}.{name}"] = entry
+            else:
+                self.functions[f"{self.prefix}.{name}"] = entry
+                self.methods[name] = entry
 
     def attribute(self, names: str) -> Callable[[Transfer], Transfer]:
         """Register `x.name`, read without a call: `T`, `real`, `grad`."""
 
         def register(transfer: Transfer) -> Transfer:
             for name in names.split():
-                self.attributes[name] = Entry(name, parse_parameters("input"), transfer)
+                self.attributes[name] = Entry(name, parse_parameters("input"), transfer, self.framework)
             return transfer
 
         return register
@@ -140,6 +152,12 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
         if parameter.star:
             bound[parameter.name] = list(args[at:])
             at = len(args)
+            if parameter.name in kwargs:
+                bound[parameter.name].append(kwargs[parameter.name])
+            else:
+                for alias in _ALIASES.get(parameter.name, ()):
+                    if alias in kwargs:
+                        bound[parameter.name].append(kwargs[alias])
         elif not parameter.keyword_only and at < len(args):
             bound[parameter.name] = args[at]
             at += 1
@@ -172,17 +190,22 @@ _ALIASES = {
     "keepdims": ("keepdim",),
     "input": ("a", "x", "x1", "self", "m", "arr", "array"),
     "other": ("b", "x2", "y"),
-    "tensors": ("arrays", "seq", "tup"),
+    "tensors": ("arrays", "seq", "tup", "arys"),
+    "size": ("shape",),
+    "shape": ("size", "newshape"),
+    "dims": ("axes", "dim", "axis"),
+    "source": ("src",),
 }
 
 
 def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
-    """The result of one operation; UNKNOWN where the arguments do not fit or the transfer function gives up."""
+    """The result of one operation; where the arguments do not fit or the transfer function gives up, an unknown one."""
     try:
-        bound = bind(entry.parameters, args, kwargs)
-        return entry.transfer(call, **bound)
+        return entry.transfer(call, **bind(entry.parameters, args, kwargs))
     except (Misfit, Undecided):
-        return UNKNOWN
+        if not entry.tensor:
+            return UNKNOWN
+        return Tensor(entry.framework)
 
 
 class Undecided(Exception):

@@ -25,7 +25,7 @@ SHARP = 1e-2
 # Elements whose whole contribution is below a hundred error bars get directions of their own.
 UNCOVERED = 100.0
 # A gradient this small against the outputs is zero plus rounding.
-ZERO = 1e-9
+ZERO = 1e-11
 BANDS = 3
 
 Masks = list["torch.Tensor | None"]
@@ -63,11 +63,11 @@ class Direction:
     @property
     def both_zero(self) -> bool:
         """Both sides are zero as far as rounding of the outputs lets one see."""
-        if self.norm == 0 and self.slope.flat:
+        if self.norm <= ZERO * self.natural and self.slope.flat:
             return True
-        if not self.slope.usable or self.mismatch:
+        if not self.slope.usable:
             return False
-        small = self.norm <= ZERO * self.natural and self.resolution <= 1e-6 * self.natural
+        small = self.scale <= ZERO * self.natural and self.resolution <= 1e-6 * self.natural
         return small or self.scale == 0
 
 
@@ -181,7 +181,8 @@ def compare(
     if slope.usable:
         # The analytic side rounds too.
         slope = _with_error(slope, max(slope.error, 1e-15 * norm))
-    natural = max(contribution(outputs, u)[0], slope.reach)
+    # Outputs that are zero and stay so have no scale of their own.
+    natural = max(contribution(outputs, u)[0], slope.reach) or contribution(u, u)[0] ** 0.5
     return Direction(u, v, gradients, analytic, slope, norm, typical, natural)
 
 
@@ -232,7 +233,7 @@ def judge(
             result.blind.append(direction)
             if len(result.blind) >= directions and not result.mismatches:
                 break
-        elif direction.mismatch:
+        elif direction.mismatch and not direction.both_zero:
             result.mismatches.append(direction)
         else:
             agreements.append(direction)

@@ -281,6 +281,21 @@ def _other_modes(
         values = second(second.point)
         raw = second.vjp(second.point, sampler.cotangents(values))
         gradients = dense(raw, second.point)
+        lost = [
+            leaf.name
+            for index, (leaf, g) in enumerate(zip(second.leaves, raw, strict=True))
+            if g is None and structure.missing_gradient(second, values, sampler, index, steps)
+        ]
+        if lost:
+            report.fail(
+                Problem(
+                    Kind.MISSING,
+                    f"second order: the gradients depend on {shortened(lost)}, but cannot be differentiated again: "
+                    "@once_differentiable, no_grad, .data or numpy in the backward cuts them from the graph",
+                    lost[0],
+                )
+            )
+            return
         active: Masks = [None if bool(torch.isfinite(g).all()) else torch.isfinite(g) for g in gradients]
         compare_map(second, values, sampler, active, options, report, steps, set(), "second order: ")
 
@@ -377,6 +392,13 @@ def _leaf_by_leaf(
             kink = True
             doubts.append(leaf.name)
             continue
+        if isinstance(function, FirstOrder):
+            results, live = function.graph(function.point)
+            on_purpose = structure.surrogate(results, live[index])
+            if on_purpose:
+                report.doubt(Problem(Kind.SURROGATE, f"{leaf.name}: {on_purpose}", leaf.name))
+                decided = True
+                continue
         problem = _explain(function, point, outputs, index, judged, options, leaf.name in coarse, label, report)
         if problem is not None:
             report.fail(problem)

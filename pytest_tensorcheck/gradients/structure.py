@@ -7,13 +7,14 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from pytest_tensorcheck.gradients.differences import STEPS, measure
 from pytest_tensorcheck.gradients.directions import Direction, Sampler, along, compare, dense, one_hot
 from pytest_tensorcheck.gradients.locating import element_name
-from pytest_tensorcheck.gradients.maps import BackwardRaised, FirstOrder, Tensors, backward
+from pytest_tensorcheck.gradients.maps import BackwardRaised, DifferentiableMap, FirstOrder, Tensors, backward
 from pytest_tensorcheck.gradients.messages import shortened
 from pytest_tensorcheck.gradients.subject import Run, Subject
 from pytest_tensorcheck.gradients.twins import is_differentiable_dtype
@@ -66,9 +67,7 @@ def backward_raised(error: BackwardRaised) -> Problem:
             "None for those that need none",
         )
     hint = ""
-    if "marked with @once_differentiable" in text:
-        hint = "; the backward is marked @once_differentiable, so it has no second derivative"
-    elif "modified by an inplace operation" in text:
+    if "modified by an inplace operation" in text:
         hint = "; a tensor that the backward needs is overwritten by a later in-place operation"
     first = text.strip().splitlines()[0] if text.strip() else ""
     return Problem(Kind.BACKWARD_RAISED, f"{type(cause).__name__}: {first}{raised_at(cause)}{hint}")
@@ -192,7 +191,7 @@ def float32_gradients(function: FirstOrder, gradients: Sequence[torch.Tensor | N
 
 
 def missing_gradient(
-    function: FirstOrder, outputs: Tensors, sampler: Sampler, leaf: int, steps: Sequence[float] = STEPS
+    function: DifferentiableMap, outputs: Tensors, sampler: Sampler, leaf: int, steps: Sequence[float] = STEPS
 ) -> Direction | None:
     """The direction that shows that the outputs depend on a leaf which has no gradient; None if they do not."""
     moved = None
@@ -302,4 +301,38 @@ def connected(outputs: Sequence[torch.Tensor], live: Sequence[torch.Tensor]) -> 
         if id(getattr(node, "variable", None)) in wanted:
             return True
         stack += [parent for parent, _ in getattr(node, "next_functions", ())]
+    return False
+
+
+# Operators of torch whose gradient is on purpose not their own derivative -> what to check instead.
+_SURROGATES = {
+    "CtcLoss": "torch's ctc_loss returns the gradient of log_softmax followed by ctc_loss, not that of ctc_loss alone: "
+    "check the two together, lambda x: ctc_loss(x.log_softmax(-1), ...)",
+}
+# What may stand between such an operator and its input without changing values.
+_RESHAPING = ("Transpose", "Permute", "View", "Reshape", "Unsqueeze", "Squeeze", "Clone", "Alias", "Contiguous", "T")
+
+
+def surrogate(outputs: Sequence[torch.Tensor], leaf: torch.Tensor) -> str:
+    """The sentence for a leaf that goes straight into an operator with a surrogate gradient, else an empty string."""
+    seen: set[object] = set()
+    stack: list[Any] = [tensor.grad_fn for tensor in outputs]
+    while stack:
+        node = stack.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        for prefix, sentence in _SURROGATES.items():
+            if node.name().startswith(prefix) and _comes_from(node, leaf):
+                return sentence
+        stack += [parent for parent, _ in node.next_functions]
+    return ""
+
+
+def _comes_from(node: Any, leaf: torch.Tensor) -> bool:
+    for parent, _ in node.next_functions:
+        while parent is not None and parent.name().startswith(_RESHAPING) and len(parent.next_functions) == 1:
+            parent = parent.next_functions[0][0]
+        if parent is not None and getattr(parent, "variable", None) is leaf:
+            return True
     return False

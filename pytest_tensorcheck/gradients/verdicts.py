@@ -55,6 +55,7 @@ class Kind(enum.Enum):
     BATCHED = "batched-gradient"
     BATCHED_FORWARD = "batched-forward-gradient"
     KINK = "kink"
+    SURROGATE = "surrogate-gradient"
     LOW_RESOLUTION = "low-resolution"
 
 

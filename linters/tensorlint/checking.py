@@ -38,12 +38,7 @@ def hazards_of(source: Source, project: Project | None) -> list[Hazard]:
     """What the interpreters saw. They are imported here, so that a warm cache or a triggerless run does without."""
     from tensorlint.inference.analysis import analyse
 
-    try:
-        from tensorlint.inference.fingerprints import find_hazards
-    except ImportError:  # being written
-
-        def find_hazards(tree, source):  # type: ignore
-            return []
+    from tensorlint.inference.fingerprints import find_hazards
 
     if sys.getrecursionlimit() < RECURSION_LIMIT:
         sys.setrecursionlimit(RECURSION_LIMIT)

@@ -17,7 +17,7 @@ from tensorlint.project import Project
 from tensorlint.source import read_bytes
 
 if TYPE_CHECKING:
-    from tensorlint.inference.analysis import Binding
+    from tensorlint.inference.reports import Binding
 
 MAX_SOURCE_WIDTH = 100  # beyond it the shapes do not move further to the right
 

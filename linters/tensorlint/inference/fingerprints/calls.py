@@ -80,7 +80,9 @@ class Calls:
         self.names = names
         self.classes = Classes(names)
         self._values: dict[ast.expr, Value] = {}
-        self._active: set[int] = set()
+        self._provisional: dict[ast.expr, Value] = {}
+        self._active: dict[ast.expr, int] = {}  # expressions in evaluation, with their depth
+        self._reaches = 1 << 30  # the outermost expression in evaluation that was met again
         self._named_active: set[tuple[str, int, int]] = set()
         self._returning: set[int] = set()
         self.dataset_classes = _DATASET_CLASSES
@@ -249,6 +251,7 @@ class Calls:
             function.node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
         ):
             if id(function.node) in self._returning:
+                self._reaches = 0
                 return UNKNOWN
             self._returning.add(id(function.node))
             try:

@@ -23,7 +23,8 @@ from tensorlint.inference.fingerprints.values import (
     traits_of,
 )
 
-_DEPTH = 40
+_DEPTH = 60
+_NOWHERE = 1 << 30
 
 
 class Evaluator(Calls):
@@ -32,16 +33,28 @@ class Evaluator(Calls):
     def value(self, node: ast.expr | None) -> Value:
         if node is None:
             return UNKNOWN
-        if node in self._values:
-            return self._values[node]
-        if id(node) in self._active or len(self._active) > _DEPTH:
+        known = self._values.get(node) or self._provisional.get(node)
+        if known is not None:
+            return known
+        depth = self._active.get(node)
+        if depth is not None or len(self._active) > _DEPTH:
+            self._reaches = min(self._reaches, depth or 0)
             return UNKNOWN
-        self._active.add(id(node))
+        outer, self._reaches = self._reaches, _NOWHERE
+        self._active[node] = here = len(self._active)
         try:
             found = self._evaluate(node)
         finally:
-            self._active.discard(id(node))
-        if not self._active:  # a value found inside a cycle may be less than the whole
+            del self._active[node]
+        # What rests on an expression that is still being evaluated holds for this question only.
+        if self._reaches >= here:
+            self._values[node] = found
+        else:
+            self._provisional[node] = found
+        self._reaches = min(outer, self._reaches)
+        if not self._active:
+            self._provisional.clear()
+            self._reaches = _NOWHERE
             self._values[node] = found
         return found
 
@@ -226,6 +239,7 @@ class Evaluator(Calls):
         """What `name` of `scope` is bound to where `at` is evaluated; where that is elsewhere, at the end."""
         key = (name, id(scope), id(at) if at is not None and self.names.scope_at.get(at) is scope else 0)
         if key in self._named_active:
+            self._reaches = 0
             return UNKNOWN
         self._named_active.add(key)
         try:

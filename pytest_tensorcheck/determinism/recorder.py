@@ -36,6 +36,7 @@ _POISONED_UP_TO = 64 << 20  # bytes: filling more would commit memory that the p
 _SAMPLE = 64
 _SCALARS = (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 _new = tuple.__new__
+_Tensor, _strided = torch.Tensor, torch.strided  # looked up often
 _forked = False
 
 
@@ -120,7 +121,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         view = kernel.is_view
         overwrites = kernel.overwrites
         for position, value in enumerate(args):
-            if isinstance(value, torch.Tensor):
+            if isinstance(value, _Tensor):
                 if not view:
                     inputs.append(self._operand(value, position in overwrites))
             elif value.__class__ is list or value.__class__ is tuple:
@@ -130,7 +131,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         generator = None
         if kwargs:
             for name, value in kwargs.items():
-                if isinstance(value, torch.Tensor):
+                if isinstance(value, _Tensor):
                     inputs.append(self._operand(value, name in overwrites))
                 elif name == "generator" and value is not None:
                     generator = GeneratorState(True, _generator_hash(value), value)
@@ -164,7 +165,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
             self._written(kernel, args, kwargs, place, outputs)
             if kernel.makes_results:
                 self._results(result, outputs, values, view)
-        elif isinstance(result, torch.Tensor):
+        elif isinstance(result, _Tensor):
             if kernel.is_empty:
                 outputs.append(self._empty(result, place))
             elif not view:
@@ -204,7 +205,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         plain = self._plain.get(tensor.__class__)
         if plain is None:
             plain = self._plain[tensor.__class__] = _is_plain(tensor.__class__)
-        if not plain or tensor.layout is not torch.strided:
+        if not plain or tensor.layout is not _strided:
             return self._opaque(tensor)
         storage = tensor.untyped_storage()
         mark = getattr(storage, _MARK, None)

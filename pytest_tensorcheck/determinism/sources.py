@@ -72,6 +72,7 @@ _CHANGING_METHODS = {
 }
 CONTAINERS = (list, dict, set, deque)
 _PASS_ORDER_ON = ("list", "tuple", "iter", "enumerate", "next", "stack", "cat", "tensor", "sum", "zip", "map")
+_ORDERLESS = {("sorted",), ("len",), ("min",), ("max",), ("set",), ("frozenset",), ("any",), ("all",)}
 _STRENGTH = {Cause.GENERATOR: 3, Cause.CARRIED_GENERATOR: 3, Cause.ORDER: 2, Cause.PYTHON: 2}
 
 
@@ -131,6 +132,7 @@ def find_sources(file: str, line: int, scope: Scope, outlived: set[int]) -> list
     if statement is None:
         return []
     found: list[Source] = []
+    unordered = _where_order_is_nothing(statement.nodes)
     for node in statement.nodes:
         if isinstance(node, ast.Call):
             known = _call(node, scope, outlived)
@@ -140,12 +142,22 @@ def find_sources(file: str, line: int, scope: Scope, outlived: set[int]) -> list
             known = _state(node, scope)
         else:
             known = None
-        if known is not None:
+        if known is not None and not (known[0] is Cause.ORDER and id(node) in unordered):
             text = ast.unparse(node.iter if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) else node)
             cause, why, weak = known
             at = node.iter.lineno if isinstance(node, ast.comprehension) else int(getattr(node, "lineno", line))
             found.append(Source(file, at, text if len(text) < 60 else text[:57] + "…", cause, why, weak))
     return found
+
+
+def _where_order_is_nothing(nodes: list[ast.AST]) -> set[int]:
+    """The ids of the nodes inside `sorted(…)` and the like, whose result the order does not reach."""
+    inside: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and dotted_name(node.func) in _ORDERLESS:
+            for argument in node.args:
+                inside.update(id(part) for part in (argument, *getattr(argument, "generators", ())))
+    return inside
 
 
 def _call(node: ast.Call, scope: Scope, outlived: set[int]) -> tuple[Cause, str, bool] | None:
@@ -155,8 +167,6 @@ def _call(node: ast.Call, scope: Scope, outlived: set[int]) -> tuple[Cause, str,
     target = scope.resolve(dotted)
     seeded = [a for a in node.args if not (isinstance(a, ast.Constant) and a.value is None)] or node.keywords
     if target is not _MISSING:
-        if target in CONTAINERS:
-            return None
         for table, applies in ((_ALWAYS, True), (_UNSEEDED, not seeded)):
             if applies and (known := _named(target, table)) is not None:
                 return (*known, dotted == ("id",))

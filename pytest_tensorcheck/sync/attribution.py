@@ -38,7 +38,7 @@ class Place:
 
 @lru_cache(maxsize=4096)
 def _library_name(filename: str) -> str:
-    """"torch/optim/adam.py" for an installed file; "" for ours and the interpreter's own."""
+    """ "torch/optim/adam.py" for an installed file; "" for ours and the interpreter's own."""
     if filename.startswith((_OURS, "<")):
         return ""
     for mark in (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"):
@@ -51,9 +51,11 @@ def _library_name(filename: str) -> str:
 def expression_at(code: CodeType, instruction: int) -> str:
     """The source of the expression that an instruction belongs to, on one line; the whole line where that is not known."""
     positions = next(itertools.islice(code.co_positions(), instruction // 2, None), None)
-    if positions is None or positions[0] is None:
+    if positions is None:
         return ""
     line, end_line, column, end_column = positions
+    if line is None:
+        return ""
     text = linecache.getline(code.co_filename, line)
     if line == end_line and column is not None and end_column is not None:
         part = text.encode()[column:end_column].decode(errors="replace").strip()

@@ -136,7 +136,7 @@ def _false(*_: Any, **__: Any) -> bool:
 
 def _check_index(device: Any = None) -> None:
     index = device if isinstance(device, int) else (torch.device(device).index if device is not None else 0)
-    if index is not None and index > 0:
+    if (index or 0) > 0:
         raise RuntimeError(f"CUDA error: invalid device ordinal (simulated: there is one device; got {device})")
 
 
@@ -175,7 +175,7 @@ def replacements(simulation: Simulation) -> list[tuple[Any, str, Any]]:
         "set_sync_debug_mode": set_sync_debug_mode, "get_sync_debug_mode": lambda: sync_mode[0],
         "manual_seed": _none, "manual_seed_all": _none, "seed": _none, "seed_all": _none, "initial_seed": _zero,
         "get_rng_state": rng_state, "set_rng_state": set_rng_state, "get_rng_state_all": lambda: [rng_state()],
-        "set_rng_state_all": lambda new_states: [set_rng_state(state) for state in new_states] and None,
+        "set_rng_state_all": lambda new_states: set_rng_state(list(new_states)[-1]),
         "utilization": _zero, "memory_usage": _zero, "temperature": _zero, "power_draw": _zero, "clock_rate": _zero,
         "get_allocator_backend": lambda: "native", "is_current_stream_capturing": _false,
     }  # fmt: skip
@@ -222,7 +222,14 @@ def replacements(simulation: Simulation) -> list[tuple[Any, str, Any]]:
     out += [(torch.cuda.memory, name, value) for name, value in memory.items() if hasattr(torch.cuda.memory, name)]
     out += [
         (torch.cuda.random, name, cuda[name])
-        for name in ("get_rng_state", "set_rng_state", "get_rng_state_all", "set_rng_state_all", "manual_seed", "manual_seed_all")
+        for name in (
+            "get_rng_state",
+            "set_rng_state",
+            "get_rng_state_all",
+            "set_rng_state_all",
+            "manual_seed",
+            "manual_seed_all",
+        )
     ]
     accelerators = getattr(torch, "accelerator", None)
     if accelerators is not None:

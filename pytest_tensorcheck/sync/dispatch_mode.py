@@ -17,14 +17,10 @@ from pytest_tensorcheck.user_line import user_frame
 
 # Operations of which CUDA accepts operands on both sides (a 0-dim operand on the host is accepted everywhere).
 _MIXES = frozenset(
-    "index index_put index_put_ _index_put_impl_ _unsafe_index _unsafe_index_put copy_ _foreach_copy_ _to_copy "
-    "_pack_padded_sequence _ctc_loss set_ resize_as_ resize_as_sparse_ lift lift_fresh lift_fresh_copy _local_scalar_dense "
-    "record_stream _nested_tensor_from_mask segment_reduce _fused_adam_ _fused_adamw_ _fused_sgd_ _fused_adagrad_ "
-    "_amp_foreach_non_finite_check_and_unscale_ _amp_update_scale_ is_set_to _has_same_storage_numel "
-    "_sparse_coo_tensor_with_dims_and_indices".split()
+    ["index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "copy_", "_foreach_copy_", "_to_copy", "_pack_padded_sequence", "_ctc_loss", "set_", "resize_as_", "resize_as_sparse_", "lift", "lift_fresh", "lift_fresh_copy", "_local_scalar_dense", "record_stream", "_nested_tensor_from_mask", "segment_reduce", "_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_", "is_set_to", "_has_same_storage_numel", "_sparse_coo_tensor_with_dims_and_indices"]
 )
 # Operations whose result stays where its destination is.
-_KEEPS = frozenset({"copy_", "_foreach_copy_", "_local_scalar_dense", "equal", "allclose"})
+_KEEPS = frozenset({"copy_", "_foreach_copy_", "_local_scalar_dense", "equal", "allclose", "lift_fresh"})
 _READS = frozenset({"_local_scalar_dense"})
 
 
@@ -96,7 +92,7 @@ class _Sides:
         return bool(tensor.dim()) or self._row == "where_host"
 
 
-class ShadowDispatchMode(TorchDispatchMode):
+class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """One for each thread; `calls` is the function mode of the same thread, which knows what Python called."""
 
     @classmethod
@@ -105,7 +101,7 @@ class ShadowDispatchMode(TorchDispatchMode):
         return False
 
     def __init__(self, simulation: Simulation, calls: Any) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._simulation = simulation
         self._calls = calls
         self._sequence = -1
@@ -223,7 +219,9 @@ class ShadowDispatchMode(TorchDispatchMode):
             return any_on_device(args) or (bool(kwargs) and any_on_device(kwargs.values()))
         return node is not None and self._simulation.device_named
 
-    def _look(self, operation: _Operation, args: tuple[Any, ...], kwargs: dict[str, Any], node: Any, *, plain: bool) -> None:
+    def _look(
+        self, operation: _Operation, args: tuple[Any, ...], kwargs: dict[str, Any], node: Any, *, plain: bool
+    ) -> None:
         """Report the operation if it waits."""
         if not scopes.listening() or self._calls.silent:
             return
@@ -255,7 +253,12 @@ class ShadowDispatchMode(TorchDispatchMode):
 
     def _look_at_integer(self, operation: _Operation, args: tuple[Any, ...]) -> None:
         """A number is read from an integer tensor of a program that names no device and has (so far) no floats."""
-        if place_of(args[0]) == NONE and not self._simulation.floats_seen and scopes.listening() and not self._calls.silent:
+        if (
+            place_of(args[0]) == NONE
+            and not self._simulation.floats_seen
+            and scopes.listening()
+            and not self._calls.silent
+        ):
             row = operation.row
             assert row is not None
             self._simulation.report(

@@ -35,8 +35,8 @@ def is_cuda(device: Any) -> bool:
 
 
 def _no_such_device(device: Any) -> None:
-    index = torch.device(device).index if not isinstance(device, int) else device
-    if index is not None and index > 0:
+    index: int | None = torch.device(device).index if not isinstance(device, int) else device
+    if (index or 0) > 0:
         raise RuntimeError(f"CUDA error: invalid device ordinal (simulated: there is one device, cuda:0; got {device})")
 
 
@@ -118,7 +118,7 @@ def _handles(*functions: Any) -> Callable[[Handler], Handler]:
 
 
 # --- questions about a tensor's device ------------------------------------------------------------------------------
-@_handles(torch.Tensor.device.__get__)  # type: ignore[attr-defined]
+@_handles(torch.Tensor.device.__get__)
 def _device(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return CUDA if place_of(args[0]) == DEVICE else func(*args)
 
@@ -152,7 +152,9 @@ def _type(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: di
     if isinstance(wanted, str) and wanted.startswith("torch.cuda."):
         mode.simulation.name_device()
         plain = wanted.replace("torch.cuda.", "torch.", 1)
-        return _move(mode, args[0], DEVICE, "type", dtype=_dtype_of(plain), non_blocking=bool(kwargs.get("non_blocking")))
+        return _move(
+            mode, args[0], DEVICE, "type", dtype=_dtype_of(plain), non_blocking=bool(kwargs.get("non_blocking"))
+        )
     return mode.run(func, args, kwargs)
 
 
@@ -196,7 +198,7 @@ def _move(
         origin = place_of(tensor)
 
         def bring_back(inputs: Any, outputs: Any) -> Any:
-            moved = []
+            moved: list[Any] = []
             for gradient in inputs:
                 if gradient is None:
                     moved.append(None)
@@ -275,7 +277,13 @@ def _to(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict
     memory_format = kwargs.get("memory_format")
     if wants != (here == DEVICE):
         return _move(
-            mode, tensor, DEVICE if wants else HOST, "to", dtype=dtype, non_blocking=non_blocking, memory_format=memory_format
+            mode,
+            tensor,
+            DEVICE if wants else HOST,
+            "to",
+            dtype=dtype,
+            non_blocking=non_blocking,
+            memory_format=memory_format,
         )
     if not wants and other is None and not mode.simulation.device_named and here in (NONE, PLAIN) and _says_cpu(mode):
         copied = _copy_plain(mode, tensor, "to")
@@ -342,8 +350,8 @@ def _tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: 
     if device is None and not isinstance(data, torch.Tensor):
         device = private_torch.default_device()
     name = func.__name__
+    pinned = bool(kwargs.get("pin_memory"))
     kwargs = {key: value for key, value in kwargs.items() if key not in ("device", "pin_memory")}
-    pinned = bool(mode is not None and kwargs.pop("pin", False))
     if isinstance(data, torch.Tensor):
         out = mode.run(func, args, kwargs)
         here = place_of(data)
@@ -404,7 +412,9 @@ def _factory(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs:
     return _with_device(mode, func, args, kwargs, device)
 
 
-def _with_device(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], device: Any) -> Any:
+def _with_device(
+    mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], device: Any
+) -> Any:
     """A call with device=: made on the host, flagged as asked."""
     kwargs = dict(kwargs)
     pinned = bool(kwargs.pop("pin_memory", False))

@@ -120,7 +120,13 @@ def _record_backward(kind: str, row: str, node: Any, certain: bool) -> None:
 
 
 def _event(
-    kind: str, row: str, place: Place, where: UserLine | None, expression: str, called_from: UserLine | None, certain: bool
+    kind: str,
+    row: str,
+    place: Place,
+    where: UserLine | None,
+    expression: str,
+    called_from: UserLine | None,
+    certain: bool,
 ) -> SyncEvent:
     if row:
         operation = kind

@@ -37,6 +37,8 @@ def install(simulation: Simulation, undo: ExitStack) -> None:
 
     for owner, name, value in private_torch.mode_questions():
         patch(owner, name, value)
+    for owner, name, value in private_torch.optimizer_patch():
+        patch(owner, name, value)
     for owner, name, value in private_torch.grouping_patch(is_on_device, torch.device("cuda", 0)):
         patch(owner, name, value)
     for owner, name, value in cuda_api.replacements(simulation):
@@ -131,6 +133,9 @@ def _reported(simulation: Simulation, tensor: Any, row: str, operation: str) -> 
 
 def _tensor_methods(simulation: Simulation) -> list[tuple[Any, str, Any]]:
     """Methods written in Python that a function mode would see only from outside, with itself switched off."""
+    show: Any
+    form: Any
+    copy: Any
     show, form, copy = torch.Tensor.__repr__, torch.Tensor.__format__, torch.Tensor.__deepcopy__
 
     def silently(function: Any, *args: Any, **kwargs: Any) -> Any:

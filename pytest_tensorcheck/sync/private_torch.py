@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 _node = torch._C._current_autograd_node
-_sequence = torch.autograd._get_sequence_nr
+_sequence = torch._C._autograd._get_sequence_nr
 
 
 def backward_node() -> Any:
@@ -95,7 +95,15 @@ _ASKING = {
     "has_torch_function_unary": _unary,
     "has_torch_function_variadic": _variadic,
 }
-_LEFT_ALONE = ("torch._ops", "torch._dynamo", "torch.jit", "torch._C", "torch.testing", "torch._prims", "torch.distributed")
+_LEFT_ALONE = (
+    "torch._ops",
+    "torch._dynamo",
+    "torch.jit",
+    "torch._C",
+    "torch.testing",
+    "torch._prims",
+    "torch.distributed",
+)
 _found: tuple[int, list[tuple[ModuleType, str, Any]]] = (0, [])
 
 
@@ -106,7 +114,9 @@ def mode_questions() -> list[tuple[ModuleType, str, Any]]:
         places = [
             (module, name, replacement)
             for module_name, module in list(sys.modules.items())
-            if module_name.startswith("torch") and not module_name.startswith(_LEFT_ALONE) and isinstance(module, ModuleType)
+            if module_name.startswith("torch")
+            and not module_name.startswith(_LEFT_ALONE)
+            and isinstance(module, ModuleType)
             for name, replacement in _ASKING.items()
             if name in vars(module)
         ]
@@ -116,8 +126,6 @@ def mode_questions() -> list[tuple[ModuleType, str, Any]]:
 
 def grouping_patch(is_on_device: Any, device: Any) -> list[tuple[ModuleType, str, Any]]:
     """`_group_tensors_by_device_and_dtype`, saying the simulated device in its keys."""
-    from torch.utils import _foreach_utils
-
     real = torch._C._group_tensors_by_device_and_dtype
 
     def group(tensors: Any, with_indices: bool = False) -> Any:
@@ -127,8 +135,14 @@ def grouping_patch(is_on_device: Any, device: Any) -> list[tuple[ModuleType, str
             out[(device if first is not None and is_on_device(first) else where, dtype)] = value
         return out
 
-    del _foreach_utils
     return [(torch._C, "_group_tensors_by_device_and_dtype", group)]
+
+
+def optimizer_patch() -> list[tuple[ModuleType, str, Any]]:
+    """Optimizers choose another implementation on a GPU (foreach), whose sums round otherwise: keep the CPU's choice."""
+    module = sys.modules.get("torch.optim.optimizer")
+    name = "_get_foreach_kernels_supported_devices"
+    return [(module, name, list)] if module is not None and hasattr(module, name) else []
 
 
 def storage_registry() -> list[Any]:
@@ -144,13 +158,12 @@ def numbers_are_put_from_host() -> bool:
 
     seen: list[str] = []
 
-    class Look(TorchDispatchMode):
+    class Look(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             seen.append(func.overloadpacket.__name__)
             return func(*args, **(kwargs or {}))
 
     x = torch.zeros(2)
-    with Look():
+    with Look():  # type: ignore[no-untyped-call]
         x[0] = 1.0
     return "copy_" in seen
-

@@ -83,7 +83,7 @@ def _entered_before(depth: int) -> bool:
     return before
 
 
-class no_sync(ContextDecorator):  # noqa: N801  (it reads as a verb, like torch.no_grad)
+class no_sync(ContextDecorator):
     """Fail if the code in the block makes the host wait for the GPU.
 
     `allow`: how many waits are accepted, or a list of operation names that are (`["nonzero", "item"]`).
@@ -175,7 +175,7 @@ class _Block:
         return [event for event in counted if not event.names & allowed]
 
 
-class allow_sync(ContextDecorator):  # noqa: N801
+class allow_sync(ContextDecorator):
     """Waits in this block are meant: they are not counted by `no_sync` nor by the run's report.
 
     `reason` is for the reader. `first_only`: only the first time in a test that the block is entered (a warm-up).

@@ -133,16 +133,16 @@ class _Modes:
         self._dispatch = ShadowDispatchMode(simulation, self._function)
 
     def __enter__(self) -> None:
-        self._dispatch.__enter__()
-        self._function.__enter__()
+        self._dispatch.__enter__()  # type: ignore[no-untyped-call]
+        self._function.__enter__()  # type: ignore[no-untyped-call]
         _PER_THREAD.function_mode = self._function
 
     def __exit__(self, *_: object) -> None:
         _PER_THREAD.function_mode = None
         try:
-            self._function.__exit__(None, None, None)
+            self._function.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         finally:
-            self._dispatch.__exit__(None, None, None)
+            self._dispatch.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
 
 class simulation:

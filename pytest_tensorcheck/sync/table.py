@@ -567,9 +567,7 @@ COMPOSITES: dict[str, tuple[str, str]] = {
 }
 
 # Autograd nodes that wait although no operation shows it: with a dispatch mode open, torch takes another formula.
-BACKWARD_NODES: dict[str, str] = {
-    name: "prod_backward" for name in ("ProdBackward0", "ProdBackward1", "CumprodBackward0")
-}
+BACKWARD_NODES: dict[str, str] = dict.fromkeys(("ProdBackward0", "ProdBackward1", "CumprodBackward0"), "prod_backward")
 
 NAMES: frozenset[str] = frozenset(
     name

@@ -1217,7 +1217,7 @@ def module_pad_sequence(dev):
 
 
 def module_distribution_checked(dev):
-    d = torch.distributions.Normal(torch.zeros(3, device=dev), torch.ones(3, device=dev))  # SYNC
+    d = torch.distributions.Normal(torch.zeros(3, device=dev), torch.ones(3, device=dev), validate_args=True)  # SYNC
     return d.rsample()
 
 

@@ -40,7 +40,9 @@ class CheckedSession:
         if self.settings.lint:
             from pytest_tensorcheck.lint_items import LintHooks
 
-            plugins.register(LintHooks(self.config), "tensorcheck-lint")
+            lint = LintHooks(self.config)
+            lint.check_configuration()
+            plugins.register(lint, "tensorcheck-lint")
 
     def stop(self) -> None:
         self.run_hooks.stop()

@@ -50,7 +50,7 @@ class FirstImport(MetaPathFinder):
             return
 
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module  # type: ignore[misc]  # the loader is as it was, for whoever looks at it later
+            del loader.exec_module  # the loader is as it was, for whoever looks at it later
             execute(module)
             callback = self._waiting.pop(fullname, None)
             if callback is not None:

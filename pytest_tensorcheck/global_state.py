@@ -134,9 +134,7 @@ class GlobalState:
             for change in changes:
                 if self.current(change) != change.old:
                     self.set(change, change.old)
-        return [
-            Change(c.index, c.item, c.key, c.old, c.new, restored=self.current(c) == c.old) for c in changes
-        ]
+        return [Change(c.index, c.item, c.key, c.old, c.new, restored=self.current(c) == c.old) for c in changes]
 
     def current(self, change: Change) -> Any:
         value = change.item.get()
@@ -227,7 +225,9 @@ def python_items(*, warning_filters: bool) -> list[StateItem]:
     ]
     if warning_filters:
         items.append(
-            StateItem("warning filters", lambda: list(warnings.filters), _set_filters, at_import=False, show=_show_filters)
+            StateItem(
+                "warning filters", lambda: list(warnings.filters), _set_filters, at_import=False, show=_show_filters
+            )
         )
     return items
 
@@ -276,7 +276,9 @@ def _show_path(entries: list[str]) -> str:
 
 def _set_filters(filters: list[Any]) -> None:
     warnings.filters[:] = filters  # type: ignore[index]
-    warnings._filters_mutated() if hasattr(warnings, "_filters_mutated") else None  # type: ignore[attr-defined]
+    mutated = getattr(warnings, "_filters_mutated", None)  # the registry of warnings already shown; 3.11 to 3.13
+    if mutated is not None:
+        mutated()
 
 
 def _show_filters(filters: list[Any]) -> str:

@@ -35,6 +35,10 @@ class LintHooks:
 
         return Linter()
 
+    def check_configuration(self) -> None:
+        """Raises pytest.UsageError for a configuration of tensorlint that cannot be used, before anything runs."""
+        _ = self.files
+
     @cached_property
     def files(self) -> dict[Path, None]:
         from tensorlint.config import ConfigError

@@ -60,7 +60,8 @@ class Findings:
     def add_report(self, report: pytest.TestReport) -> None:
         nodeid = report.nodeid
         self.durations[nodeid] = self.durations.get(nodeid, 0.0) + report.duration
-        if report.outcome == "rerun":  # pytest-rerunfailures
+        outcome: str = report.outcome
+        if outcome == "rerun":  # pytest-rerunfailures
             self.reruns[nodeid] = self.reruns.get(nodeid, 0) + 1
             self.outcomes.pop(nodeid, None)
         elif report.failed or nodeid not in self.outcomes or (report.when == "call" and report.outcome != "passed"):

@@ -80,8 +80,7 @@ class ReportHooks:
 
     def _session_records(self) -> list[Record]:
         return [
-            {"nodeid": nodeid, **as_record(observation)}
-            for nodeid, observation in self.run_hooks.found.observations
+            {"nodeid": nodeid, **as_record(observation)} for nodeid, observation in self.run_hooks.found.observations
         ]
 
     @pytest.hookimpl(trylast=True)

@@ -32,6 +32,7 @@ from pytest_tensorcheck.user_line import UserLine
 from pytest_tensorcheck.worker_threads import share_cores
 
 MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
+_MARKER_ERROR: pytest.StashKey[str] = pytest.StashKey()
 
 
 @dataclass(slots=True)
@@ -151,8 +152,13 @@ class RunHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         for item in items:
-            if (marked := read_markers(item)) is not UNMARKED:
-                item.stash[MARKED] = marked
+            try:
+                if (marked := read_markers(item)) is not UNMARKED:
+                    item.stash[MARKED] = marked
+            except pytest.UsageError as error:
+                if not hasattr(self.config, "workerinput"):
+                    raise
+                item.stash[_MARKER_ERROR] = str(error)  # xdist has no way to end a run from a worker: the test fails
         plugins = self.config.pluginmanager
         asked = any(item.stash.get(MARKED, UNMARKED).deterministic for item in items)
         if asked and not plugins.hasplugin("tensorcheck-deterministic"):
@@ -175,6 +181,8 @@ class RunHooks:
         return (yield)
 
     def _begin(self, item: pytest.Item) -> TestRun:
+        if _MARKER_ERROR in item.stash:
+            pytest.fail(item.stash[_MARKER_ERROR], pytrace=False)
         marked = item.stash.get(MARKED, UNMARKED)
         settings = self.settings if marked is UNMARKED else with_markers(self.settings, marked)
         run = TestRun(
@@ -262,7 +270,7 @@ class RunHooks:
         return None
 
     def _state_left(self, item: pytest.Item, run: TestRun) -> list[Observation]:
-        left = []
+        left: list[Observation] = []
         if self._blame_module:
             module = item.getparent(pytest.Module)
             changes = self._blame_module.pop(module.nodeid, []) if module is not None else []

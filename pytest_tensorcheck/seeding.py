@@ -29,7 +29,9 @@ _PRIVATE_GENERATORS = (
 
 def derive(base: int, *parts: str) -> int:
     """A 64-bit seed from the base seed and the names of what is seeded. The same on every machine."""
-    return int.from_bytes(blake2b("\0".join((str(base), *parts)).encode(errors="surrogatepass"), digest_size=8).digest())
+    return int.from_bytes(
+        blake2b("\0".join((str(base), *parts)).encode(errors="surrogatepass"), digest_size=8).digest()
+    )
 
 
 def loaded_numpy_random() -> Any | None:

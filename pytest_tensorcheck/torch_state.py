@@ -240,7 +240,7 @@ def leave_leaked_modes(torch: Any, depth: tuple[int, int]) -> list[str]:
     Called before the plugin leaves modes of its own: leaving pops whatever is on top.
     """
     rows = _modes(torch)[:2]
-    leaked = []
+    leaked: list[str] = []
     for row, length in zip(rows, depth, strict=True):
         now = row.get()
         if len(now) > length and row.set is not None:

@@ -106,7 +106,7 @@ def _check_values(matmul_precision: str, cublas_workspace: str, threads: int | N
         raise ValueError(
             f"cublas_workspace={cublas_workspace!r}: cuBLAS repeats itself only with {' or '.join(CUBLAS_WORKSPACES)}"
         )
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+    if threads is not None and (type(threads) is not int or threads < 1):
         raise ValueError(f"threads={threads!r}: a positive number")
 
 

@@ -9,6 +9,6 @@ from __future__ import annotations
 import contextlib
 
 with contextlib.suppress(ImportError):
-    import numpy.random
+    import numpy.random  # noqa: F401
 with contextlib.suppress(ImportError):
-    import torch  # noqa: F401
+    import torch._inductor.config  # noqa: F401  (torch.use_deterministic_algorithms imports it)

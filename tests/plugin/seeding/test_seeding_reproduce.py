@@ -111,7 +111,7 @@ def draws(pytester, monkeypatch, *args: str, subprocess: bool = False) -> dict[s
     file.unlink(missing_ok=True)
     monkeypatch.setenv("DRAWS", str(file))
     run = pytester.runpytest_subprocess if subprocess else pytester.runpytest_inprocess
-    result = run("-p", "no:randomly", "-q", "--tensorcheck", *args)
+    result = run("-p", "no:randomly", "-p", "no:hypothesispytest", "-q", "--tensorcheck", *args)
     assert result.ret == 0, result.stdout.str()
     found: dict[str, str] = {}
     for line in file.read_text().splitlines():

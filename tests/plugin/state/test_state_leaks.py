@@ -51,7 +51,9 @@ HEAD = """
 
 
 def run(pytester, *args: str):
-    return pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cacheprovider", "--tensorcheck", *args)
+    return pytester.runpytest_inprocess(
+        "-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:cacheprovider", "--tensorcheck", *args
+    )
 
 
 def environment() -> dict[str, str]:
@@ -129,7 +131,9 @@ def test_modes_left_behind_while_broadcasts_are_watched(pytester):
     result.assert_outcomes(passed=3)
     assert torch.overrides._get_current_function_mode_stack() == []
     assert torch.utils._python_dispatch._get_current_dispatch_mode_stack() == []
-    result.stdout.fnmatch_lines(["*torch modes: none → BaseTorchFunctionMode, left by *", "*torch modes: none → LeftMode*"])
+    result.stdout.fnmatch_lines(
+        ["*torch modes: none → BaseTorchFunctionMode, left by *", "*torch modes: none → LeftMode*"]
+    )
 
 
 def test_mode_error_fails_the_polluter_once_and_nobody_else(pytester):
@@ -217,7 +221,9 @@ def test_a_module_fixture_that_leaks_is_named_at_its_end(pytester):
         def test_one(half): assert torch.get_default_dtype() is torch.float16
         def test_two(half): assert torch.get_default_dtype() is torch.float16
     """
-    pytester.makepyfile(test_a=leak, test_b="import torch\ndef test_after(): assert torch.ones(1).dtype is torch.float32")
+    pytester.makepyfile(
+        test_a=leak, test_b="import torch\ndef test_after(): assert torch.ones(1).dtype is torch.float32"
+    )
     result = run(pytester)
     result.assert_outcomes(passed=3)
     lines = [line for line in result.outlines if "→" in line]
@@ -288,7 +294,7 @@ def test_the_state_is_put_back_when_the_test_raises_and_the_failure_is_the_tests
     )
     result = run(pytester)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["E*KeyError: \"the test's own\"", "*torch.float32 → torch.float64, left by*"])
+    result.stdout.fnmatch_lines(['E*KeyError: "the test\'s own"', "*torch.float32 → torch.float64, left by*"])
 
 
 def test_the_marker_switches_it_off_for_one_test(pytester):

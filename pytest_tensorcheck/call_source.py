@@ -72,6 +72,23 @@ def source_at(code: CodeType, lasti: int) -> str | None:
     return b"".join(lines).decode(errors="replace")
 
 
+def rebinds(filename: str, line: int) -> bool:
+    """Whether the line gives a name a new shape of itself: `y = y.unsqueeze(1)`, `self.y = self.y[:, None].float()`."""
+    try:
+        body = ast.parse(linecache.getline(filename, line).strip()).body
+    except (SyntaxError, ValueError):
+        return False
+    if len(body) != 1 or not isinstance(body[0], ast.Assign):
+        return False
+    value: ast.expr = body[0].value
+    while isinstance(value, (ast.Call, ast.Attribute, ast.Subscript)):
+        inner = value.func if isinstance(value, ast.Call) else value.value
+        if ast.unparse(inner) in {ast.unparse(target) for target in body[0].targets}:
+            return True
+        value = inner
+    return False
+
+
 def call_arguments(code: CodeType, lasti: int) -> list[str] | None:
     """The positional arguments of the call at `lasti`, as source text; None if any is starred or it is no call."""
     node = expression_at(code, lasti)

@@ -64,3 +64,12 @@ def nearest_user_frame(frame: FrameType | None, depth: int = 80) -> FrameType | 
 def is_forward(code: CodeType) -> bool:
     """Whether the code is a module's `forward`, as far as its name tells."""
     return code.co_name == "forward"
+
+
+def is_running(code: CodeType, frame: FrameType | None) -> bool:
+    """Whether the code is on the stack, at `frame` or outside it: what it made has been passed down, not returned."""
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False

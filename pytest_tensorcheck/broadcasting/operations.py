@@ -69,14 +69,13 @@ ELEMENTWISE: dict[str, Operation] = {
     **_rows("polar", "scaling", "polar", ("abs", "angle")),
 }  # fmt: skip
 
-# In torch.nn.functional. Those that refuse unequal shapes by themselves are here for the versions that do not.
+# In torch.nn.functional. binary_cross_entropy and soft_margin_loss refuse unequal shapes by themselves.
 FUNCTIONAL: dict[str, Operation] = {
     **{
         name: Operation(name, "loss", ("input", "target"))
         for name in (
             "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "poisson_nll_loss", "hinge_embedding_loss",
-            "gaussian_nll_loss", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits",
-            "soft_margin_loss",
+            "gaussian_nll_loss", "kl_div",
         )
     },
     "margin_ranking_loss": Operation("margin_ranking_loss", "loss", ("input1", "input2", "target")),
@@ -87,7 +86,7 @@ FUNCTIONAL: dict[str, Operation] = {
 # How a tensor got its axes.
 STRONG = words(
     "unsqueeze unsqueeze_ expand expand_as broadcast_to broadcast_tensors meshgrid unflatten atleast_2d "
-    "atleast_3d expand_dims cartesian_prod tile repeat column_stack"
+    "atleast_3d expand_dims cartesian_prod tile repeat column_stack ix_"
 )
 WEAK = words("view reshape view_as reshape_as")
 TRANSPOSE = words("T t t_ mT H mH adjoint transpose transpose_ permute swapaxes swapdims movedim moveaxis")

@@ -24,14 +24,15 @@ from pytest_tensorcheck.broadcasting.callers import (
     USER,
     acting_frame,
     is_forward,
+    is_running,
     nearest_user_frame,
 )
 from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, meeting
 from pytest_tensorcheck.broadcasting.guard import allowed, deliver
 from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, broadcast_observation, user_line_at
 from pytest_tensorcheck.broadcasting.operations import Operation
-from pytest_tensorcheck.broadcasting.verdict import Operand, is_accident, relation
-from pytest_tensorcheck.call_source import line_at, line_span_at
+from pytest_tensorcheck.broadcasting.verdict import Kind, Operand, is_accident, relation
+from pytest_tensorcheck.call_source import line_at, line_span_at, rebinds
 from pytest_tensorcheck.shapes.checker import on_named
 
 _Tensor = torch.Tensor
@@ -117,7 +118,10 @@ class _Traits(dict[Any, Trait]):
             passes_on=name in ops.PASSES_ON or bare in ops.PASSES_ON,
             reshapes=bool(explicit) or name in _RESHAPES,
             keepdim=name in _REDUCTIONS,
-            inplace=name.endswith("_") and not name.endswith("__") and bare not in ("unsqueeze", "squeeze", "t"),
+            inplace=getattr(function, "__name__", "") in _AUGMENTED
+            or name.endswith("_")
+            and not name.endswith("__")
+            and bare not in ("unsqueeze", "squeeze", "t"),
         )
         if trait == _PLAIN:
             trait = _PLAIN
@@ -133,6 +137,11 @@ _REDUCTIONS = ops.words(
 )
 
 _relation = lru_cache(maxsize=4096)(relation)
+# `a -= b`. What writes into an operand cannot make it grow: torch refuses, or the operand has the shape already.
+_AUGMENTED = ops.words(
+    "__iadd__ __isub__ __imul__ __idiv__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__ __ixor__ "
+    "__ilshift__ __irshift__"
+)
 _OPERATIONS = _Operations()
 _TRAITS = _Traits()
 
@@ -294,15 +303,15 @@ class BroadcastMode(TorchFunctionMode):
                 how = _relation(first_shape, second_shape)
                 if how is None and self.named and not allowed():
                     self._look_at_names(operation, func, (first, second), (position, other), frame)
-                if how is not None and not allowed():
+                if how is not None and not allowed() and not _TRAITS[func].inplace:
                     acting = acting_frame(frame)
                     if acting is not None and is_distribution_code(acting):
                         self._look_at_distribution(acting)
                         return
                     if acting is None or KIND[acting.f_code.co_filename] != USER:
                         return
-                    mine = self._operand(first, first_shape, acting)
-                    theirs = self._operand(second, second_shape, acting)
+                    mine = self._operand(operation.kind, first, first_shape, acting)
+                    theirs = self._operand(operation.kind, second, second_shape, acting)
                     if is_accident(operation.kind, how, mine, theirs):
                         observation = broadcast_observation(
                             operation,
@@ -326,7 +335,7 @@ class BroadcastMode(TorchFunctionMode):
         if how != "rank":
             return
         operands = [
-            Operand(shape) if tensor is None else self._operand(tensor, shape, met.frame)
+            Operand(shape) if tensor is None else self._operand(met.operation.kind, tensor, shape, met.frame)
             for tensor, shape in ((met.first, met.first_shape), (met.second, met.second_shape))
         ]
         if is_accident(met.operation.kind, how, *operands):
@@ -364,27 +373,33 @@ class BroadcastMode(TorchFunctionMode):
         )
         deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
 
-    def _operand(self, tensor: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
+    def _operand(self, kind: Kind, tensor: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
         entry = self.entry(tensor)
         try:
             storage = tensor.untyped_storage()._cdata
         except (RuntimeError, NotImplementedError):  # sparse, functorch wrappers
             storage = 0
         grown = tensor.requires_grad and not tensor.is_leaf
-        learned = isinstance(tensor, _Parameter)
+        learned = isinstance(tensor, _Parameter) or (kind == "scaling" and tensor.requires_grad and tensor.is_leaf)
         if entry is None:
             base = tensor._base
             explicit = "strong" if base is not None and base.dim() < len(shape) else ""
             return Operand(shape, explicit, False, grown, False, learned, False, False, storage)  # type: ignore[arg-type]
         explicit = entry.explicit
         own = entry.code is acting.f_code and entry.inner is entry.code
-        if explicit and not own and (is_forward(entry.inner) or KIND[entry.inner.co_filename] == TORCH):
-            explicit = ""  # what a model, or torch itself, does inside is no promise about what comes out
+        if explicit and not own and KIND[entry.inner.co_filename] == TORCH:
+            explicit = ""  # what torch does inside is no promise about what comes out
+        returned = is_forward(entry.inner) and not own and not is_running(entry.inner, acting)
+        if returned and kind != "logic":
+            explicit = ""  # nor is what a model does before it returns
         same = False
-        if entry.code is acting.f_code and explicit:
+        if explicit and entry.code is acting.f_code:
             first, last = line_span_at(acting.f_code, acting.f_lasti)
-            same = first <= line_at(acting.f_code, entry.lasti) <= last
-        prediction = grown or entry.prediction or (is_forward(entry.inner) and not own)
+            line = line_at(acting.f_code, entry.lasti)
+            same = first <= line <= last
+            if explicit == "strong" and not same and rebinds(acting.f_code.co_filename, line):
+                explicit = "weak"
+        prediction = grown or entry.prediction or returned
         setup = entry.code is not None and entry.code.co_name in ("__init__", "setup", "build", "__post_init__")
         return Operand(shape, explicit, same, prediction, entry.grid, learned, True, setup, storage)  # type: ignore[arg-type]
 

@@ -84,7 +84,7 @@ class WatchedArray(numpy.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
-        if method == "__call__" and len(inputs) >= 2:
+        if method == "__call__" and len(inputs) >= 2 and out is None:
             operation = ops.ELEMENTWISE.get(name)
             if operation is not None:
                 self._judge(operation, inputs[:2])
@@ -287,7 +287,8 @@ def _operand(value: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
     same = False
     if origin.explicit and origin.code is acting.f_code:
         first, last = line_span_at(acting.f_code, acting.f_lasti)
-        same = first <= line_at(acting.f_code, origin.lasti) <= last
+        line = line_at(acting.f_code, origin.lasti)
+        same = first <= line <= last
     setup = origin.code.co_name in ("__init__", "setup", "build", "__post_init__")
     return Operand(shape, origin.explicit, same, origin.prediction, origin.grid, setup=setup, storage=storage)
 

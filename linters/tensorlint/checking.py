@@ -37,7 +37,6 @@ def open_source(path: str, data: bytes) -> PythonSource | NotebookSource:
 def hazards_of(source: Source, project: Project | None) -> list[Hazard]:
     """What the interpreters saw. They are imported here, so that a warm cache or a triggerless run does without."""
     from tensorlint.inference.analysis import analyse
-
     from tensorlint.inference.fingerprints import find_hazards
 
     if sys.getrecursionlimit() < RECURSION_LIMIT:

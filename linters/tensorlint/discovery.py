@@ -74,10 +74,11 @@ def _ignored(path: str, specs: _Specs, *, is_folder: bool) -> bool:
     return False
 
 
-def _walk(folder: str, specs: _Specs, finder: ConfigFinder) -> Iterator[str]:
+def _walk(folder: str, specs: _Specs, finder: ConfigFinder, errors: list[FileError]) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
+    except OSError as error:
+        errors.append(FileError(shown_path(folder, os.getcwd()), 0, f"the folder cannot be read: {error.strerror}"))
         return
     config = finder.of_folder(folder)
     if config.respect_gitignore and any(entry.name == ".gitignore" for entry in entries):
@@ -98,7 +99,7 @@ def _walk(folder: str, specs: _Specs, finder: ConfigFinder) -> Iterator[str]:
             continue
         if is_folder:
             if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
-                yield from _walk(entry.path, specs, finder)
+                yield from _walk(entry.path, specs, finder, errors)
         else:
             yield entry.path
 
@@ -111,7 +112,7 @@ def discover(paths: Iterable[str], finder: ConfigFinder) -> Discovery:
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
             specs = _above(absolute) if finder.of_folder(absolute).respect_gitignore else ()
-            files.update(dict.fromkeys(_walk(absolute, specs, finder)))
+            files.update(dict.fromkeys(_walk(absolute, specs, finder, found.errors)))
         elif os.path.lexists(absolute):
             files[absolute] = None
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
+import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -74,6 +76,7 @@ _worker: _Worker | None = None
 
 def _start_worker(overrides: Overrides) -> None:
     global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is answered once, by the process that asked
     _worker = _Worker(overrides)
 
 
@@ -129,6 +132,7 @@ def _in_processes(
     def pool(workers: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(options.overrides,))
 
+    importlib.import_module("tensorlint.inference.analysis")  # once, where processes are forked
     chunks = list(_chunks(paths, sizes))
     unfinished: list[str] = []
     with pool(min(jobs, len(chunks))) as executor:
@@ -138,11 +142,15 @@ def _in_processes(
                 futures[executor.submit(_lint_chunk, chunk, options.fixing)] = chunk
             except BrokenProcessPool:
                 unfinished += chunk
-        for future in as_completed(futures):
-            try:
-                yield future.result()
-            except BrokenProcessPool:
-                unfinished += futures[future]
+        try:
+            for future in as_completed(futures):
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    unfinished += futures[future]
+        except KeyboardInterrupt:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
     waiting = sorted(unfinished)
     while waiting:
         with pool(1) as executor:

@@ -240,11 +240,16 @@ class PythonSource:
 def write_atomically(path: str | Path, data: bytes, *, expected: bytes | None = None) -> None:
     """Replaces the file's contents whole or not at all; keeps its mode, and a link stays a link.
 
-    `expected` is the digest of what was read: if the file has changed since, it is left alone. Raises SourceError.
+    `expected` is the digest of what was read: if the file has changed since, it is left alone. What is no regular file
+    (a pipe, /dev/null) is written to and not replaced. Raises SourceError.
     """
     target = os.path.realpath(path)
     temporary = None
     try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as stream:
+                stream.write(data)
+            return
         if expected is not None and digest_of(read_bytes(target)) != expected:
             raise SourceError("changed while it was being fixed; nothing written, run again")
         handle, temporary = tempfile.mkstemp(prefix=".tensorlint-", dir=os.path.dirname(target))

@@ -170,6 +170,21 @@ class TestUnreadable:
         outcome = project.check()
         assert (outcome.code, outcome.err) == (2, "error: a.py: no permission to read it\n")
 
+    def test_a_folder_that_cannot_be_read_is_said(self, project, monkeypatch):
+        project.write("closed/a.py", BAD)
+        project.write("b.py", BAD)
+        real = os.scandir
+
+        def refuse(path):
+            if str(path).endswith("closed"):
+                raise PermissionError(13, "Permission denied")
+            return real(path)
+
+        monkeypatch.setattr(os, "scandir", refuse)
+        outcome = project.check("--output-format", "concise")
+        assert (outcome.code, outcome.err) == (2, "error: closed: the folder cannot be read: Permission denied\n")
+        assert outcome.out.startswith("b.py:3:5")
+
     def test_errors_are_in_the_json(self, project):
         project.write("a.py", "import torch\nx = (\n")
         outcome = project.check("--output-format", "json")
@@ -277,6 +292,19 @@ class TestText:
         with pytest.raises(SourceError, match="changed while it was being fixed"):
             source.write_atomically(path, b"new", expected=source.digest_of(b"something else"))
         assert path.read_text() == BAD
+
+    def test_what_is_no_file_is_written_to_and_not_replaced(self, tmp_path):
+        import threading
+
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        got = []
+        reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+        reader.start()
+        source.write_atomically(pipe, b"report")
+        reader.join(10)
+        assert got == [b"report"]
+        assert not pipe.is_file()
 
     def test_an_unwritable_folder_is_one_line(self, project, monkeypatch):
         project.write("a.py", BAD)

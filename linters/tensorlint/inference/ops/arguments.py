@@ -1,0 +1,137 @@
+"""Reading arguments: shapes, axes, flags, devices, tensors; whatever cannot be read raises `Undecided`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Sequence_
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops.table import Undecided
+from tensorlint.inference.sizes import Poly, Size
+from tensorlint.inference.values import (
+    Const,
+    LibraryObject,
+    Number,
+    Opaque,
+    Range,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    size_of,
+)
+
+
+def truth(value: Value) -> bool | None:
+    """A flag as a bool, None where it is not known."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    return None
+
+
+def flag(value: Value) -> bool:
+    result = truth(value)
+    if result is None:
+        raise Undecided
+    return result
+
+
+def whole(value: Value) -> int:
+    """A known integer, or the transfer gives up."""
+    if isinstance(value, Const) and isinstance(value.value, int):
+        return int(value.value)
+    if isinstance(value, Tensor) and value.shape == () and value.elements and isinstance(value.elements[0], int):
+        return value.elements[0]
+    raise Undecided
+
+
+def count(value: Value) -> Size:
+    """A size: known, symbolic, or a new one for an integer that is not known."""
+    size = size_of(value)
+    return S.symbol() if size is None else size
+
+
+def axis(value: Value, rank: int) -> int:
+    """A normalized axis; raises where it is not known or out of range (the program would stop there)."""
+    at = whole(value)
+    if rank == 0 and at in (-1, 0):
+        return 0
+    if not -rank <= at < rank:
+        raise Undecided
+    return at % rank
+
+
+def axes(value: Value, rank: int) -> tuple[int, ...]:
+    """One axis or a tuple of them, normalized."""
+    if isinstance(value, Sequence):
+        if value.items is None:
+            raise Undecided
+        return tuple(axis(item, rank) for item in value.items)
+    if isinstance(value, Range):
+        if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step or 1, int):
+            step = value.step if isinstance(value.step, int) else 1
+            return tuple(axis(Const(at), rank) for at in range(value.start, value.stop, step))
+        raise Undecided
+    return (axis(value, rank),)
+
+
+def shape(values: Sequence_[Value]) -> Shape:
+    """A shape given as one tuple or as separate integers; a size nobody knows becomes a new one."""
+    if len(values) == 1:
+        only = values[0]
+        if isinstance(only, Sequence):
+            if only.items is None:
+                if isinstance(only.length, int) and only.shape_of is None:
+                    return tuple(S.symbol() for _ in range(only.length))
+                raise Undecided
+            return tuple(count(item) for item in only.items)
+        if isinstance(only, (Const, Number, Scalar)):
+            if isinstance(only, Const) and not isinstance(only.value, int):
+                raise Undecided
+            return (count(only),)
+        if isinstance(only, Tensor) and only.elements is not None and only.shape == ():
+            return only.elements
+        raise Undecided
+    return tuple(count(value) for value in values)
+
+
+def pair(value: Value, rank: int) -> tuple[Size | None, ...]:
+    """`kernel_size=3` or `kernel_size=(3, 5)` for `rank` axes; None for an entry that is not known."""
+    if isinstance(value, Sequence):
+        if value.items is None or len(value.items) not in (rank, 1):
+            return (None,) * rank
+        sizes = tuple(size_of(item) for item in value.items)
+        return sizes if len(sizes) == rank else sizes * rank
+    return (size_of(value),) * rank if not isinstance(value, Opaque) else (None,) * rank
+
+
+def device(value: Value) -> str | None:
+    """The device that an argument names, without its index where that is not stated."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return value.value
+    if isinstance(value, Const) and type(value.value) is int:
+        return f"cuda:{value.value}"
+    if isinstance(value, LibraryObject) and value.path == "torch.device":
+        kind = value.positional[0] if value.positional else value.arguments.get("device", value.arguments.get("type"))
+        if isinstance(kind, Const) and isinstance(kind.value, str):
+            index = value.positional[1] if len(value.positional) > 1 else value.arguments.get("index")
+            return kind.value if index is None else f"{kind.value}:{index.value}" if isinstance(index, Const) else None
+    return None
+
+
+def least(size: Size) -> int | None:
+    """The smallest value of a size whose symbols are at least 1; None where there is none."""
+    if not isinstance(size, Poly):
+        return size
+    total = 0
+    for monomial, coefficient in size.terms:
+        if monomial and coefficient < 0:
+            return None
+        total += coefficient
+    return total
+
+
+def at_least(size: Size, bound: Size) -> bool:
+    """size >= bound for all symbols of at least 1."""
+    difference = least(S.subtract(size, bound))
+    return difference is not None and difference >= 0

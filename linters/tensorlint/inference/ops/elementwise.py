@@ -1,0 +1,312 @@
+"""Elementwise operations of torch and numpy: shape by broadcasting, strides by TensorIterator, dtype by promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Sequence_
+
+from tensorlint.inference import layout
+from tensorlint.inference.layout import Shape, Strides
+from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.broadcasting import broadcast, tell
+from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.results import LASTING, NO_MARKS, common_device, common_framework, surviving, unranked
+from tensorlint.inference.ops.table import Call, Undecided
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    Framework,
+    Number,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+COMPARISONS = {"==", "!=", "<", "<=", ">", ">="}
+
+OPERATION_WORDS = {
+    "+": "addition",
+    "-": "subtraction",
+    "*": "multiplication",
+    "/": "division",
+    "//": "floor division",
+    "%": "remainder",
+    "**": "power",
+    "&": "and",
+    "|": "or",
+    "^": "exclusive or",
+    "==": "comparison ==",
+    "!=": "comparison !=",
+    "<": "comparison <",
+    "<=": "comparison <=",
+    ">": "comparison >",
+    ">=": "comparison >=",
+}
+
+# How the dtype of a result follows from its operands.
+#   promote  the common type        float  the common type, integers become floats
+#   bool     a truth value          same   that of the first operand
+#   real     complex becomes real
+Kind = str
+
+
+def _dtype(kind: Kind, framework: Framework | None, operands: list[Value], default: str | None) -> str | None:
+    if kind == "bool":
+        return "bool"
+    if kind == "same":
+        first = operands[0]
+        return first.dtype if isinstance(first, Tensor) else None
+    if framework is None:
+        return None
+    if framework == "torch":
+        common = dtypes.torch_result(operands, default)
+        if kind == "float":
+            return dtypes.torch_float(common, default)
+    else:
+        common = dtypes.numpy_result(operands)
+        if kind == "float":
+            return dtypes.numpy_float(common)
+        if kind == "divide":
+            return _numpy_divide(common)
+    if kind == "divide":
+        return dtypes.torch_float(common, default)
+    if kind == "real":
+        return dtypes.real_of(common)
+    return common
+
+
+def _numpy_divide(common: str | None) -> str | None:
+    if common is None or common not in dtypes.CATEGORY:
+        return None
+    return common if dtypes.CATEGORY[common] >= dtypes.FLOAT else "float64"
+
+
+def numpy_layout(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> Strides | None:
+    """The K order of a ufunc's result where it is plain: all operands row-major, or one gap-free operand."""
+    if len(shape) <= 1:
+        return (1,) * len(shape)
+    first: Strides | None = None
+    for operand_shape, strides in operands:
+        if not operand_shape:
+            continue
+        if strides is None:
+            return None
+        if layout.is_contiguous(operand_shape, strides) is not True:
+            break
+        first = strides
+    else:
+        return layout.contiguous(shape) if first is not None or shape else ()
+    full = [(s, t) for s, t in operands if s]
+    if all(s == shape and t == full[0][1] for s, t in full) and 1 not in shape and full[0][1] is not None:
+        return full[0][1] if layout.is_dense(shape, full[0][1]) else None
+    return None
+
+
+def result_layout(
+    framework: Framework | None, operands: list[tuple[Shape, Strides | None]], shape: Shape
+) -> Strides | None:
+    if framework == "torch":
+        return layout.elementwise(operands, shape)
+    if framework == "numpy":
+        return numpy_layout(operands, shape)
+    if all(layout.is_contiguous(*operand) is True for operand in operands):
+        return layout.contiguous(shape)
+    return None
+
+
+def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
+    """What a result of several operands remembers of their past."""
+    marks: frozenset[str] = NO_MARKS
+    for tensor in tensors:
+        if tensor.marks:
+            marks = marks | (tensor.marks & LASTING)
+    return surviving(marks, shape) if marks else marks
+
+
+def is_number(value: Value) -> bool:
+    if isinstance(value, Const):
+        return isinstance(value.value, (bool, int, float, complex))
+    return isinstance(value, (Number, Scalar))
+
+
+def elementwise(
+    call: Call,
+    operands: Sequence_[Value],
+    *,
+    kind: Kind = "promote",
+    operation: str | None = None,
+    framework: Framework | None = None,
+    dtype: str | None = None,
+    wrapped: bool = True,
+) -> Value:
+    """One elementwise operation on tensors and Python numbers.
+
+    `wrapped` says that a number takes part as a 0-dim tensor, as in `x + 1`, and not as a parameter, as in `x ** 2`.
+    """
+    framework = framework or common_framework(operands)
+    values: list[Value] = []
+    tensors: list[Tensor] = []
+    unknown = False
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            tensors.append(operand)
+            values.append(operand)
+            if operand.shape is None:
+                unknown = True
+        elif is_number(operand):
+            values.append(operand)
+        elif isinstance(operand, Sequence) and framework == "numpy":
+            array = array_of(call, operand)
+            tensors.append(array)
+            values.append(array)
+            if array.shape is None:
+                unknown = True
+        elif isinstance(operand, (Opaque, Unknown)):
+            unknown = True
+            values.append(operand)
+        else:
+            raise Undecided
+    if not tensors:
+        if unknown or framework != "numpy":
+            raise Undecided
+        shape: Shape = ()
+        return Tensor(framework, (), (), dtype or _dtype(kind, framework, values, call.default_dtype), None, call.node)
+    if framework is not None:
+        for tensor in tensors:
+            if tensor.framework is not None and tensor.framework != framework:
+                raise Undecided
+    if unknown:
+        result = unranked(framework, "bool" if kind == "bool" else dtype)
+        if dtype is None and all(not isinstance(value, (Opaque, Unknown)) for value in values):
+            result.dtype = _dtype(kind, framework, values, call.default_dtype)
+        return result
+    result_dtype = dtype or _dtype(kind, framework, values, call.default_dtype)
+    if len(tensors) == 1:
+        only = tensors[0]
+        shape = only.shape or ()
+        operands_layout: list[tuple[Shape, Strides | None]] = [(shape, only.strides)]
+        if wrapped and len(values) > 1:
+            operands_layout.append(((), ()))
+        strides = result_layout(framework, operands_layout, shape)
+        marks = only.marks & LASTING if only.marks else only.marks
+        return Tensor(
+            framework,
+            shape,
+            strides,
+            result_dtype,
+            only.device,
+            only.made or call.node,
+            only.how,
+            marks,
+            layout_trail=only.layout_trail,
+        )
+    shapes = [tensor.shape or () for tensor in tensors]
+    shape = broadcast(*shapes)
+    if operation is not None and len(tensors) > 1:
+        tell(call, operation, tensors[0], tensors[1], shape)
+    strides = result_layout(framework, [(s, t.strides) for s, t in zip(shapes, tensors, strict=True)], shape)
+    trail = next((tensor.layout_trail for tensor in tensors if tensor.layout_trail), ())
+    return Tensor(
+        framework,
+        shape,
+        strides,
+        result_dtype,
+        common_device(tensors),
+        call.node,
+        None,
+        combine_marks(tensors, shape),
+        layout_trail=trail,
+    )
+
+
+def unary_of(
+    call: Call, input: Value, *, kind: Kind = "same", framework: Framework | None = None, dtype: str | None = None
+) -> Value:
+    """An elementwise function of one tensor; `reduction` and its source survive, as `-x.mean(1)` is one still."""
+    if isinstance(input, Sequence) and framework == "numpy":
+        input = array_of(call, input)
+    if not isinstance(input, Tensor):
+        return elementwise(call, [input], kind=kind, framework=framework, dtype=dtype)
+    framework = framework or input.framework
+    result_dtype = dtype or _dtype(kind, framework, [input], call.default_dtype)
+    if input.shape is None:
+        return unranked(framework, result_dtype, input.device)
+    return Tensor(
+        framework,
+        input.shape,
+        result_layout(framework, [(input.shape, input.strides)], input.shape),
+        result_dtype,
+        input.device,
+        input.made or call.node,
+        input.how,
+        input.marks,
+        input.source,
+        input.reduced,
+        layout_trail=input.layout_trail,
+    )
+
+
+_KINDS = {"/": "divide"}
+
+
+def binary(call: Call, operator: str, left: Value, right: Value) -> Value:
+    """`left operator right` where at least one side is a tensor; UNKNOWN where the program would stop."""
+    try:
+        if operator == "@":
+            from tensorlint.inference.ops.products import matmul
+
+            return matmul(call, left, right, "@")
+        return _binary(call, operator, left, right)
+    except Undecided:
+        return UNKNOWN
+
+
+def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
+    tensor = left if isinstance(left, Tensor) else right
+    assert isinstance(tensor, Tensor)
+    framework = common_framework((left, right))
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        if operator == "*" and ("transposed" in left.marks or "transposed" in right.marks):
+            if left.shape is not None and right.shape is not None and len(left.shape) == len(right.shape) == 1:
+                call.report("rank_one_product", left=left, right=right, operation="*")
+        if operator in COMPARISONS:
+            kind = "bool"
+        else:
+            kind = _KINDS.get(operator, "promote")
+    else:
+        other = right if tensor is left else left
+        if isinstance(other, Sequence) and framework != "numpy":
+            raise Undecided
+        if isinstance(other, Const) and not is_number(other):
+            raise Undecided
+        kind = "bool" if operator in COMPARISONS else _KINDS.get(operator, "promote")
+    if framework == "numpy" and kind == "promote" and operator in ("-", "//", "%", "**", "<<", ">>"):
+        return _numpy_arithmetic(call, operator, left, right)
+    wrapped = not (operator == "**" and tensor is left and not isinstance(right, Tensor))
+    return elementwise(
+        call, (left, right), kind=kind, operation=OPERATION_WORDS.get(operator, operator), wrapped=wrapped
+    )
+
+
+def _numpy_arithmetic(call: Call, operator: str, left: Value, right: Value) -> Value:
+    """numpy has no bool loop for these: two bools become int8, or the operation is refused."""
+    result = elementwise(call, (left, right), operation=OPERATION_WORDS.get(operator, operator))
+    if isinstance(result, Tensor) and result.dtype == "bool":
+        if operator == "-":
+            raise Undecided
+        result.dtype = "int8"
+    return result
+
+
+def unary(call: Call, operator: str, operand: Value) -> Value:
+    """`-x`, `+x`, `~x`; `not x` is no tensor."""
+    if operator == "not" or not isinstance(operand, Tensor):
+        return UNKNOWN
+    if operator == "+" and operand.framework == "torch":
+        return operand
+    try:
+        return unary_of(call, operand)
+    except Undecided:
+        return UNKNOWN

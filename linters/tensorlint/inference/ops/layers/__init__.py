@@ -1,0 +1,16 @@
+"""The layers of torch.nn, by family."""
+
+from __future__ import annotations
+
+from tensorlint.inference.ops.layers import (
+    activations,
+    attention,
+    containers,
+    convolution,
+    linear,
+    losses,
+    normalization,
+    recurrent,
+)
+
+__all__ = ["activations", "attention", "containers", "convolution", "linear", "losses", "normalization", "recurrent"]

@@ -1,0 +1,105 @@
+"""Batch, layer, group and instance normalisation."""
+
+from __future__ import annotations
+
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops import arguments
+from tensorlint.inference.ops.layers.linear import parameter, size
+from tensorlint.inference.ops.modules import argument, layer
+from tensorlint.inference.ops.products import agree
+from tensorlint.inference.ops.table import Call, Undecided
+from tensorlint.inference.ops.torch import neural
+from tensorlint.inference.values import NONE, UNKNOWN, LibraryObject, Tensor, Value
+
+
+def _batch_attribute(obj: LibraryObject, name: str) -> Value | None:
+    switch = {
+        "weight": "affine",
+        "bias": "affine",
+        "running_mean": "track_running_stats",
+        "running_var": "track_running_stats",
+    }
+    if name in switch:
+        on = arguments.truth(argument(obj, switch[name]))
+        if on is None:
+            return UNKNOWN
+        return parameter(obj, (size(obj, "num_features"),)) if on else NONE
+    return None
+
+
+_BATCH = "num_features eps=1e-5 momentum=0.1 affine=True track_running_stats=True device=None dtype=None"
+_INSTANCE = "num_features eps=1e-5 momentum=0.1 affine=False track_running_stats=False device=None dtype=None"
+
+
+@layer("BatchNorm1d BatchNorm2d BatchNorm3d", _BATCH, attribute=_batch_attribute)
+def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    rank = int(obj.path[-2])
+    if isinstance(input, Tensor) and input.shape is not None:
+        ranks = (2, 3) if rank == 1 else (rank + 2,)
+        if len(input.shape) not in ranks:
+            raise Undecided
+        agree(input.shape[1], size(obj, "num_features"))
+    return neural.batch_like(call, input)
+
+
+@layer("SyncBatchNorm", _BATCH + " process_group=None", attribute=_batch_attribute)
+def sync_batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    return neural.batch_like(call, input)
+
+
+@layer("InstanceNorm1d InstanceNorm2d InstanceNorm3d", _INSTANCE, attribute=_batch_attribute)
+def instance_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    return neural.batch_like(call, input)
+
+
+def _group_attribute(obj: LibraryObject, name: str) -> Value | None:
+    if name in ("weight", "bias"):
+        on = arguments.truth(argument(obj, "affine"))
+        if on is None:
+            return UNKNOWN
+        return parameter(obj, (size(obj, "num_channels"),)) if on else NONE
+    return None
+
+
+@layer("GroupNorm", "num_groups num_channels eps=1e-5 affine=True device=None dtype=None", attribute=_group_attribute)
+def group_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    return neural.batch_like(call, input)
+
+
+def _layer_attribute(obj: LibraryObject, name: str) -> Value | None:
+    if name in ("weight", "bias"):
+        on = arguments.truth(argument(obj, "elementwise_affine"))
+        if name == "bias" and on and arguments.truth(argument(obj, "bias")) is False:
+            return NONE
+        if on is None:
+            return UNKNOWN
+        if not on:
+            return NONE
+        shape: Shape = arguments.shape([argument(obj, "normalized_shape")])
+        return parameter(obj, shape)
+    return None
+
+
+@layer(
+    "LayerNorm",
+    "normalized_shape eps=1e-5 elementwise_affine=True bias=True device=None dtype=None",
+    attribute=_layer_attribute,
+)
+def layer_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    return neural.layer_norm(call, input)
+
+
+def _rms_attribute(obj: LibraryObject, name: str) -> Value | None:
+    if name == "weight" and arguments.truth(argument(obj, "elementwise_affine")):
+        return parameter(obj, arguments.shape([argument(obj, "normalized_shape")]))
+    return None
+
+
+@layer("RMSNorm", "normalized_shape eps=None elementwise_affine=True device=None dtype=None", attribute=_rms_attribute)
+def rms_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    return neural.rms_norm(call, input)
+
+
+@layer("LocalResponseNorm CrossMapLRN2d", "size alpha=1e-4 beta=0.75 k=1.0")
+def local_response_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    return neural.open_layout(call, input)

@@ -1,0 +1,120 @@
+"""torch.nn's layers: what their constructors bind, what calling them returns, and their attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Sequence_
+from dataclasses import dataclass
+
+from tensorlint.inference.ops.table import Call, Misfit, Parameter, Undecided, bind, parse_parameters
+from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value
+
+Forward = Callable[..., Value]
+AttributeOf = Callable[[LibraryObject, str], Value | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """`parameters` are the constructor's, `inputs` those of a call, `forward(call, layer, **inputs)` its result."""
+
+    parameters: tuple[Parameter, ...]
+    inputs: tuple[Parameter, ...]
+    forward: Forward
+    attribute: AttributeOf | None = None
+    tensor: bool = True
+
+
+LAYERS: dict[str, Layer] = {}
+
+_PREFIXES = ("torch.nn.", "torch.ao.nn.")
+_NOT_LAYERS = ("torch.nn.functional.", "torch.nn.utils.", "torch.nn.init.")
+
+
+def layer(
+    names: str,
+    parameters: str = "",
+    inputs: str = "input",
+    *,
+    attribute: AttributeOf | None = None,
+    tensor: bool = True,
+) -> Callable[[Forward], Forward]:
+    """Register the forward of the layers `torch.nn.<name>`; a dotted name is a path of its own."""
+
+    def register(forward: Forward) -> Forward:
+        entry = Layer(parse_parameters(parameters), parse_parameters(inputs), forward, attribute, tensor)
+        for name in names.split():
+            LAYERS[name if "." in name else f"torch.nn.{name}"] = entry
+        return forward
+
+    return register
+
+
+def _find(path: str) -> Layer | None:
+    _load()
+    found = LAYERS.get(path)
+    if found is None and path.startswith(_PREFIXES) and not path.startswith(_NOT_LAYERS):
+        found = LAYERS.get(f"torch.nn.{path.rpartition('.')[2]}")
+    return found
+
+
+_loaded = False
+
+
+def _load() -> None:
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        import tensorlint.inference.ops.layers  # noqa: F401
+
+
+def known(path: str) -> bool:
+    """Whether `path` names a layer of the table."""
+    return _find(path) is not None
+
+
+def construct(call: Call, path: str, args: Sequence_[Value], kwargs: dict[str, Value]) -> LibraryObject:
+    """The layer that `nn.Linear(8, 1)` makes; arguments that do not fit leave it without any."""
+    found = _find(path)
+    if found is None:
+        return LibraryObject(path, dict(kwargs), tuple(args), {}, call.node)
+    try:
+        arguments = bind(found.parameters, args, kwargs)
+    except Misfit:
+        return LibraryObject(path, {}, (), {}, call.node)
+    return LibraryObject(path, arguments, tuple(args), {}, call.node)
+
+
+def argument(obj: LibraryObject, name: str) -> Value:
+    """A constructor's argument, or what the program assigned to the attribute since."""
+    if name in obj.fields:
+        return obj.fields[name]
+    return obj.arguments.get(name, UNKNOWN)
+
+
+def call_module(call: Call, obj: LibraryObject, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
+    """The result of calling a layer."""
+    found = _find(obj.path)
+    if found is None:
+        return UNKNOWN
+    try:
+        return found.forward(call, obj, **bind(found.inputs, args, kwargs))
+    except (Misfit, Undecided):
+        return Tensor("torch") if found.tensor else UNKNOWN
+
+
+def module_attribute(obj: LibraryObject, name: str) -> Value:
+    """`layer.weight`, `layer.in_features`; UNKNOWN where there is no such attribute or it is not known."""
+    if name in obj.fields:
+        return obj.fields[name]
+    found = _find(obj.path)
+    if found is None:
+        return UNKNOWN
+    if found.attribute is not None:
+        try:
+            value = found.attribute(obj, name)
+        except Undecided:
+            return UNKNOWN
+        if value is not None:
+            return value
+    value = obj.arguments.get(name, UNKNOWN)
+    return UNKNOWN if isinstance(value, (list, dict)) else value

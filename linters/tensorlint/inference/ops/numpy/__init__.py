@@ -1,0 +1,8 @@
+"""The table of numpy: functions by dotted path, methods and attributes of ndarray by name."""
+
+from __future__ import annotations
+
+from tensorlint.inference.ops.numpy import creation, joining, linear_algebra, pointwise, random, reductions, shaping
+from tensorlint.inference.ops.numpy.registry import NUMPY
+
+__all__ = ["NUMPY", "creation", "joining", "linear_algebra", "pointwise", "random", "reductions", "shaping"]

@@ -1,0 +1,186 @@
+"""numpy's joining and splitting."""
+
+from __future__ import annotations
+
+from tensorlint.inference import layout, values
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops import arguments, dtypes
+from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.numpy.creation import chosen
+from tensorlint.inference.ops.numpy.registry import op
+from tensorlint.inference.ops.numpy.shaping import at_least
+from tensorlint.inference.ops.products import agree
+from tensorlint.inference.ops.results import SPELLED, laid, list_of, seen, surviving
+from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import Sequence, Tensor, Value
+
+
+def settle(size: Size) -> Size:
+    return S.symbol() if any(atom.variant for atom in S.symbols(size)) else size
+
+
+def arrays(call: Call, given: Value) -> list[Tensor]:
+    if not isinstance(given, Sequence) or not given.items:
+        raise Undecided
+    return [tensor(array_of(call, item)) for item in given.items]
+
+
+def common(items: list[Tensor]) -> str | None:
+    result = items[0].dtype
+    for item in items[1:]:
+        if result is None or item.dtype is None:
+            return None
+        result = dtypes.numpy_promote(result, item.dtype)
+    return result
+
+
+def joined(call: Call, items: list[Tensor], at: int, dtype: Value = values.NONE) -> Tensor:
+    shape = items[0].shape or ()
+    if not 0 <= at < len(shape):
+        raise Undecided
+    sizes = list(shape)
+    for item in items[1:]:
+        other = item.shape or ()
+        if len(other) != len(shape):
+            raise Undecided
+        for axis, size in enumerate(other):
+            sizes[axis] = S.add(sizes[axis], size) if axis == at else agree(sizes[axis], size)
+    target = tuple(sizes)
+    strides = layout.contiguous(target) if all(item.contiguous for item in items) else None
+    marks = surviving(frozenset().union(*(item.marks for item in items)), target)
+    return laid(call, "numpy", target, strides, chosen(dtype, common(items)), marks=marks)
+
+
+def repeated(call: Call, given: Value) -> tuple[Shape, Tensor, Size | None]:
+    if isinstance(given, Sequence) and given.items is None and isinstance(given.element, Tensor):
+        element = given.element
+        if element.shape is not None:
+            return element.shape, element, given.length
+    raise Undecided
+
+
+@op("numpy.concatenate numpy.concat", "tensors axis=0 out=None / dtype=None casting=None")
+def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) -> Value:
+    if isinstance(tensors, Sequence) and tensors.items is None:
+        shape, element, count = repeated(call, tensors)
+        at = arguments.axis(axis, len(shape))
+        varies = any(atom.variant for atom in S.symbols(shape[at]))
+        total = S.symbol() if varies or count is None else S.multiply(shape[at], count)
+        target = tuple(total if place == at else settle(size) for place, size in enumerate(shape))
+        return laid(call, "numpy", target, None, chosen(dtype, element.dtype))
+    items = arrays(call, tensors)
+    if values.is_none(axis):
+        total = S.symbol()
+        if all(item.shape is not None for item in items):
+            total = 0
+            for item in items:
+                total = S.add(total, S.product(item.shape or ()))
+        return laid(call, "numpy", (total,), (1,), chosen(dtype, common(items)))
+    return joined(call, items, arguments.axis(axis, len(items[0].shape or ())), dtype)
+
+
+@op("numpy.stack", "tensors axis=0 out=None / dtype=None casting=None")
+def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) -> Value:
+    if isinstance(tensors, Sequence) and tensors.items is None:
+        shape, element, count = repeated(call, tensors)
+        at = arguments.axis(axis, len(shape) + 1)
+        settled = tuple(map(settle, shape))
+        target = (*settled[:at], S.symbol() if count is None else count, *settled[at:])
+        return laid(call, "numpy", target, None, chosen(dtype, element.dtype))
+    items = arrays(call, tensors)
+    shape = items[0].shape or ()
+    for item in items[1:]:
+        other = item.shape or ()
+        if len(other) != len(shape):
+            raise Undecided
+        shape = tuple(map(agree, shape, other))
+    at = arguments.axis(axis, len(shape) + 1)
+    target = (*shape[:at], len(items), *shape[at:])
+    strides = layout.contiguous(target) if all(item.contiguous for item in items) and at == 0 else None
+    return laid(call, "numpy", target, strides, chosen(dtype, common(items)), marks=surviving(items[0].marks, target))
+
+
+@op("numpy.hstack numpy.vstack numpy.dstack numpy.row_stack numpy.column_stack", "tensors / dtype=None casting=None")
+def stacked(call: Call, tensors: Value, dtype: Value, casting: Value) -> Value:
+    name = call.name.rpartition(".")[2]
+    items = arrays(call, tensors)
+    at = 0
+    if name == "hstack":
+        items = [at_least(call, item, 1) for item in items]
+        at = 0 if len(items[0].shape or ()) == 1 else 1
+    elif name in ("vstack", "row_stack"):
+        items = [at_least(call, item, 2) for item in items]
+    elif name == "dstack":
+        items, at = [at_least(call, item, 3) for item in items], 2
+    else:
+        items, at = [column(call, item) for item in items], 1
+    result = joined(call, items, at, dtype)
+    if len(result.shape or ()) > 1 and name in ("dstack", "column_stack"):
+        result.strides = None
+    return result
+
+
+def column(call: Call, item: Tensor) -> Tensor:
+    shape = item.shape or ()
+    if len(shape) > 1:
+        return item
+    target = (S.product(shape), 1)
+    return seen(call, item, target, (1, 1) if item.contiguous else None, marks=SPELLED)
+
+
+@op("numpy.append", "arr values axis=None")
+def append(call: Call, arr: Value, axis: Value, **rest: Value) -> Value:
+    first, second = tensor(array_of(call, arr)), tensor(array_of(call, rest["values"]))
+    dtype = common([first, second])
+    if values.is_none(axis):
+        size = S.add(S.product(first.shape or ()), S.product(second.shape or ()))
+        return laid(call, "numpy", (size,), (1,), dtype)
+    return joined(call, [first, second], arguments.axis(axis, len(first.shape or ())))
+
+
+_MOST_PIECES = 256
+
+
+@op("numpy.split numpy.array_split numpy.hsplit numpy.vsplit", "ary indices_or_sections axis=0", tensor=False)
+def split(call: Call, ary: Value, indices_or_sections: Value, axis: Value) -> Value:
+    given = tensor(array_of(call, ary))
+    shape = given.shape or ()
+    name = call.name.rpartition(".")[2]
+    if name == "hsplit":
+        at = 1 if len(shape) > 1 else 0
+    elif name == "vsplit":
+        at = 0
+    else:
+        at = arguments.axis(axis, len(shape))
+    total = shape[at]
+    number = values.integer(indices_or_sections)
+    sizes: list[Size]
+    if number is not None and 0 < number <= _MOST_PIECES:
+        if isinstance(total, int):
+            if name != "array_split" and total % number:
+                raise Undecided
+            sizes = [total // number + (place < total % number) for place in range(number)]
+        else:
+            exact = S.divide_exactly(total, number)
+            if exact is None:
+                if name == "array_split":
+                    exact = S.symbol()
+                    return Sequence("list", [cut(call, given, at, S.symbol()) for _ in range(number)])
+                quotient = S.floor_divide(total, number)
+                if quotient is None:
+                    raise Undecided
+                exact = quotient
+            sizes = [exact] * number
+    elif isinstance(indices_or_sections, Sequence) and indices_or_sections.items is not None and isinstance(total, int):
+        cuts = [arguments.whole(item) for item in indices_or_sections.items]
+        sizes = [len(range(*slice(a, b).indices(total))) for a, b in zip([0, *cuts], [*cuts, total], strict=True)]
+    else:
+        raise Undecided
+    return list_of(cut(call, given, at, size) for size in sizes)
+
+
+def cut(call: Call, given: Tensor, at: int, size: Size) -> Tensor:
+    shape = given.shape or ()
+    return seen(call, given, (*shape[:at], size, *shape[at + 1 :]), given.strides, words="split")

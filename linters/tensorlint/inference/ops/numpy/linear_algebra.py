@@ -1,0 +1,318 @@
+"""numpy's products, numpy.linalg and numpy.fft."""
+
+from __future__ import annotations
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference import values
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops import arguments, dtypes, products
+from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.elementwise import elementwise
+from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.numpy.creation import ranked
+from tensorlint.inference.ops.numpy.registry import op
+from tensorlint.inference.ops.products import agree
+from tensorlint.inference.ops.reducing import reduce
+from tensorlint.inference.ops.results import SPELLED, fresh, short, tuple_of, unplaced
+from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.ops.torch.linear_algebra import least_of, tensordot_shape
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import Const, Tensor, Value
+
+
+def taken(call: Call, *given: Value) -> list[Tensor]:
+    return [array_of(call, value) for value in given]
+
+
+@op("numpy.dot .dot", "a b out=None")
+def dot(call: Call, a: Value, b: Value, out: Value) -> Value:
+    return products.dot(call, *taken(call, a, b), "np.dot" if call.name.startswith("numpy.") else ".dot")
+
+
+@op("numpy.matmul numpy.linalg.matmul", "x1 x2 out=None / dtype=None")
+def matmul(call: Call, x1: Value, x2: Value, out: Value, dtype: Value) -> Value:
+    return products.matmul(call, *taken(call, x1, x2), "np.matmul")
+
+
+@op("numpy.vdot", "a b")
+def vdot(call: Call, a: Value, b: Value) -> Value:
+    first, second = taken(call, a, b)
+    return Tensor("numpy", (), (), products.common_dtype(call, "numpy", [first, second]), None, call.node)
+
+
+@op("numpy.inner", "a b")
+def inner(call: Call, a: Value, b: Value) -> Value:
+    first, second = tensor(array_of(call, a)), tensor(array_of(call, b))
+    left, right = first.shape or (), second.shape or ()
+    dtype = products.common_dtype(call, "numpy", [first, second])
+    products.rank_one_product(call, first, second, "np.inner")
+    if not left or not right:
+        return elementwise(call, [first, second], framework="numpy")
+    agree(left[-1], right[-1])
+    shape = (*left[:-1], *right[:-1])
+    return unplaced(call, "numpy", shape, dtype) if len(shape) > 1 else fresh(call, "numpy", shape, dtype)
+
+
+@op("numpy.outer numpy.linalg.outer", "a b out=None")
+def outer(call: Call, a: Value, b: Value, out: Value) -> Value:
+    first, second = tensor(array_of(call, a)), tensor(array_of(call, b))
+    shape = (S.product(first.shape or ()), S.product(second.shape or ()))
+    dtype = dtypes.numpy_result([first, second])
+    return fresh(call, "numpy", shape, dtype, marks=SPELLED)
+
+
+@op("numpy.einsum", "subscripts *operands / optimize=None out=None dtype=None order=None casting=None")
+def einsum(call: Call, subscripts: Value, operands: list[Value], **rest: Value) -> Value:
+    if not isinstance(subscripts, Const) or not isinstance(subscripts.value, str):
+        raise Undecided
+    items = [ranked(call, item) for item in operands]
+    shape, _, _ = products.einsum_shape(subscripts.value, [item.shape or () for item in items])
+    dtype = products.common_dtype(call, "numpy", items) if values.is_none(rest["dtype"]) else None
+    return unplaced(call, "numpy", shape, dtype)
+
+
+@op("numpy.tensordot numpy.linalg.tensordot", "a b axes=2")
+def tensordot(call: Call, a: Value, b: Value, axes: Value) -> Value:
+    first, second = ranked(call, a), ranked(call, b)
+    shape = tensordot_shape(first, second, axes)
+    return fresh(call, "numpy", shape, products.common_dtype(call, "numpy", [first, second]))
+
+
+@op("numpy.kron", "a b")
+def kron(call: Call, a: Value, b: Value) -> Value:
+    first, second = ranked(call, a), ranked(call, b)
+    left, right = first.shape or (), second.shape or ()
+    rank = max(len(left), len(right))
+    shape = tuple(map(S.multiply, (1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right))
+    return unplaced(call, "numpy", shape, dtypes.numpy_result([first, second]))
+
+
+@op("numpy.cross numpy.linalg.cross", "a b axisa=-1 axisb=-1 axisc=-1 axis=None")
+def cross(call: Call, a: Value, b: Value, axisa: Value, axisb: Value, axisc: Value, axis: Value) -> Value:
+    first, second = ranked(call, a), ranked(call, b)
+    left, right = first.shape or (), second.shape or ()
+    if not left or not right or left[-1] != 3 or right[-1] != 3 or not values.is_none(axis):
+        raise Undecided
+    if not all(values.integer(value) == -1 for value in (axisa, axisb, axisc)):
+        raise Undecided
+    return unplaced(call, "numpy", broadcast(left, right), dtypes.numpy_result([first, second]))
+
+
+@op("numpy.trace .trace numpy.linalg.trace", "a offset=0 axis1=0 axis2=1 dtype=None out=None")
+def trace(call: Call, a: Value, dtype: Value, **rest: Value) -> Value:
+    given = ranked(call, a)
+    shape = given.shape or ()
+    if len(shape) != 2:
+        raise Undecided
+    from tensorlint.inference.ops.numpy.reductions import summed
+
+    return Tensor("numpy", (), (), summed(given.dtype), None, call.node)
+
+
+@op("numpy.cov numpy.corrcoef", "m y=None rowvar=True bias=False ddof=None / fweights=None aweights=None dtype=None")
+def cov(call: Call, m: Value, y: Value, rowvar: Value, **rest: Value) -> Value:
+    given = ranked(call, m)
+    shape = given.shape or ()
+    if not values.is_none(y) or len(shape) > 2 or not shape:
+        raise Undecided
+    if len(shape) == 1:
+        return Tensor("numpy", (), (), None, None, call.node)
+    size = shape[0] if arguments.flag(rowvar) else shape[1]
+    if size == 1:
+        return Tensor("numpy", (), (), None, None, call.node)
+    if not S.surely_not_one(size):
+        raise Undecided
+    return unplaced(call, "numpy", (size, size), None)
+
+
+def matrices(call: Call, value: Value) -> tuple[Tensor, Shape, Size, Size]:
+    given = ranked(call, value)
+    shape = given.shape or ()
+    if len(shape) < 2:
+        if len(shape) == 1:
+            call.report("rank_one_matrix", tensor=given, operation=short(call.name))
+        raise Undecided
+    return given, shape[:-2], shape[-2], shape[-1]
+
+
+def floating(dtype: str | None) -> str | None:
+    """numpy.linalg computes integers in float64."""
+    if dtype is None or dtype not in dtypes.CATEGORY or dtype == "float16":
+        return None
+    return dtype if dtypes.CATEGORY[dtype] >= dtypes.FLOAT else "float64"
+
+
+@op("numpy.linalg.inv numpy.linalg.cholesky numpy.linalg.matrix_power", "a n=None / upper=False")
+def square(call: Call, a: Value, n: Value, upper: Value) -> Value:
+    given, batch, rows, columns = matrices(call, a)
+    name = None if call.name.endswith("matrix_power") else floating(given.dtype)
+    return unplaced(call, "numpy", (*batch, rows, columns), name)
+
+
+@op("numpy.linalg.pinv", "a rcond=None hermitian=False / rtol=None")
+def pinv(call: Call, a: Value, **rest: Value) -> Value:
+    given, batch, rows, columns = matrices(call, a)
+    return unplaced(call, "numpy", (*batch, columns, rows), floating(given.dtype))
+
+
+@op("numpy.linalg.det numpy.linalg.cond numpy.linalg.matrix_rank", "a p=None tol=None hermitian=False / rtol=None")
+def det(call: Call, a: Value, **rest: Value) -> Value:
+    if call.name.endswith("matrix_rank"):
+        given = ranked(call, a)
+        if len(given.shape or ()) < 2:
+            raise Undecided
+    given, batch, _, _ = matrices(call, a)
+    name = floating(given.dtype) if call.name.endswith("det") else None
+    return unplaced(call, "numpy", batch, name)
+
+
+@op("numpy.linalg.slogdet", "a", tensor=False)
+def slogdet(call: Call, a: Value) -> Value:
+    given, batch, _, _ = matrices(call, a)
+    name = floating(given.dtype)
+    return tuple_of([unplaced(call, "numpy", batch, name), unplaced(call, "numpy", batch, dtypes.real_of(name))])
+
+
+@op("numpy.linalg.svd", "a full_matrices=True compute_uv=True hermitian=False", tensor=False)
+def svd(call: Call, a: Value, full_matrices: Value, compute_uv: Value, hermitian: Value) -> Value:
+    given, batch, rows, columns = matrices(call, a)
+    smallest = least_of(rows, columns)
+    name = floating(given.dtype)
+    singular = unplaced(call, "numpy", (*batch, smallest), dtypes.real_of(name))
+    if not arguments.flag(compute_uv):
+        return singular
+    full = arguments.flag(full_matrices)
+    return tuple_of(
+        [
+            unplaced(call, "numpy", (*batch, rows, rows if full else smallest), name),
+            singular,
+            unplaced(call, "numpy", (*batch, columns if full else smallest, columns), name),
+        ]
+    )
+
+
+@op("numpy.linalg.eig numpy.linalg.eigh", "a UPLO='L'", tensor=False)
+def eig(call: Call, a: Value, UPLO: Value) -> Value:
+    given, batch, rows, _ = matrices(call, a)
+    name = floating(given.dtype) if call.name.endswith("eigh") else None
+    return tuple_of(
+        [
+            unplaced(call, "numpy", (*batch, rows), dtypes.real_of(name)),
+            unplaced(call, "numpy", (*batch, rows, rows), name),
+        ]
+    )
+
+
+@op("numpy.linalg.eigvals numpy.linalg.eigvalsh", "a UPLO='L'")
+def eigvals(call: Call, a: Value, UPLO: Value) -> Value:
+    given, batch, rows, _ = matrices(call, a)
+    name = dtypes.real_of(floating(given.dtype)) if call.name.endswith("eigvalsh") else None
+    return unplaced(call, "numpy", (*batch, rows), name)
+
+
+@op("numpy.linalg.qr", "a mode='reduced'", tensor=False)
+def qr(call: Call, a: Value, mode: Value) -> Value:
+    given, batch, rows, columns = matrices(call, a)
+    if not isinstance(mode, Const) or mode.value not in ("reduced", "complete"):
+        raise Undecided
+    size = rows if mode.value == "complete" else least_of(rows, columns)
+    name = floating(given.dtype)
+    return tuple_of(
+        [unplaced(call, "numpy", (*batch, rows, size), name), unplaced(call, "numpy", (*batch, size, columns), name)]
+    )
+
+
+@op("numpy.linalg.solve", "a b")
+def solve(call: Call, a: Value, b: Value) -> Value:
+    given, batch, _, _ = matrices(call, a)
+    right = ranked(call, b)
+    shape = right.shape or ()
+    left_dtype, right_dtype = floating(given.dtype), floating(right.dtype)
+    name = dtypes.numpy_promote(left_dtype, right_dtype) if left_dtype and right_dtype else None
+    if len(shape) == 1:
+        return unplaced(call, "numpy", (*batch, shape[0]), name)
+    if len(shape) < 2:
+        raise Undecided
+    target = (*broadcast(batch, shape[:-2]), *shape[-2:]) if batch or len(shape) > 2 else shape
+    return unplaced(call, "numpy", target, name)
+
+
+@op("numpy.linalg.lstsq", "a b rcond=None", tensor=False)
+def lstsq(call: Call, a: Value, b: Value, rcond: Value) -> Value:
+    given, _, rows, columns = matrices(call, a)
+    right = ranked(call, b)
+    shape = right.shape or ()
+    name = floating(given.dtype)
+    if len(shape) not in (1, 2) or name != floating(right.dtype):
+        raise Undecided
+    return tuple_of(
+        [
+            unplaced(call, "numpy", (columns, *shape[1:]), name),
+            Tensor("numpy", None, None, dtypes.real_of(name)),
+            values.Scalar("int"),
+            unplaced(call, "numpy", (least_of(rows, columns),), dtypes.real_of(name)),
+        ]
+    )
+
+
+@op("numpy.linalg.norm", "x ord=None axis=None keepdims=False")
+def norm(call: Call, x: Value, ord: Value, axis: Value, keepdims: Value) -> Value:
+    given = array_of(call, x)
+    if given.shape is not None and values.is_none(axis) and not values.is_none(ord) and len(given.shape) not in (1, 2):
+        raise Undecided
+    name = (
+        dtypes.real_of(floating(given.dtype))
+        if values.is_none(ord) or not isinstance(ord, Const) or ord.value in (1, 2)
+        else None
+    )
+    return reduce(call, given, axis, keepdims, name, contiguous=False)
+
+
+@op("numpy.fft.fft numpy.fft.ifft numpy.fft.rfft numpy.fft.irfft", "a n=None axis=-1 norm=None out=None")
+def fft(call: Call, a: Value, n: Value, axis: Value, norm: Value, out: Value) -> Value:
+    given = ranked(call, a)
+    shape = given.shape or ()
+    at = arguments.axis(axis, len(shape))
+    name = call.name.rpartition(".")[2]
+    size: Size | None = shape[at] if values.is_none(n) else arguments.count(n)
+    if name == "rfft":
+        size = None if size is None else S.floor_divide(size, 2)
+        size = None if size is None else S.add(size, 1)
+    elif name == "irfft" and values.is_none(n):
+        size = S.multiply(S.subtract(shape[at], 1), 2)
+    if size is None:
+        raise Undecided
+    return unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), None)
+
+
+@op(
+    "numpy.fft.fft2 numpy.fft.ifft2 numpy.fft.fftn numpy.fft.ifftn numpy.fft.fftshift numpy.fft.ifftshift",
+    "a s=None axes=None norm=None out=None",
+)
+def fftn(call: Call, a: Value, s: Value, axes: Value, norm: Value, out: Value) -> Value:
+    given = ranked(call, a)
+    if "shift" in call.name:
+        return unplaced(call, "numpy", given.shape or (), given.dtype)
+    if not values.is_none(s):
+        raise Undecided
+    return unplaced(call, "numpy", given.shape or (), None)
+
+
+@op("numpy.convolve numpy.correlate", "a v mode=None")
+def convolve(call: Call, a: Value, v: Value, mode: Value) -> Value:
+    first, second = ranked(call, a), ranked(call, v)
+    if len(first.shape or ()) != 1 or len(second.shape or ()) != 1:
+        raise Undecided
+    left, right = (first.shape or ())[0], (second.shape or ())[0]
+    how = "full" if call.name.endswith("convolve") else "valid"
+    if not values.is_none(mode):
+        if not isinstance(mode, Const):
+            raise Undecided
+        how = mode.value
+    name = dtypes.numpy_result([first, second])
+    if how == "full":
+        return unplaced(call, "numpy", (S.subtract(S.add(left, right), 1),), name)
+    if isinstance(left, int) and isinstance(right, int):
+        size = max(left, right) if how == "same" else max(left, right) - min(left, right) + 1
+        return unplaced(call, "numpy", (size,), name)
+    return unplaced(call, "numpy", (S.symbol(),), name)

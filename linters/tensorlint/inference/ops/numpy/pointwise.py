@@ -1,0 +1,205 @@
+"""numpy's ufuncs and other elementwise functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tensorlint.inference import values
+from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.elementwise import Kind, elementwise, numpy_layout, unary_of
+from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.numpy.creation import chosen
+from tensorlint.inference.ops.numpy.registry import op
+from tensorlint.inference.ops.results import tuple_of
+from tensorlint.inference.ops.table import Call, Undecided
+from tensorlint.inference.values import Const, Number, Opaque, Scalar, Sequence, Tensor, Unknown, Value
+
+_UNARY: dict[Kind, str] = {
+    "same": """numpy.negative numpy.positive numpy.square numpy.sign numpy.conj numpy.conjugate .conj .conjugate
+        numpy.nan_to_num numpy.invert numpy.bitwise_not numpy.ceil numpy.floor numpy.trunc""",
+    "float": """numpy.exp numpy.exp2 numpy.expm1 numpy.log numpy.log2 numpy.log10 numpy.log1p numpy.sqrt numpy.cbrt
+        numpy.sin numpy.cos numpy.tan numpy.arcsin numpy.arccos numpy.arctan numpy.sinh numpy.cosh numpy.tanh
+        numpy.arcsinh numpy.arccosh numpy.arctanh numpy.deg2rad numpy.rad2deg numpy.radians numpy.degrees numpy.rint
+        numpy.acos numpy.asin numpy.atan numpy.acosh numpy.asinh numpy.atanh numpy.sinc""",
+    "bool": "numpy.isnan numpy.isinf numpy.isfinite numpy.logical_not numpy.signbit",
+    "real": "numpy.abs numpy.absolute numpy.fabs",
+}
+
+_BINARY: dict[Kind, str] = {
+    "promote": """numpy.add numpy.multiply numpy.maximum numpy.minimum numpy.fmax numpy.fmin
+        numpy.bitwise_and numpy.bitwise_or numpy.bitwise_xor numpy.gcd numpy.lcm""",
+    "bool": """numpy.equal numpy.not_equal numpy.less numpy.less_equal numpy.greater numpy.greater_equal
+        numpy.logical_and numpy.logical_or numpy.logical_xor numpy.isclose""",
+    "divide": "numpy.divide numpy.true_divide",
+    "float": "numpy.arctan2 numpy.atan2 numpy.hypot numpy.logaddexp numpy.logaddexp2 numpy.copysign",
+}
+
+# These have no loop for bool.
+_ARITHMETIC = "numpy.subtract numpy.power numpy.pow numpy.mod numpy.remainder numpy.floor_divide numpy.fmod"
+
+_WORDS = {
+    "add": "addition",
+    "subtract": "subtraction",
+    "multiply": "multiplication",
+    "divide": "division",
+    "true_divide": "division",
+}
+
+
+def words(call: Call) -> str:
+    name = call.name.rpartition(".")[2]
+    return _WORDS.get(name, f"np.{name}")
+
+
+def known_number(value: Value) -> bool:
+    return isinstance(value, (Const, Number, Scalar))
+
+
+def _unary(kind: Kind) -> Callable[..., Value]:
+    def transfer(call: Call, x: Value, dtype: Value, **rest: Value) -> Value:
+        if not values.is_none(rest["out"]) or (
+            rest["where"] is not values.TRUE and not isinstance(rest["where"], Const)
+        ):
+            raise Undecided
+        result: Value
+        if known_number(x):
+            x = array_of(call, x)
+        if isinstance(x, (Opaque, Unknown)):
+            # A number or an array.
+            raise Undecided
+        result = unary_of(call, x, kind=kind, framework="numpy")
+        name = call.name.rpartition(".")[2]
+        if isinstance(result, Tensor):
+            if name == "fabs":
+                result.dtype = dtypes.numpy_float(result.dtype)
+            if result.dtype == "bool" and name in ("negative", "positive", "sign"):
+                raise Undecided
+            if result.dtype == "bool" and name == "square":
+                result.dtype = "int8"
+            if name == "sinc" and isinstance(x, Tensor):
+                result.dtype = None if x.dtype is None else x.dtype if dtypes.is_floating(x.dtype) else "float64"
+            result.dtype = chosen(dtype, result.dtype)
+        return result
+
+    return transfer
+
+
+for _kind, _names in _UNARY.items():
+    op(
+        _names,
+        "x / out=None where=True dtype=None casting=None order=None subok=None copy=None nan=None posinf=None neginf=None",
+    )(_unary(_kind))
+
+
+def _binary(kind: Kind) -> Callable[..., Value]:
+    def transfer(call: Call, x1: Value, x2: Value, dtype: Value, out: Value, **rest: Value) -> Value:
+        if not values.is_none(out):
+            raise Undecided
+        result = elementwise(call, _arrays(call, x1, x2), kind=kind, framework="numpy", operation=words(call))
+        if isinstance(result, Tensor):
+            result.dtype = chosen(dtype, result.dtype)
+        return result
+
+    return transfer
+
+
+def _arrays(call: Call, *operands: Value) -> list[Value]:
+    """Lists as arrays; numbers only if no array is there to take them."""
+    if not any(isinstance(operand, (Tensor, Sequence)) for operand in operands):
+        if any(isinstance(operand, (Opaque, Unknown)) for operand in operands):
+            raise Undecided
+    return list(operands)
+
+
+_BINARY_PARAMETERS = "x1 x2 / out=None where=True dtype=None casting=None rtol=None atol=None equal_nan=None"
+for _kind, _names in _BINARY.items():
+    op(_names, _BINARY_PARAMETERS)(_binary(_kind))
+
+
+@op(_ARITHMETIC, _BINARY_PARAMETERS)
+def arithmetic(call: Call, x1: Value, x2: Value, dtype: Value, out: Value, **rest: Value) -> Value:
+    if not values.is_none(out):
+        raise Undecided
+    result = elementwise(call, _arrays(call, x1, x2), framework="numpy", operation=words(call))
+    if isinstance(result, Tensor):
+        if result.dtype == "bool":
+            result.dtype = None if call.name.endswith("subtract") else "int8"
+        result.dtype = chosen(dtype, result.dtype)
+    return result
+
+
+@op("numpy.where", "condition x=None y=None", tensor=False)
+def where(call: Call, condition: Value, x: Value, y: Value) -> Value:
+    if values.is_none(x) and values.is_none(y):
+        from tensorlint.inference.ops.numpy.shaping import nonzero
+
+        return nonzero(call, condition)
+    operands: list[Value] = [
+        array_of(call, value) if isinstance(value, Sequence) else value for value in (condition, x, y)
+    ]
+    if isinstance(condition, (Opaque, Unknown)):
+        raise Undecided
+    name = dtypes.numpy_result(operands[1:])
+    result = elementwise(call, operands, framework="numpy", dtype=name)
+    if isinstance(result, Tensor):
+        result.dtype = name
+        if result.shape is not None and len(result.shape) > 1 and not result.contiguous:
+            result.strides = None
+        if isinstance(operands[1], Tensor) and isinstance(operands[2], Tensor):
+            from tensorlint.inference.ops.broadcasting import tell
+
+            tell(call, "np.where", operands[1], operands[2], result.shape or ())
+    return result
+
+
+@op("numpy.clip .clip", "a a_min=None a_max=None out=None / min=None max=None dtype=None")
+def clip(call: Call, a: Value, a_min: Value, a_max: Value, out: Value, min: Value, max: Value, dtype: Value) -> Value:
+    if not values.is_none(out):
+        raise Undecided
+    bounds = [bound for bound in (a_min, a_max, min, max) if not values.is_none(bound)]
+    result = elementwise(call, [array_of(call, a), *bounds], framework="numpy")
+    if isinstance(result, Tensor):
+        result.dtype = chosen(dtype, result.dtype)
+    return result
+
+
+@op("numpy.round numpy.around .round", "a decimals=0 out=None")
+def round(call: Call, a: Value, decimals: Value, out: Value) -> Value:
+    result = unary_of(call, array_of(call, a), framework="numpy")
+    if isinstance(result, Tensor) and result.dtype == "bool":
+        result.dtype = "float16"
+    return result
+
+
+@op("numpy.modf numpy.divmod numpy.frexp", "x y=None", tensor=False)
+def modf(call: Call, x: Value, y: Value) -> Value:
+    if not values.is_none(y):
+        result = elementwise(call, _arrays(call, x, y), framework="numpy")
+        return tuple_of([result, result])
+    if call.name.endswith("frexp"):
+        raise Undecided
+    result = unary_of(call, array_of(call, x), kind="float", framework="numpy")
+    return tuple_of([result, result])
+
+
+@op("numpy.angle", "z deg=False")
+def angle(call: Call, z: Value, deg: Value) -> Value:
+    result = unary_of(call, array_of(call, z), kind="same", framework="numpy")
+    if isinstance(result, Tensor):
+        result.dtype = None
+    return result
+
+
+@op("numpy.interp", "x xp fp left=None right=None period=None")
+def interp(call: Call, x: Value, **rest: Value) -> Value:
+    given = array_of(call, x)
+    if given.shape is None:
+        raise Undecided
+    return Tensor(
+        "numpy",
+        given.shape,
+        numpy_layout([(given.shape, given.strides)], given.shape) if given.contiguous else None,
+        None,
+        None,
+        call.node,
+    )

@@ -1,0 +1,463 @@
+"""numpy's views and rearrangements."""
+
+from __future__ import annotations
+
+from tensorlint.inference import layout, values
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape, Strides
+from tensorlint.inference.ops import arguments, dtypes, reshaping
+from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
+from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.numpy.creation import ranked
+from tensorlint.inference.ops.numpy.registry import NUMPY, op
+from tensorlint.inference.ops.results import SPELLED, laid, seen, surviving, tuple_of, unplaced
+from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import Const, Sequence, Tensor, Value, copy
+
+
+@op(".reshape", "a *shape / order='C' copy=None")
+def reshape_method(call: Call, a: Value, shape: list[Value], order: Value, copy: Value) -> Value:
+    return reshaped(call, a, arguments.shape(shape), order)
+
+
+@op("numpy.reshape", "a shape order='C' / copy=None")
+def reshape(call: Call, a: Value, shape: Value, order: Value, copy: Value) -> Value:
+    return reshaped(call, a, arguments.shape([shape]), order)
+
+
+def reshaped(call: Call, a: Value, target: Shape, order: Value) -> Value:
+    given = array_of(call, a)
+    shape = reshaping.resolve(given.shape, target)
+    if given.shape is None:
+        return laid(call, "numpy", shape, None, given.dtype)
+    plain = isinstance(order, Const) and order.value == "C"
+    strides = layout.contiguous(shape) if plain and given.contiguous is True else None
+    if plain and given.contiguous is False and strides is None and 1 not in shape:
+        result = layout.view(given.shape, given.strides, shape)
+        strides = result.strides if result.legal else layout.contiguous(shape) if result.legal is False else None
+    return seen(call, given, shape, strides, marks=reshaping.reshaped_marks(given, shape))
+
+
+@op("ravel .flatten numpy.ravel", "a order='C'")
+def ravel(call: Call, a: Value, order: Value) -> Value:
+    given = array_of(call, a)
+    if given.shape is None:
+        return laid(call, "numpy", (S.symbol(),), (1,), given.dtype)
+    return seen(call, given, (reshaping.merged(S.product(given.shape)),), (1,))
+
+
+@op("numpy.transpose", "a axes=None")
+def transpose(call: Call, a: Value, axes: Value) -> Value:
+    given = ranked(call, a)
+    if values.is_none(axes):
+        return flipped(call, given, "np.transpose")
+    return permuted(call, given, arguments.axes(axes, len(given.shape or ())))
+
+
+@op("numpy.permute_dims", "a axes=None")
+def permute_dims(call: Call, a: Value, axes: Value) -> Value:
+    return transpose(call, a, axes)
+
+
+@op(".transpose", "a *axes")
+def transpose_method(call: Call, a: Value, axes: list[Value]) -> Value:
+    given = tensor(a)
+    if not axes or (len(axes) == 1 and values.is_none(axes[0])):
+        return flipped(call, given, ".transpose()")
+    which = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else Sequence("tuple", axes)
+    return permuted(call, given, arguments.axes(which, len(given.shape or ())))
+
+
+@NUMPY.attribute("T")
+def upper_t(call: Call, input: Value) -> Value:
+    return flipped(call, tensor(input), ".T")
+
+
+@NUMPY.attribute("mT")
+def matrix_t(call: Call, input: Value) -> Value:
+    given = tensor(input)
+    rank = len(given.shape or ())
+    if rank < 2:
+        raise Undecided
+    return permuted(call, given, (*range(rank - 2), rank - 1, rank - 2))
+
+
+@op("numpy.matrix_transpose numpy.linalg.matrix_transpose", "x")
+def matrix_transpose(call: Call, x: Value) -> Value:
+    return matrix_t(call, ranked(call, x))
+
+
+@NUMPY.attribute("flat")
+def flat(call: Call, input: Value) -> Value:
+    raise Undecided
+
+
+def flipped(call: Call, given: Tensor, spelling: str) -> Tensor:
+    rank = len(given.shape or ())
+    if rank == 1:
+        call.report("rank_one_transpose", tensor=given, spelling=spelling)
+        return copy(given, marks=given.marks | {"transposed"}, source=given)
+    return permuted(call, given, tuple(reversed(range(rank))))
+
+
+def permuted(call: Call, given: Tensor, order: tuple[int, ...]) -> Tensor:
+    shape = given.shape or ()
+    if sorted(order) != list(range(len(shape))):
+        raise Undecided
+    strides = None if given.strides is None else tuple(given.strides[axis] for axis in order)
+    changed = order != tuple(range(len(order)))
+    return seen(
+        call,
+        given,
+        tuple(shape[axis] for axis in order),
+        strides,
+        marks=surviving(given.marks, shape),
+        words="transposed" if changed else None,
+    )
+
+
+@op("swapaxes", "a axis1 axis2")
+def swapaxes(call: Call, a: Value, axis1: Value, axis2: Value) -> Value:
+    given = ranked(call, a)
+    order = list(range(len(given.shape or ())))
+    first, second = arguments.axis(axis1, len(order)), arguments.axis(axis2, len(order))
+    order[first], order[second] = order[second], order[first]
+    return permuted(call, given, tuple(order))
+
+
+@op("numpy.moveaxis", "a source destination")
+def moveaxis(call: Call, a: Value, source: Value, destination: Value) -> Value:
+    from tensorlint.inference.ops.torch.views import moved
+
+    given = ranked(call, a)
+    rank = len(given.shape or ())
+    return permuted(call, given, moved(rank, arguments.axes(source, rank), arguments.axes(destination, rank)))
+
+
+@op("numpy.rollaxis", "a axis start=0")
+def rollaxis(call: Call, a: Value, axis: Value, start: Value) -> Value:
+    given = ranked(call, a)
+    rank = len(given.shape or ())
+    at = arguments.axis(axis, rank)
+    to = arguments.whole(start)
+    to += rank if to < 0 else 0
+    if not 0 <= to <= rank:
+        raise Undecided
+    if at < to:
+        to -= 1
+    order = list(range(rank))
+    order.remove(at)
+    order.insert(to, at)
+    return permuted(call, given, tuple(order))
+
+
+@op("numpy.expand_dims", "a axis")
+def expand_dims(call: Call, a: Value, axis: Value) -> Value:
+    given = ranked(call, a)
+    shape = given.shape or ()
+    count = len(axis.items or ()) if isinstance(axis, Sequence) else 1
+    where = arguments.axes(axis, len(shape) + count)
+    rest = iter(range(len(shape)))
+    target = tuple(1 if at in where else shape[next(rest)] for at in range(len(shape) + count))
+    strides = layout.contiguous(target) if given.contiguous else None
+    return seen(call, given, target, strides, marks=surviving(given.marks, target) | SPELLED, how=".expand_dims")
+
+
+@op("squeeze", "a axis=None")
+def squeeze(call: Call, a: Value, axis: Value) -> Value:
+    given = ranked(call, a)
+    shape = given.shape or ()
+    among = set(range(len(shape))) if values.is_none(axis) else set(arguments.axes(axis, len(shape)))
+    kept = []
+    for at, size in enumerate(shape):
+        if at not in among:
+            kept.append(at)
+        elif S.surely_not_one(size):
+            if not values.is_none(axis):
+                raise Undecided
+            kept.append(at)
+        elif size != 1 and values.is_none(axis):
+            raise Undecided
+    target = tuple(shape[at] for at in kept)
+    marks = surviving(given.marks, target)
+    if values.is_none(axis):
+        marks |= {"squeezed"}
+    strides = None if given.strides is None else tuple(given.strides[at] for at in kept)
+    return seen(call, given, target, strides, marks=marks)
+
+
+@op("numpy.atleast_1d numpy.atleast_2d numpy.atleast_3d", "*arys", tensor=False)
+def atleast(call: Call, arys: list[Value]) -> Value:
+    least = int(call.name[-2])
+    results: list[Value] = [at_least(call, ranked(call, item), least) for item in arys]
+    return results[0] if len(results) == 1 else tuple_of(results)
+
+
+def at_least(call: Call, given: Tensor, least: int) -> Tensor:
+    shape = given.shape or ()
+    if len(shape) >= least:
+        return given
+    if not shape:
+        target: Shape = (1,) * least
+    elif least == 2:
+        target = (1, *shape)
+    else:
+        target = (1, *shape, 1) if len(shape) == 1 else (*shape, 1)
+    return seen(
+        call, given, target, layout.contiguous(target) if given.contiguous and 1 not in shape else None, marks=SPELLED
+    )
+
+
+@op("numpy.broadcast_to", "array shape subok=False")
+def broadcast_to(call: Call, array: Value, shape: Value, subok: Value) -> Value:
+    given = ranked(call, array)
+    sizes = arguments.shape([shape])
+    own = given.shape or ()
+    offset = len(sizes) - len(own)
+    if offset < 0:
+        raise Undecided
+    for at, size in enumerate(own):
+        broadcast_size(size, sizes[at + offset])
+    return stretched(call, given, sizes)
+
+
+def stretched(call: Call, given: Tensor, sizes: Shape) -> Tensor:
+    own = given.shape or ()
+    offset = len(sizes) - len(own)
+    strides: Strides | None = None
+    if (
+        given.strides is not None
+        and 1 not in sizes
+        and all(own[at] == 1 or own[at] == sizes[at + offset] for at in range(len(own)))
+    ):
+        strides = (
+            *(0 for _ in range(offset)),
+            *(0 if own[at] == 1 else given.strides[at] for at in range(len(own))),
+        )
+    return seen(call, given, sizes, strides)
+
+
+@op("numpy.broadcast_arrays", "*args / subok=False", tensor=False)
+def broadcast_arrays(call: Call, args: list[Value], subok: Value) -> Value:
+    arrays = [ranked(call, item) for item in args]
+    shape = broadcast(*(item.shape or () for item in arrays))
+    return tuple_of(copy(stretched(call, item, shape), marks=SPELLED) for item in arrays)
+
+
+@op("numpy.tile", "a reps")
+def tile(call: Call, a: Value, reps: Value) -> Value:
+    given = ranked(call, a)
+    shape, counts = given.shape or (), arguments.shape([reps])
+    rank = max(len(shape), len(counts))
+    left = (1,) * (rank - len(shape)) + shape
+    right = (1,) * (rank - len(counts)) + counts
+    return unplaced(call, "numpy", tuple(map(S.multiply, left, right)), given.dtype, marks=SPELLED)
+
+
+@op("repeat", "a repeats axis=None")
+def repeat(call: Call, a: Value, repeats: Value, axis: Value) -> Value:
+    given = ranked(call, a)
+    shape = given.shape or ()
+    at = 0
+    if values.is_none(axis):
+        shape = (S.product(shape),)
+    else:
+        at = arguments.axis(axis, len(shape))
+    times = values.size_of(repeats) if not isinstance(repeats, (Tensor, Sequence)) else None
+    size: Size = S.symbol() if times is None else S.multiply(shape[at], times)
+    target = (*shape[:at], size, *shape[at + 1 :])
+    return laid(call, "numpy", target, layout.contiguous(target), given.dtype)
+
+
+@op("numpy.flip numpy.fliplr numpy.flipud", "m axis=None")
+def flip(call: Call, m: Value, axis: Value) -> Value:
+    given = ranked(call, m)
+    return laid(call, "numpy", given.shape or (), None, given.dtype, marks=given.marks)
+
+
+@op("numpy.roll", "a shift axis=None")
+def roll(call: Call, a: Value, shift: Value, axis: Value) -> Value:
+    given = ranked(call, a)
+    strides = layout.contiguous(given.shape or ()) if given.contiguous else None
+    return laid(call, "numpy", given.shape or (), strides, given.dtype)
+
+
+@op("numpy.rot90", "m k=1 axes=None")
+def rot90(call: Call, m: Value, k: Value, axes: Value) -> Value:
+    given = ranked(call, m)
+    shape = list(given.shape or ())
+    if len(shape) < 2:
+        raise Undecided
+    a, b = (0, 1) if values.is_none(axes) else arguments.axes(axes, len(shape))
+    if arguments.whole(k) % 2:
+        shape[a], shape[b] = shape[b], shape[a]
+    return laid(call, "numpy", tuple(shape), None, given.dtype)
+
+
+@op("numpy.tril numpy.triu", "m k=0")
+def tril(call: Call, m: Value, k: Value) -> Value:
+    given = ranked(call, m)
+    if len(given.shape or ()) < 2:
+        raise Undecided
+    strides = layout.contiguous(given.shape or ()) if given.contiguous else None
+    return laid(call, "numpy", given.shape or (), strides, given.dtype)
+
+
+@op("diagonal", "a offset=0 axis1=0 axis2=1")
+def diagonal(call: Call, a: Value, offset: Value, axis1: Value, axis2: Value) -> Value:
+    from tensorlint.inference.ops.torch.views import diagonal_of
+
+    given = ranked(call, a)
+    rank = len(given.shape or ())
+    first, second = arguments.axis(axis1, rank), arguments.axis(axis2, rank)
+    return diagonal_of(call, given, arguments.whole(offset), first, second)
+
+
+@op(
+    "numpy.pad",
+    "array pad_width mode='constant' / constant_values=0 stat_length=None end_values=None reflect_type=None",
+)
+def pad(call: Call, array: Value, pad_width: Value, **rest: Value) -> Value:
+    given = ranked(call, array)
+    shape = given.shape or ()
+    rank = len(shape)
+    if isinstance(pad_width, Sequence) and pad_width.items is not None:
+        items = pad_width.items
+        if items and all(isinstance(item, Sequence) for item in items):
+            if len(items) == 1:
+                items = items * rank
+            if len(items) != rank:
+                raise Undecided
+            widths = [arguments.shape([item]) for item in items]
+        else:
+            one = arguments.shape([pad_width])
+            widths = [one] * rank
+    else:
+        if not isinstance(pad_width, (Const, values.Number)):
+            raise Undecided
+        widths = [(arguments.count(pad_width),)] * rank
+    target = []
+    for size, width in zip(shape, widths, strict=True):
+        if len(width) == 1:
+            width = width * 2
+        if len(width) != 2:
+            raise Undecided
+        target.append(S.add(size, S.add(*width)))
+    return unplaced(call, "numpy", tuple(target), given.dtype)
+
+
+@op("numpy.take .take", "a indices axis=None out=None mode='raise'")
+def take(call: Call, a: Value, indices: Value, axis: Value, **rest: Value) -> Value:
+    given, picked = ranked(call, a), ranked(call, indices)
+    shape, index = given.shape or (), picked.shape or ()
+    if values.is_none(axis):
+        target = index
+    else:
+        at = arguments.axis(axis, len(shape))
+        target = (*shape[:at], *index, *shape[at + 1 :])
+    return unplaced(call, "numpy", target, given.dtype)
+
+
+@op("numpy.take_along_axis", "arr indices axis=-1")
+def take_along_axis(call: Call, arr: Value, indices: Value, axis: Value) -> Value:
+    given, picked = ranked(call, arr), ranked(call, indices)
+    if values.is_none(axis):
+        return unplaced(call, "numpy", picked.shape or (), given.dtype)
+    shape, index = given.shape or (), picked.shape or ()
+    if len(shape) != len(index):
+        raise Undecided
+    at = arguments.axis(axis, len(shape))
+    target = tuple(index[i] if i == at else broadcast_size(shape[i], index[i]) for i in range(len(shape)))
+    return unplaced(call, "numpy", target, given.dtype)
+
+
+@op("numpy.delete", "arr obj axis=None")
+def delete(call: Call, arr: Value, obj: Value, axis: Value) -> Value:
+    given = ranked(call, arr)
+    shape = given.shape or ()
+    if values.is_none(axis):
+        return laid(call, "numpy", (S.symbol(),), (1,), given.dtype)
+    at = arguments.axis(axis, len(shape))
+    size = S.subtract(shape[at], 1) if values.integer(obj) is not None else S.symbol()
+    return unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), given.dtype)
+
+
+@op("nonzero numpy.flatnonzero numpy.argwhere", "a", tensor=False)
+def nonzero(call: Call, a: Value) -> Value:
+    given = ranked(call, a)
+    count = S.symbol()
+    name = call.name.rpartition(".")[2]
+    rank = len(given.shape or ())
+    if name == "argwhere":
+        return laid(call, "numpy", (count, rank), None, "int64")
+    if name == "flatnonzero":
+        return laid(call, "numpy", (count,), None, "int64")
+    return tuple_of(Tensor("numpy", (count,), None, "int64", None, call.node) for _ in range(rank))
+
+
+@op(
+    "numpy.unique",
+    "ar return_index=False return_inverse=False return_counts=False axis=None / equal_nan=True sorted=True",
+    tensor=False,
+)
+def unique(
+    call: Call, ar: Value, return_index: Value, return_inverse: Value, return_counts: Value, axis: Value, **rest: Value
+) -> Value:
+    given = array_of(call, ar)
+    count = S.symbol()
+    if values.is_none(axis):
+        first = laid(call, "numpy", (count,), (1,), given.dtype)
+    else:
+        shape = tensor(given).shape or ()
+        at = arguments.axis(axis, len(shape))
+        first = unplaced(call, "numpy", (*shape[:at], count, *shape[at + 1 :]), given.dtype)
+    results: list[Value] = [first]
+    if arguments.flag(return_index):
+        results.append(laid(call, "numpy", (count,), (1,), "int64"))
+    if arguments.flag(return_inverse):
+        results.append(values.UNKNOWN)
+    if arguments.flag(return_counts):
+        results.append(laid(call, "numpy", (count,), (1,), "int64"))
+    return first if len(results) == 1 else tuple_of(results)
+
+
+@op("numpy.searchsorted .searchsorted numpy.digitize", "a v side='left' sorter=None / right=False")
+def searchsorted(call: Call, a: Value, v: Value, **rest: Value) -> Value:
+    wanted = a if call.name.endswith("digitize") else v
+    given = ranked(call, wanted)
+    return unplaced(call, "numpy", given.shape or (), "int64")
+
+
+@op("numpy.histogram", "a bins=10 range=None density=None weights=None", tensor=False)
+def histogram(call: Call, bins: Value, **rest: Value) -> Value:
+    number = values.size_of(bins)
+    if number is None:
+        raise Undecided
+    return tuple_of([laid(call, "numpy", (number,), (1,), None), laid(call, "numpy", (S.add(number, 1),), (1,), None)])
+
+
+@op(".view", "input dtype=None type=None")
+def view(call: Call, input: Value, dtype: Value, type: Value) -> Value:
+    """A view of another element type, never a reshape."""
+    given = tensor(input)
+    name = dtypes.named(dtype, "numpy")
+    if name is None or given.dtype is None or not values.is_none(type):
+        raise Undecided
+    if dtypes.BITS.get(name) == dtypes.BITS.get(given.dtype):
+        return copy(given, dtype=name)
+    raise Undecided
+
+
+@op(".numel .tolist .tobytes", "input", tensor=False)
+def plain(call: Call, input: Value) -> Value:
+    raise Undecided
+
+
+@op(
+    "numpy.allclose numpy.array_equal numpy.isscalar numpy.iterable numpy.array_equiv",
+    "*args / rtol=None atol=None equal_nan=None",
+    tensor=False,
+)
+def a_truth(call: Call, **rest: object) -> Value:
+    return values.Scalar("bool")

@@ -1,0 +1,90 @@
+"""Target shapes of view and reshape: `-1` worked out over symbolic sizes, and the layout the result has."""
+
+from __future__ import annotations
+
+from tensorlint.inference import layout
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape, Strides, ViewResult
+from tensorlint.inference.ops.results import RESHAPED, surviving
+from tensorlint.inference.ops.table import Undecided
+from tensorlint.inference.sizes import Poly, Size, Symbol
+from tensorlint.inference.values import Tensor
+
+# Quotients `C//h` that the program has relied on to come out exactly, by viewing C as (h, C//h).
+_proven: set[Symbol] = set()
+
+
+def resolve(shape: Shape | None, target: Shape) -> Shape:
+    """The target with its -1 replaced. Raises where the numbers of elements surely differ."""
+    if -1 not in target:
+        if shape is not None:
+            check(shape, target)
+        return target
+    at = target.index(-1)
+    rest = target[:at] + target[at + 1 :]
+    if -1 in rest:
+        raise Undecided
+    if shape is None:
+        return (*target[:at], S.symbol(), *target[at + 1 :])
+    total = merged(S.product(shape))
+    known = merged(S.product(rest))
+    if known == 0:
+        raise Undecided
+    if isinstance(total, int) and isinstance(known, int) and total % known:
+        raise Undecided
+    missing = S.divide_exactly(total, known)
+    if missing is None:
+        # The program relies on the division to come out.
+        missing = S.floor_divide(total, known)
+        if missing is None:
+            raise Undecided
+        if isinstance(missing, Poly):
+            _proven.update(atom for atom in S.symbols(missing) if atom.denominator is not None)
+    return (*target[:at], missing, *target[at + 1 :])
+
+
+def check(shape: Shape, target: Shape) -> None:
+    """Raise where a view of `shape` as `target` has another number of elements; learn what it says of quotients."""
+    total, wanted = S.product(shape), S.product(target)
+    if total == wanted:
+        return
+    if isinstance(total, int) and isinstance(wanted, int):
+        raise Undecided
+    if S.assume_divisible(total) == S.assume_divisible(wanted):
+        _proven.update(atom for atom in S.symbols(wanted) if atom.denominator is not None)
+
+
+def merged(size: Size) -> Size:
+    """A product of sizes, with `h * (C//h)` read as C where the program relies on it."""
+    if isinstance(size, int):
+        return size
+    if any(atom in _proven for atom in S.symbols(size)):
+        return S.assume_divisible(size)
+    return size
+
+
+def view(tensor: Tensor, target: Shape) -> ViewResult:
+    """`layout.view`, which a contiguous tensor always passes."""
+    shape = tensor.shape or ()
+    result = layout.view(shape, tensor.strides, target)
+    if result.legal is None and tensor.strides is not None and tensor.strides == layout.contiguous(shape):
+        return ViewResult(True, layout.contiguous(target))
+    return result
+
+
+def reshape(tensor: Tensor, target: Shape) -> Strides | None:
+    """The strides of `reshape`: a view where that is legal, a contiguous copy where it is not."""
+    result = view(tensor, target)
+    if result.legal:
+        return result.strides
+    return layout.contiguous(target) if result.legal is False else None
+
+
+def reshaped_marks(tensor: Tensor, target: Shape) -> frozenset[str]:
+    """A size-1 axis that reshape made is remembered as such; one that was there keeps what was known of it."""
+    shape = tensor.shape
+    if 1 not in target:
+        return surviving(tensor.marks, target)
+    if shape is not None and target.count(1) <= shape.count(1):
+        return surviving(tensor.marks, target)
+    return surviving(tensor.marks, target) | RESHAPED

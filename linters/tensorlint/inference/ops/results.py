@@ -1,0 +1,163 @@
+"""Making results: the tensor a call returns, its marks, device and trail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensorlint.inference import layout
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape, Strides
+from tensorlint.inference.ops.table import Call
+from tensorlint.inference.values import Framework, Sequence, Tensor, Value, copy
+
+NO_MARKS: frozenset[str] = frozenset()
+# What an elementwise operation passes on, and what slicing passes on while a size-1 axis survives.
+LASTING = frozenset({"spelled", "reshaped", "literal", "column", "squeezed"})
+AXIS_MARKS = frozenset({"spelled", "reshaped", "literal", "column"})
+SPELLED = frozenset({"spelled"})
+RESHAPED = frozenset({"reshaped"})
+LITERAL = frozenset({"literal"})
+COLUMN = frozenset({"column"})
+REDUCTION = frozenset({"reduction"})
+
+
+def short(name: str) -> str:
+    """A dotted path as people write it: `F.relu`, `np.zeros`, `nn.Linear`."""
+    if name.startswith("torch.nn.functional."):
+        return "F." + name[20:]
+    if name.startswith("torch.nn."):
+        return name[6:]
+    if name.startswith("numpy."):
+        return "np." + name[6:]
+    return name
+
+
+def fresh(
+    call: Call,
+    framework: Framework | None,
+    shape: Shape,
+    dtype: str | None,
+    device: str | None = None,
+    *,
+    marks: frozenset[str] = NO_MARKS,
+    how: str | None = None,
+) -> Tensor:
+    """A new contiguous tensor."""
+    return Tensor(framework, shape, layout.contiguous(shape), dtype, device, call.node, how, marks)
+
+
+def unplaced(
+    call: Call,
+    framework: Framework | None,
+    shape: Shape,
+    dtype: str | None,
+    device: str | None = None,
+    *,
+    marks: frozenset[str] = NO_MARKS,
+) -> Tensor:
+    """A new tensor whose layout is not known; up to one axis longer than 1 there is only one layout... of interest."""
+    return Tensor(framework, shape, () if not shape else None, dtype, device, call.node, None, marks)
+
+
+def laid(
+    call: Call,
+    framework: Framework | None,
+    shape: Shape,
+    strides: Strides | None,
+    dtype: str | None,
+    device: str | None = None,
+    *,
+    marks: frozenset[str] = NO_MARKS,
+    how: str | None = None,
+) -> Tensor:
+    return Tensor(framework, shape, strides, dtype, device, call.node, how, marks)
+
+
+def seen(
+    call: Call,
+    tensor: Tensor,
+    shape: Shape,
+    strides: Strides | None,
+    *,
+    marks: frozenset[str] | None = None,
+    words: str | None = None,
+    how: str | None = None,
+) -> Tensor:
+    """A view of `tensor`. `words` says what happened to the order of strides, if something did."""
+    trail = tensor.layout_trail
+    if words is not None and call.node is not None:
+        trail = (*trail[-3:], (call.node, words))
+    if marks is None:
+        marks = surviving(tensor.marks, shape)
+    return Tensor(
+        tensor.framework, shape, strides, tensor.dtype, tensor.device, call.node, how, marks, layout_trail=trail
+    )
+
+
+def surviving(marks: frozenset[str], shape: Shape) -> frozenset[str]:
+    """Marks that outlive an operation which keeps some of the axes."""
+    if not marks:
+        return marks
+    kept = marks & LASTING
+    if kept & AXIS_MARKS and 1 not in shape:
+        kept -= AXIS_MARKS
+    return kept
+
+
+def unranked(framework: Framework | None, dtype: str | None = None, device: str | None = None) -> Tensor:
+    """A tensor of which not even the rank is known."""
+    return Tensor(framework, None, None, dtype, device)
+
+
+def common_framework(values: Iterable[Value]) -> Framework | None:
+    for value in values:
+        if isinstance(value, Tensor) and value.framework is not None:
+            return value.framework
+    return None
+
+
+def common_device(values: Iterable[Value]) -> str | None:
+    """The device of a result: operands live on one device, except that a 0-dim tensor may come from another."""
+    found: str | None = None
+    zero: str | None = None
+    for value in values:
+        if isinstance(value, Tensor) and value.device is not None:
+            if value.shape == ():
+                zero = zero or value.device
+            elif found is None:
+                found = value.device
+            elif found != value.device:
+                return None
+    if found is not None:
+        return found
+    if zero is not None and all(value.shape == () for value in values if isinstance(value, Tensor)):
+        return zero
+    return None
+
+
+def tuple_of(items: Iterable[Value]) -> Sequence:
+    return Sequence("tuple", list(items))
+
+
+def list_of(items: Iterable[Value]) -> Sequence:
+    return Sequence("list", list(items))
+
+
+def rank_one(call: Call, tensor: Tensor) -> Tensor:
+    """Tell of an array that was created with one axis."""
+    if tensor.shape is not None and len(tensor.shape) == 1:
+        call.report("rank_one_creation", tensor=tensor)
+    return tensor
+
+
+def literal_marks(shape: Shape) -> frozenset[str]:
+    return LITERAL if 1 in shape else NO_MARKS
+
+
+def spelled_out(call: Call, shape: Shape) -> str:
+    """`torch.randn(4, 1)`: how a constructor's result is told in a message."""
+    return f"{short(call.name)}({', '.join(map(S.show, shape))})"
+
+
+def relabel(tensor: Tensor, dtype: str | None) -> Tensor:
+    return copy(tensor, dtype=dtype)

@@ -1,0 +1,53 @@
+"""In-place twins: `add_` tells what `add` tells and leaves the receiver's shape and strides as they are."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from tensorlint.inference.ops.table import Call, Entry, Undecided
+from tensorlint.inference.values import Tensor, Value
+
+# In-place operations that give the receiver another shape or other strides; what it was is not true any more.
+RESHAPING = frozenset(
+    {
+        "squeeze_",
+        "unsqueeze_",
+        "transpose_",
+        "t_",
+        "swapaxes_",
+        "swapdims_",
+        "resize_",
+        "resize_as_",
+        "set_",
+        "as_strided_",
+    }
+)
+
+
+def twin(plain: Entry) -> Entry:
+    """The entry of `<name>_`, which returns its first argument."""
+    name = f"{plain.name}_"
+    bare = name.rpartition(".")[2]
+
+    def transfer(call: Call, **bound: Any) -> Value:
+        receiver = next(iter(bound.values()), None)
+        if not isinstance(receiver, Tensor):
+            raise Undecided
+        if bare in RESHAPING:
+            forget(receiver)
+            return receiver
+        with contextlib.suppress(Undecided):
+            plain.transfer(call, **bound)
+        return receiver
+
+    return Entry(name, plain.parameters, transfer, "torch")
+
+
+def forget(tensor: Tensor) -> None:
+    """The tensor has changed under its names: nothing is known of its shape now."""
+    tensor.shape = None
+    tensor.strides = None
+    tensor.axes = None
+    tensor.elements = None
+    tensor.marks = frozenset()

@@ -1,0 +1,307 @@
+"""Losses: their reduction, and the shapes of those that broadcast in silence."""
+
+from __future__ import annotations
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference import values
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.results import REDUCTION, common_device, short, unplaced
+from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.ops.torch.registry import op
+from tensorlint.inference.values import Const, Tensor, Value
+
+# Losses that broadcast their input against the target without a word (or with a warning), by the functional's name.
+BROADCASTING = {
+    "mse_loss",
+    "l1_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "poisson_nll_loss",
+    "hinge_embedding_loss",
+    "kl_div",
+    "gaussian_nll_loss",
+}
+
+
+def spelled(call: Call) -> str:
+    return short(call.name)
+
+
+def reduced(
+    call: Call,
+    shape: Shape | None,
+    reduction: Value,
+    of: Tensor,
+    reduce: Value = values.NONE,
+    size_average: Value = values.NONE,
+) -> Value:
+    """The loss itself: 0-dim where it is summed or averaged, `shape` with reduction="none"."""
+    if not values.is_none(reduce) or not values.is_none(size_average):
+        raise Undecided
+    if not isinstance(reduction, Const) or not isinstance(reduction.value, str):
+        raise Undecided
+    if reduction.value == "none":
+        if shape is None:
+            raise Undecided
+        return (
+            unplaced(call, "torch", shape, of.dtype, of.device)
+            if len(shape) != 1
+            else Tensor("torch", shape, (1,), of.dtype, of.device, call.node)
+        )
+    if reduction.value not in ("mean", "sum", "batchmean"):
+        raise Undecided
+    return Tensor("torch", (), (), of.dtype, of.device, call.node, None, REDUCTION)
+
+
+def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
+    """Report a loss whose operands' shapes surely differ; the shape that they broadcast to."""
+    if not isinstance(left, Tensor) or not isinstance(right, Tensor):
+        return None
+    a, b = left.shape, right.shape
+    if a is None or b is None:
+        return None
+    if a == b:
+        return a
+    try:
+        shape: Shape | None = broadcast(a, b)
+    except Undecided:
+        return None
+    if all(size == 1 for size in a) or all(size == 1 for size in b):
+        return shape
+    differs = len(a) != len(b) or any(
+        x != y and ((x == 1 and S.surely_not_one(y)) or (y == 1 and S.surely_not_one(x)))
+        for x, y in zip(a, b, strict=True)
+    )
+    if differs:
+        call.report("loss", operation=operation, left=left, right=right, shape=shape)
+    return shape
+
+
+_PAIR = "input target size_average=None reduce=None reduction='mean'"
+
+
+def pair(
+    call: Call,
+    input: Value,
+    target: Value,
+    reduction: Value,
+    reduce: Value,
+    size_average: Value,
+    operation: str | None = None,
+) -> Value:
+    shape = tell(call, operation or spelled(call), input, target)
+    if not isinstance(input, Tensor):
+        raise Undecided
+    result = reduced(call, shape, reduction, input, reduce, size_average)
+    if isinstance(result, Tensor) and isinstance(target, Tensor):
+        result.dtype = dtypes.torch_result([input, target], call.default_dtype)
+        result.device = common_device([input, target])
+    return result
+
+
+@op("F.mse_loss F.l1_loss", f"{_PAIR} weight=None")
+def mse_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
+) -> Value:
+    return pair(call, input, target, reduction, reduce, size_average)
+
+
+@op("F.smooth_l1_loss", f"{_PAIR} beta=1.0")
+def smooth_l1_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, beta: Value
+) -> Value:
+    return pair(call, input, target, reduction, reduce, size_average)
+
+
+@op("F.huber_loss", "input target reduction='mean' delta=1.0 weight=None")
+def huber_loss(call: Call, input: Value, target: Value, reduction: Value, delta: Value, weight: Value) -> Value:
+    return pair(call, input, target, reduction, values.NONE, values.NONE)
+
+
+@op(
+    "F.poisson_nll_loss",
+    "input target log_input=True full=False size_average=None eps=1e-8 reduce=None reduction='mean'",
+)
+def poisson_nll_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, **rest: Value
+) -> Value:
+    return pair(call, input, target, reduction, reduce, size_average)
+
+
+@op("F.hinge_embedding_loss", "input target margin=1.0 size_average=None reduce=None reduction='mean'")
+def hinge_embedding_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, margin: Value
+) -> Value:
+    return pair(call, input, target, reduction, reduce, size_average)
+
+
+@op("F.kl_div", f"{_PAIR} log_target=False")
+def kl_div(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, log_target: Value
+) -> Value:
+    return pair(call, input, target, reduction, reduce, size_average)
+
+
+@op("F.gaussian_nll_loss", "input target var full=False eps=1e-6 reduction='mean'")
+def gaussian_nll_loss(
+    call: Call, input: Value, target: Value, var: Value, full: Value, eps: Value, reduction: Value
+) -> Value:
+    shape = tell(call, spelled(call), input, target)
+    if not isinstance(input, Tensor):
+        raise Undecided
+    if isinstance(var, Tensor) and var.shape is not None and shape is not None and var.shape != shape:
+        shape = None
+    return reduced(call, shape, reduction, input)
+
+
+# Losses that insist on equal shapes, or whose target has another form on purpose.
+
+
+@op("F.binary_cross_entropy", "input target weight=None size_average=None reduce=None reduction='mean'")
+def binary_cross_entropy(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
+) -> Value:
+    return same_shape(call, input, reduction, reduce, size_average)
+
+
+@op(
+    "F.binary_cross_entropy_with_logits",
+    "input target weight=None size_average=None reduce=None reduction='mean' pos_weight=None",
+)
+def bce_with_logits(
+    call: Call,
+    input: Value,
+    target: Value,
+    size_average: Value,
+    reduce: Value,
+    reduction: Value,
+    weight: Value,
+    pos_weight: Value,
+) -> Value:
+    plain = values.is_none(weight) and values.is_none(pos_weight)
+    return same_shape(call, input, reduction, reduce, size_average, known=plain)
+
+
+@op("F.soft_margin_loss F.multilabel_margin_loss", _PAIR)
+def soft_margin_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value
+) -> Value:
+    if call.name.endswith("multilabel_margin_loss"):
+        return per_sample(call, input, reduction, reduce, size_average, 1)
+    return same_shape(call, input, reduction, reduce, size_average)
+
+
+def same_shape(
+    call: Call, input: Value, reduction: Value, reduce: Value, size_average: Value, known: bool = True
+) -> Value:
+    if not isinstance(input, Tensor):
+        raise Undecided
+    return reduced(call, input.shape if known else None, reduction, input, reduce, size_average)
+
+
+def per_sample(call: Call, input: Value, reduction: Value, reduce: Value, size_average: Value, dropped: int) -> Value:
+    if not isinstance(input, Tensor):
+        raise Undecided
+    shape = None if input.shape is None or len(input.shape) != dropped + 1 else input.shape[:-dropped]
+    return reduced(call, shape, reduction, input, reduce, size_average)
+
+
+@op("F.multilabel_soft_margin_loss", "input target weight=None size_average=None reduce=None reduction='mean'")
+def multilabel_soft_margin_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
+) -> Value:
+    return per_sample(call, input, reduction, reduce, size_average, 1)
+
+
+@op("F.multi_margin_loss", "input target p=1 margin=1.0 weight=None size_average=None reduce=None reduction='mean'")
+def multi_margin_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, **rest: Value
+) -> Value:
+    return per_sample(call, input, reduction, reduce, size_average, 1)
+
+
+@op(
+    "F.cross_entropy",
+    "input target weight=None size_average=None ignore_index=-100 reduce=None reduction='mean' label_smoothing=0.0",
+)
+def cross_entropy(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, **rest: Value
+) -> Value:
+    return classified(call, input, target, reduction, reduce, size_average)
+
+
+@op("F.nll_loss", "input target weight=None size_average=None ignore_index=-100 reduce=None reduction='mean'")
+def nll_loss(
+    call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, **rest: Value
+) -> Value:
+    return classified(call, input, target, reduction, reduce, size_average)
+
+
+def classified(call: Call, input: Value, target: Value, reduction: Value, reduce: Value, size_average: Value) -> Value:
+    """(N, C, ...) with class indices (N, ...) or probabilities (N, C, ...)."""
+    if not isinstance(input, Tensor):
+        raise Undecided
+    shape: Shape | None = None
+    if input.shape is not None:
+        shape = () if len(input.shape) == 1 else (input.shape[0], *input.shape[2:]) if input.shape else None
+    return reduced(call, shape, reduction, input, reduce, size_average)
+
+
+@op(
+    "F.ctc_loss torch.ctc_loss",
+    "log_probs targets input_lengths target_lengths blank=0 reduction='mean' zero_infinity=False",
+)
+def ctc_loss(call: Call, log_probs: Value, reduction: Value, **rest: Value) -> Value:
+    ranked = tensor(log_probs)
+    shape = (ranked.shape[1],) if ranked.shape is not None and len(ranked.shape) == 3 else ()
+    return reduced(call, shape, reduction, ranked)
+
+
+@op(
+    "F.margin_ranking_loss torch.margin_ranking_loss",
+    "input1 input2 target margin=0 size_average=None reduce=None reduction='mean'",
+)
+def margin_ranking_loss(
+    call: Call,
+    input1: Value,
+    input2: Value,
+    target: Value,
+    size_average: Value,
+    reduce: Value,
+    reduction: Value,
+    margin: Value,
+) -> Value:
+    a, b, c = tensor(input1), tensor(input2), tensor(target)
+    return reduced(call, broadcast(a.shape or (), b.shape or (), c.shape or ()), reduction, a, reduce, size_average)
+
+
+@op(
+    "F.cosine_embedding_loss torch.cosine_embedding_loss",
+    "input1 input2 target margin=0 size_average=None reduce=None reduction='mean'",
+)
+def cosine_embedding_loss(
+    call: Call, input1: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, **rest: Value
+) -> Value:
+    a, c = tensor(input1), tensor(target)
+    return reduced(call, c.shape, reduction, a, reduce, size_average)
+
+
+@op(
+    "F.triplet_margin_loss torch.triplet_margin_loss",
+    "anchor positive negative margin=1.0 p=2 eps=1e-6 swap=False size_average=None reduce=None reduction='mean'",
+)
+def triplet_margin_loss(
+    call: Call,
+    anchor: Value,
+    positive: Value,
+    negative: Value,
+    size_average: Value,
+    reduce: Value,
+    reduction: Value,
+    **rest: Value,
+) -> Value:
+    a, b, c = tensor(anchor), tensor(positive), tensor(negative)
+    shape = broadcast(a.shape or (), b.shape or (), c.shape or ())
+    return reduced(call, shape[:-1] if shape else None, reduction, a, reduce, size_average)

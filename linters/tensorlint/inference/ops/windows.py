@@ -1,0 +1,78 @@
+"""Sizes of convolutions, pools and resamplings, and the memory format they return."""
+
+from __future__ import annotations
+
+from tensorlint.inference import layout
+from tensorlint.inference import sizes as S
+from tensorlint.inference.layout import Shape, Strides
+from tensorlint.inference.ops.table import Undecided
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import Tensor
+
+Window = tuple[Size | None, ...]
+
+
+def windows(
+    size: Size,
+    kernel: Size | None,
+    stride: Size | None,
+    padding: Size | None,
+    dilation: Size | None,
+    ceil_mode: bool = False,
+) -> Size:
+    """How many windows fit: floor((size + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1."""
+    if kernel is None or stride is None or padding is None or dilation is None or stride == 0:
+        return S.symbol()
+    span = S.subtract(S.subtract(S.add(size, S.multiply(2, padding)), S.multiply(dilation, S.subtract(kernel, 1))), 1)
+    if stride == 1:
+        result = S.add(span, 1)
+    elif ceil_mode:
+        if not isinstance(span, int) or not isinstance(stride, int) or not isinstance(padding, int):
+            return S.symbol()
+        count = -(-span // stride) + 1
+        # The last window starts inside the input or the left padding.
+        if not isinstance(size, int):
+            return S.symbol()
+        result = count - 1 if (count - 1) * stride >= size + padding else count
+    else:
+        quotient = S.floor_divide(span, stride)
+        if quotient is None:
+            return S.symbol()
+        result = S.add(quotient, 1)
+    if isinstance(result, int) and result < 1:
+        raise Undecided
+    return result
+
+
+def transposed(
+    size: Size,
+    kernel: Size | None,
+    stride: Size | None,
+    padding: Size | None,
+    output_padding: Size | None,
+    dilation: Size | None,
+) -> Size:
+    """(size - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1."""
+    if kernel is None or stride is None or padding is None or output_padding is None or dilation is None:
+        return S.symbol()
+    result = S.add(
+        S.subtract(S.multiply(S.subtract(size, 1), stride), S.multiply(2, padding)),
+        S.add(S.add(S.multiply(dilation, S.subtract(kernel, 1)), output_padding), 1),
+    )
+    if isinstance(result, int) and result < 1:
+        raise Undecided
+    return result
+
+
+def format_like(input: Tensor, shape: Shape, *others: Tensor) -> Strides | None:
+    """Channels-last where an operand suggests it, contiguous where none does, None where that is not known."""
+    from tensorlint.inference.ops.torch.joining import suggests_channels_last
+
+    if len(shape) not in (4, 5):
+        return layout.contiguous(shape)
+    verdicts = [suggests_channels_last(operand) for operand in (input, *others)]
+    if any(verdict is True for verdict in verdicts):
+        return layout.channels_last(shape)
+    if all(verdict is False for verdict in verdicts):
+        return layout.contiguous(shape)
+    return None

@@ -44,8 +44,8 @@ BroadcastContext = Literal["plain", "reduced", "loss", "compared"]
 class BroadcastHazard(Hazard):
     """Two operands that both grow by broadcasting (a row met a column), or a loss of two shapes (`loss`).
 
-    `spelled` says how strongly the code states that a size-1 axis is meant: `no`; `shaped` by reshape or in the
-    constructor; `said` by unsqueeze, [:, None], keepdim and the like. `spelled_here` is true where that is done in
+    `spelled` says how strongly the code states that a size-1 axis is meant: `no`; `shaped` by reshape;
+    `said` by unsqueeze, [:, None], keepdim and the like. `spelled_here` is true where that is done in
     the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
     squeeze made. `context` is what the result goes into.

@@ -201,7 +201,7 @@ class Reports(State):
         grown = _growth(left.shape, right.shape)
         key = f"outer:{id(node)}"
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
-        shaped = [tensor for tensor in (left, right) if tensor.marks & {"reshaped", "literal"}]
+        shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         column, column_text = (left, left_text) if _has_unit(left.shape, right.shape) else (right, right_text)
         evidence = [self.made_evidence(left_text, left), self.made_evidence(right_text, right), *self.called_from()]
         hazard = BroadcastHazard(
@@ -209,7 +209,10 @@ class Reports(State):
             right=right_text, right_shape=show_shape(right.shape), result_shape=show_shape(facts.get("shape")),
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
-            spelled_here=any(_spelled_here(each) for each in (left_node, right_node)),
+            spelled_here=any(
+                _spelled_here(each) and bool(tensor.marks & {"spelled", "reshaped"})
+                for each, tensor in ((left_node, left), (right_node, right))
+            ),
             both_spelled=all(tensor.marks & {"spelled", "reshaped", "literal"} for tensor in (left, right)),
             same_length=grown is not None and grown[0] == grown[1],
             same_rank=len(left.shape) == len(right.shape),

@@ -20,7 +20,8 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return False
     if hazard.spelled_here and hazard.spelled != "no":
         return False
-    difference = hazard.operation in ("subtraction", "difference") or hazard.operation.endswith(("sub", "subtract"))
+    compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal"))
+    difference = hazard.operation == "subtraction" or hazard.operation.endswith(("sub", "subtract"))
     if hazard.from_layer and not hazard.same_rank:
         return hazard.spelled != "said" or hazard.same_length
     if not hazard.same_length or hazard.same_rank:
@@ -28,7 +29,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if hazard.spelled == "no":
         return True
     if hazard.spelled == "shaped":
-        return hazard.context == "reduced" or difference or hazard.operation in ("multiplication", "division", "==")
+        return hazard.context == "reduced" or not compared
     return hazard.context == "reduced" and difference
 
 

@@ -175,6 +175,9 @@ class Calls:
     def mixed(self, node: ast.AST) -> Value:
         raise NotImplementedError
 
+    def is_text(self, value: Value, node: ast.AST | None) -> bool:
+        raise NotImplementedError
+
     # Functions of the file and who calls them
 
     def own_nodes(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
@@ -433,7 +436,8 @@ class Calls:
             elements = "strings" if len(set(str(constant(node.args[0])))) > 1 else "few"
         elif first.kind == "dict":
             elements = "strings" if first.fields and len(first.fields) > 1 else "unknown"
-        if name == "frozenset" and elements in ("strings", "unknown"):
+        text = self.is_text(Value(name, elements=elements, node=node), None)
+        if name == "frozenset" and text:
             kept = (*kept, Trait("M2", "the order of a frozenset of strings follows PYTHONHASHSEED", node))
         return Value(name, kept, varies, elements=elements, node=node)
 
@@ -485,10 +489,10 @@ class Calls:
         return Value("unknown", traits, base.varies or self._arguments_vary(node), elements=text)
 
     def _set_method(self, base: Value, name: str, node: ast.Call) -> Value:
-        if name in ("union", "intersection", "difference", "symmetric_difference", "copy"):
-            elements = base.elements
-            if elements == "few" and name == "union":
-                elements = "unknown"
+        if name == "intersection":
+            return replace(base, elements="few", node=None)
+        if name in ("union", "difference", "symmetric_difference", "copy"):
+            elements = "unknown" if base.elements == "few" and name == "union" else base.elements
             return replace(base, elements=elements, node=None)
         if name == "pop":
             return Value("unknown", tuple(self.ordered(base, node)))
@@ -532,6 +536,8 @@ class Calls:
         streaming = keyword(node, "streaming")
         if constant(streaming) is True:
             return Value("dataset", stream=True)
+        if any(given.arg is None and self.value(given.value).fields is None for given in node.keywords):
+            return Value("external", dotted=f"datasets.{last}")  # whether it streams is in a dict made elsewhere
         split = keyword(node, "split") or (node.args[4] if len(node.args) > 4 else None)
         is_dict: bool | None = None
         if split is None and last == "load_dataset":
@@ -549,7 +555,9 @@ class Calls:
                     columns.append((key.value, self.value(column).elements))
         memory = last in ("from_dict", "from_list", "from_pandas", "from_polars")
         known = tuple(columns) if isinstance(data, ast.Dict) and len(columns) == len(data.keys) else None
-        return Value("dataset", is_dict=owner == "DatasetDict", memory=memory, columns=known)
+        given = data.values if isinstance(data, ast.Dict) else []
+        shown = last == "from_dict" and any(not isinstance(column, ast.Name) for column in given)
+        return Value("dataset", is_dict=owner == "DatasetDict", memory=memory, columns=known, shown=shown or not memory)
 
     def _dataset_method(self, base: Value, name: str, node: ast.Call) -> Value:
         if name == "to_iterable_dataset":
@@ -583,6 +591,8 @@ class Calls:
         return []
 
     def _randomised(self, base: Value, name: str, node: ast.Call) -> Value:
+        if keyword(node, "buffer_size") is not None:
+            return replace(base, stream=True)
         if base.stream or self.is_seeded("numpy") or any(given.arg is None for given in node.keywords):
             return base
         if keyword(node, "new_fingerprint") is not None or keyword(node, "train_new_fingerprint") is not None:

@@ -152,6 +152,8 @@ class Captures:
         name = "self" if owner.dotted == "self" else path[-1].rpartition(".")[0] or "the instance"
         if isinstance(owner.node, ast.ClassDef) and owner.kind == "instance":
             reads = self.evaluator.classes.reads(value.node, self_name(value.node), owner.node)
+            if _is_stub(value.node):
+                reads = None  # a subclass says what it reads
             yield from self._instance(name, owner, reads, (*path, name))
         elif owner.kind == "class" and isinstance(owner.node, ast.ClassDef):
             yield from self._class(owner.node, path)
@@ -378,3 +380,11 @@ class Captures:
             position = next((i for i, argument in enumerate(call.args) if argument is use), len(parameters))
             label = parameters[position] if position < len(parameters) else None
         return self._fields_read(self._uses_of_parameter(target.node, label or ""), depth + 1)
+
+
+def _is_stub(function: FunctionNode) -> bool:
+    """A method that is there to be overridden: it raises, or holds a docstring and nothing."""
+    if isinstance(function, ast.Lambda):
+        return False
+    body = [node for node in function.body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))]
+    return all(isinstance(node, (ast.Raise, ast.Pass)) for node in body)

@@ -176,7 +176,7 @@ class Evaluator(Calls):
         if sets and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.Sub, ast.BitXor)):
             kind = left.kind if left.kind in ("set", "frozenset") else sets[0].kind
             elements = self._combined(left, right, node.op)
-            if kind == "frozenset" and elements in ("strings", "unknown"):
+            if kind == "frozenset" and elements == "strings":
                 traits = (Trait("M2", "the order of a frozenset of strings follows PYTHONHASHSEED", node),)
             return Value(
                 kind, traits if kind == "frozenset" else self._without_order(traits), varies, elements=elements
@@ -186,7 +186,9 @@ class Evaluator(Calls):
         return Value(kind, traits, varies, elements=elements)
 
     def _combined(self, left: Value, right: Value, operator: ast.operator) -> Elements:
-        if isinstance(operator, (ast.BitAnd, ast.Sub)) and "few" in (left.elements,):
+        if isinstance(operator, ast.BitAnd):  # what two sets share is often one element or none
+            return "few"
+        if isinstance(operator, ast.Sub) and left.elements == "few":
             return "few"
         if isinstance(operator, ast.Sub):
             return left.elements
@@ -452,13 +454,26 @@ class Evaluator(Calls):
     def ordered(self, value: Value, node: ast.AST) -> list[Trait]:
         """What iterating `value` gives to the order of what is built from it."""
         if value.kind in ("set", "frozenset"):
-            if value.elements in ("strings", "unknown"):
-                sure = "" if value.elements == "strings" else " (unless its elements are numbers)"
-                return [Trait("M3", f"the order of a set of strings follows PYTHONHASHSEED{sure}", node)]
+            if self.is_text(value, node):
+                return [Trait("M3", "the order of a set of strings follows PYTHONHASHSEED", node)]
             return []
         if value.kind == "generator":
             return list(value.parts[0].traits) if value.parts else []
         return [trait for trait in value.traits if trait.trigger != "M7"]
+
+    def is_text(self, value: Value, node: ast.AST | None) -> bool:
+        """Whether the elements of a set are strings: known, or said by the names it is made from."""
+        if value.elements != "unknown":
+            return value.elements == "strings"
+        spelled = " ".join(ast.unparse(part) for part in (node, value.node) if isinstance(part, ast.expr))
+        return re.search(words.NAMES_OF_TEXT, spelled) is not None or self._is_numbered(node)
+
+    def _is_numbered(self, node: ast.AST | None) -> bool:
+        """`{label: i for i, label in enumerate(set(...))}`: numbers want no numbering."""
+        above = self.names.parents.get(node) if node is not None else None
+        if isinstance(above, ast.Call) and last_name(above.func) in ("list", "tuple"):
+            above = self.names.parents.get(above)
+        return isinstance(above, ast.Call) and last_name(above.func) == "enumerate"
 
     @staticmethod
     def _without_order(traits: Iterable[Trait]) -> tuple[Trait, ...]:

@@ -116,8 +116,6 @@ def _used_conditionally(
             test: ast.expr | None = None
             if isinstance(current, (ast.If, ast.While, ast.IfExp)):
                 test = current.test
-            elif isinstance(current, ast.For):
-                test = current.iter
             if test is not None:
                 decided = evaluator.value(test)
                 if decided.varies or decided.traits:

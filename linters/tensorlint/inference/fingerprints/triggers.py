@@ -38,6 +38,8 @@ def hazards_of(tree: ast.Module) -> list[Hazard]:
         for dated in stale(transform, evaluator, by_value):
             collector.add(transform, dated)
         for parent in transform.receiver.parents:
+            if parent.method not in ("shuffle", "train_test_split", "interleave_datasets") and not by_value:
+                continue  # a library may be seeded by who imports it
             collector.add_parent(transform, parent.trigger, parent.method, parent.node, parent.reason)
     return collector.hazards()
 
@@ -50,6 +52,8 @@ def _follow(transform: Transform, evaluator: Evaluator, by_value: bool, collecto
     for value, name in _functions(transform, evaluator):
         captures = Captures(evaluator, transform.call, by_value)
         for found in captures.follow(value, (name,)):
+            if found.trigger in ("M4", "M5") and transform.receiver.memory and not transform.receiver.shown:
+                continue  # rows made in this run from its own lists have no cache to lose
             collector.add(transform, found)
     target = evaluator.value(transform.function) if transform.function is not None else None
     for argument, expression in transform.arguments:

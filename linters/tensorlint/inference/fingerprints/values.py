@@ -50,7 +50,8 @@ class Value:
     fields: tuple[tuple[str, Value], ...] | None = None  # settings and dicts with known keys
     elements: Elements = "unknown"
     stream: bool = False
-    memory: bool = False
+    memory: bool = False  # made from Python data of this run: no cache file
+    shown: bool = True  # ... of literal data, as in an example that stands for the real thing
     is_dict: bool | None = None  # a DatasetDict
     parents: tuple[Parent, ...] = ()
     columns: tuple[tuple[str, Elements], ...] | None = None
@@ -82,9 +83,12 @@ def joined(values: list[Value]) -> Value:
     datasets = [value for value in known if value.kind == "dataset"]
     traits = traits_of(values)
     varies = any(value.varies for value in values)
+    streamed = [value for value in datasets if value.stream]
+    if streamed:
+        return streamed[0]
     if datasets and len(datasets) == len(known):
         parents = tuple(dict.fromkeys(parent for value in datasets for parent in value.parents))
-        merged = replace(first, parents=parents, stream=any(v.stream for v in datasets))
+        merged = replace(first, parents=parents, memory=all(v.memory for v in datasets))
         return merged.with_traits(traits)
     if all(value.kind == first.kind and value.node is first.node and value.dotted == first.dotted for value in known):
         return replace(first, varies=varies).with_traits(traits)

@@ -433,3 +433,6 @@ FORGETS_ORDER = frozenset(
     ]
 )
 FORGETS_ALL = frozenset(["len", "bool", "isinstance", "issubclass", "callable", "hasattr", "type"])
+
+# Names that say that what they hold is text.
+NAMES_OF_TEXT = r"(?i)(word|vocab|char|tags?\b|name|text|lang|speaker|column|domain|topic|intent|genre|categor|string|label_list|classes)"

@@ -9,7 +9,7 @@ from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.literals import array_of
-from tensorlint.inference.ops.results import LASTING, NO_MARKS, common_device, common_framework, surviving, unranked
+from tensorlint.inference.ops.results import NO_MARKS, common_device, common_framework, lasting, surviving, unranked
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -121,7 +121,7 @@ def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
     marks: frozenset[str] = NO_MARKS
     for tensor in tensors:
         if tensor.marks:
-            marks = marks | (tensor.marks & LASTING)
+            marks = marks | lasting(tensor.marks)
     return surviving(marks, shape) if marks else marks
 
 
@@ -190,7 +190,7 @@ def elementwise(
         if wrapped and len(values) > 1:
             operands_layout.append(((), ()))
         strides = result_layout(framework, operands_layout, shape)
-        marks = only.marks & LASTING if only.marks else only.marks
+        marks = lasting(only.marks) if only.marks else only.marks
         return Tensor(
             framework,
             shape,

@@ -94,11 +94,16 @@ def seen(
     )
 
 
+def lasting(marks: frozenset[str]) -> frozenset[str]:
+    """The marks an elementwise operation passes on; with them the `outer:` marks, which say that a row met a column."""
+    return frozenset(mark for mark in marks if mark in LASTING or mark.startswith("outer:"))
+
+
 def surviving(marks: frozenset[str], shape: Shape) -> frozenset[str]:
     """Marks that outlive an operation which keeps some of the axes."""
     if not marks:
         return marks
-    kept = marks & LASTING
+    kept = lasting(marks)
     if kept & AXIS_MARKS and 1 not in shape:
         kept -= AXIS_MARKS
     return kept

@@ -113,6 +113,7 @@ class Recording:
     forward_places: dict[int, Place | None] = field(default_factory=dict)
     result: Any = None
     error: str | None = None
+    unwritten_result: Place | None = None  # the `empty` whose memory the result still shows
     threads: int | None = None
     machine: dict[str, Any] = field(default_factory=dict)
     _lines: dict[Place, UserLine] = field(default_factory=dict)

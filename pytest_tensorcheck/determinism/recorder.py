@@ -104,6 +104,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
             return None
         return mark.storage if mark is not None and mark.recorder is self else None
 
+    def unwritten(self, tensor: Any) -> Place | None:
+        """The `empty` whose memory a tensor still shows."""
+        mark = self._mark_of(tensor)
+        return mark.empty if mark is not None else None
+
     # -- the path of every operation
 
     def __torch_dispatch__(
@@ -350,7 +355,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         if kind == "cpu":
             return _new(GeneratorState, (False, _generator_hash(torch.default_generator), None))
         if kind == "cuda" and torch.cuda.is_initialized():  # type: ignore[no-untyped-call, unused-ignore]
-            index = torch.device(device).index
+            index: Any = torch.device(device).index
             generator = torch.cuda.default_generators[torch.cuda.current_device() if index is None else index]
             return GeneratorState(False, _generator_hash(generator), None)
         return None

@@ -159,6 +159,8 @@ class _Session:
                     recording.error = f"raised {type(raised).__name__}: {raised}"
                 if self.compares_result and error is None:
                     recording.result = hash_value(result)
+                    found = (recorder.unwritten(tensor) for _, tensor in named_tensors({"result": result}))
+                    recording.unwritten_result = next((place for place in found if place is not None), None)
                     if inspect.iscoroutine(result):
                         result.close()
                         raise TypeError(

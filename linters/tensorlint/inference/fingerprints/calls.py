@@ -446,6 +446,8 @@ class Calls:
     def _method(self, base: Value, name: str, node: ast.Call) -> Value:
         if base.kind == "dataset":
             return self._dataset_method(base, name, node)
+        if name == "shuffle" and keyword(node, "buffer_size") is not None:
+            return Value("dataset", stream=True)
         if base.kind in ("instance", "class"):
             member = self.attribute(base, name, node)
             if member.kind != "unknown":
@@ -514,7 +516,15 @@ class Calls:
             inner = [part for value in given for part in ((value, *value.parts) if value.kind == "dict" else (value,))]
             inner = [value for value in inner if value.kind == "dataset"]
             parents = tuple(dict.fromkeys(parent for value in inner for parent in value.parents))
-            return Value("dataset", is_dict=True, parents=parents, stream=any(value.stream for value in inner))
+            memory = bool(inner) and all(value.memory for value in inner)
+            return Value(
+                "dataset",
+                is_dict=True,
+                parents=parents,
+                stream=any(value.stream for value in inner),
+                memory=memory,
+                shown=any(value.shown for value in inner) or not inner,
+            )
         if last == "Dataset":
             return Value("dataset", is_dict=False)
         if last in ("IterableDataset", "IterableDatasetDict") or owner in ("IterableDataset", "IterableDatasetDict"):

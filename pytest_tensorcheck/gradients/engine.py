@@ -37,7 +37,8 @@ _DTYPE_ERRORS = ("dtype", "same type", "scalar type", "data type", "input type",
 def run_check(function: Any, inputs: Any, options: Options, called_at: str = "") -> GradientReport:
     """Raises BadInput for arguments that make no sense; everything else is in the report."""
     report = GradientReport(called_at=called_at, seed=options.seed)
-    with _opened(function, inputs, options, report) as opened:
+    # Copies made in inference mode could not be differentiated.
+    with torch.inference_mode(False), _opened(function, inputs, options, report) as opened:
         if opened is not None:
             subject, base = opened
             try:
@@ -102,19 +103,28 @@ def _without_implicit(
 ) -> tuple[Subject, Run, list[str]] | None:
     """Inputs nobody asked to differentiate (a target, running statistics) may refuse it: leave out one or all."""
     implicit = [leaf.name for leaf in subject.inputs if leaf.implicit]
-    trials = [[name] for name in implicit] + ([implicit] if len(implicit) > 1 else [])
-    for names in trials:
-        if len(names) == len(subject.leaves):
-            continue
+
+    def attempt(without: list[str]) -> tuple[Subject, Run, list[str]] | None:
+        if len(without) == len(subject.leaves):
+            return None
         smaller = Subject(
-            function, inputs, options.kwargs, parameters=options.parameters, double=double, without=frozenset(names)
+            function, inputs, options.kwargs, parameters=options.parameters, double=double, without=frozenset(without)
         )
         smaller.default_dtype = default
         try:
-            return smaller, smaller.run([leaf.value for leaf in smaller.leaves]), names
+            return smaller, smaller.run([leaf.value for leaf in smaller.leaves]), without
         except Exception:
             smaller.__exit__()
-    return None
+            return None
+
+    refusing = []
+    for name in implicit:
+        alone = attempt([other for other in implicit if other != name])
+        if alone is None:
+            refusing.append(name)
+        else:
+            alone[0].__exit__()
+    return attempt(refusing) if refusing else None
 
 
 def _check(subject: Subject, base: Run, options: Options, report: GradientReport) -> None:
@@ -142,6 +152,8 @@ def _check(subject: Subject, base: Run, options: Options, report: GradientReport
     if not any(y.numel() for y in outputs) or not any(x.numel() for x in point):
         report.note("there is nothing to differentiate: all inputs or all outputs are empty")
         return
+    if subject.holds_iterations:
+        report.note("the power iteration of spectral normalisation is held fixed: autograd does not see it")
     inputs = {leaf.key for leaf in subject.inputs}
     captured = {name for key, name in subject.twins.captured if key not in inputs}
     if captured:
@@ -378,6 +390,11 @@ def _leaf_by_leaf(
             report.resolution = max(report.resolution, judged.relative_resolution)
             continue
         if not judged.failed:
+            if leaf.implicit and all(d.slope.raised and not d.slope.usable for d in judged.blind):
+                # A target at the edge of what a loss accepts; nobody asked for its gradient.
+                report.note(f"{label}{leaf.name} not checked: {judged.blind[0].slope.raised.splitlines()[0]}")
+                decided = True
+                continue
             kink |= judged.kink
             doubts.append(leaf.name)
             continue

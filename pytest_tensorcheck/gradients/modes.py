@@ -25,30 +25,30 @@ def _holder(modules: Sequence[torch.nn.Module]) -> Any:
     return holder
 
 
-def jvp(function: FirstOrder, values: Sequence[torch.Tensor], tangents: Sequence[torch.Tensor]) -> Tensors:
-    """J v by forward-mode differentiation, one tensor per differentiable output."""
+def _run(function: FirstOrder, live: Sequence[torch.Tensor]) -> Tensors:
+    """The outputs for `live` leaves (dual numbers, wrapped tensors) in place of the inputs and the parameters."""
     subject = function.subject
     holder = _holder(list(subject.twins.modules.values()))
     names = {id(parameter): name for name, parameter in holder.named_parameters()}
+    swapped: dict[str, torch.Tensor] = {
+        names[id(leaf.parameter)]: tensor
+        for leaf, tensor in zip(subject.leaves, live, strict=True)
+        if leaf.parameter is not None
+    }
+
+    def call() -> Run:
+        return subject.run(function.point, live=live)
+
+    holder.forward = call
+    return function.select(torch.func.functional_call(holder, swapped, ()) if swapped else call())
+
+
+def jvp(function: FirstOrder, tangents: Sequence[torch.Tensor]) -> Tensors:
+    """J v at the function's point by forward-mode differentiation, one tensor per differentiable output."""
     dual: Any = forward_ad  # its functions carry no annotations
-    with dual.dual_level(), torch.inference_mode(False):
-        live = [
-            dual.make_dual(value.detach().clone().requires_grad_(True), tangent)
-            for value, tangent in zip(values, tangents, strict=True)
-        ]
-        swapped: dict[str, torch.Tensor] = {
-            names[id(leaf.parameter)]: tensor
-            for leaf, tensor in zip(subject.leaves, live, strict=True)
-            if leaf.parameter is not None
-        }
-
-        def call() -> Run:
-            return subject.run(values, live=live)
-
-        holder.forward = call
-        run = torch.func.functional_call(holder, swapped, ()) if swapped else call()
-        outputs = function.select(run)
-        unpacked = [(dual.unpack_dual(y).tangent, y) for y in outputs]
+    with dual.dual_level():
+        live = [dual.make_dual(x.detach().clone(), v) for x, v in zip(function.point, tangents, strict=True)]
+        unpacked = [(dual.unpack_dual(y).tangent, y) for y in _run(function, live)]
         return [torch.zeros_like(y.detach()) if t is None else t.detach().clone() for t, y in unpacked]
 
 
@@ -94,7 +94,7 @@ def _forward_mismatch(
     for _ in range(directions):
         u = sampler.cotangents(outputs)
         v = sampler.tangents(function.point, active)
-        tangents = jvp(function, function.point, v)
+        tangents = jvp(function, v)
         analytic = pair(u, tangents)
         norm, typical = contribution(tangents, u)
         slope = measure(
@@ -153,10 +153,15 @@ def batched_forward(function: FirstOrder, sampler: Sampler) -> list[Problem]:
     """Two forward-mode derivatives at once through vmap, against the same two one by one."""
     none: list[torch.Tensor | None] = [None] * len(function.leaves)
     pairs = [sampler.tangents(function.point, none) for _ in range(2)]
-    singly = [jvp(function, function.point, v) for v in pairs]
+    singly = [jvp(function, v) for v in pairs]
     stacked = tuple(torch.stack([first, second]) for first, second in zip(*pairs, strict=True))
     try:
-        together = torch.func.vmap(lambda *v: tuple(jvp(function, function.point, v)), randomness="same")(*stacked)
+        primals = tuple(x.detach().clone() for x in function.point)
+
+        def derivative(*v: torch.Tensor) -> Any:
+            return torch.func.jvp(lambda *live: tuple(_run(function, live)), primals, v)[1]
+
+        together = torch.func.vmap(derivative, randomness="same")(*stacked)
     except Exception as error:
         first = (str(error).strip().splitlines() or [""])[0]
         return [Problem(Kind.BATCHED_FORWARD, f"forward mode does not run under vmap: {type(error).__name__}: {first}")]

@@ -68,6 +68,7 @@ class Subject:
         names = argument_names(function, len(args))
         self._initialise_lazy(function)
         self.twins.to_precision()
+        self.holds_iterations = self.twins.hold_power_iterations()
         named = [
             (path, leaf) for name, value in zip(names, args, strict=True) for path, leaf in trees.leaves(value, name)
         ]
@@ -245,6 +246,9 @@ def refuse_unusual(name: str, tensor: torch.Tensor) -> None:
 def argument_names(function: Any, count: int) -> list[str]:
     """The names the function gives its positional arguments; `inputs[2]` where they cannot be read."""
     names: list[str] = []
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):  # MyFunction.apply
+        function = owner
     target, skip = function, 0
     if isinstance(function, torch.nn.Module):
         target = function.forward

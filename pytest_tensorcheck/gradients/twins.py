@@ -81,6 +81,21 @@ class Twins:
         self.modules[name] = twin
         return twin
 
+    def hold_power_iterations(self) -> bool:
+        """Spectral normalisation improves its singular vectors at every call in training mode, outside autograd: held
+        fixed, as in evaluation mode, its gradient is exact. Returns whether there was any."""
+        found = False
+        for module in self.modules.values():
+            for part in module.modules():
+                # torch's private classes (2.6 to 2.13), by name: the parametrisation and the older hook.
+                if type(part).__name__ == "_SpectralNorm" and part.training:
+                    part.training, found = False, True
+                hook: Any
+                for hook in part._forward_pre_hooks.values():
+                    if type(hook).__name__ == "SpectralNorm" and part.training:
+                        hook.n_power_iterations, found = 0, True
+        return found
+
     def to_precision(self) -> None:
         """Move the copied modules, and tensors they keep as plain attributes, to 64 bits."""
         if not self.double:

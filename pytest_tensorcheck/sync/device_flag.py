@@ -18,30 +18,30 @@ HOST = 2
 PINNED = 3
 PLAIN = 4  # derived from data that counts as device data only because the code names no device
 
-_FLAG = "_tensorcheck_place"
+FLAG = "_tensorcheck_place"
 
 
 def place_of(tensor: Any) -> int:
     """The flag of a tensor's storage; of the tensor itself where it has none (sparse, nested)."""
     try:
-        return getattr(tensor.untyped_storage(), _FLAG, NONE)
+        return getattr(tensor.untyped_storage(), FLAG, NONE)
     except (RuntimeError, NotImplementedError):
         inner = innermost(tensor)
         if inner is not tensor:
             return place_of(inner)
-        return getattr(tensor, _FLAG, NONE)
+        return getattr(tensor, FLAG, NONE)
 
 
 def put(tensor: Any, place: int) -> Any:
     """Set the flag; returns the tensor."""
     try:
-        setattr(tensor.untyped_storage(), _FLAG, place)
+        setattr(tensor.untyped_storage(), FLAG, place)
     except (RuntimeError, NotImplementedError):
         inner = innermost(tensor)
         if inner is not tensor:
             put(inner, place)
         else:
-            setattr(tensor, _FLAG, place)
+            setattr(tensor, FLAG, place)
     return tensor
 
 

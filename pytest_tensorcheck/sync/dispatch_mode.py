@@ -10,14 +10,45 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.sync import private_torch, scopes
 from pytest_tensorcheck.sync.conditions import CONDITIONS, Condition
-from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, NONE, PINNED, PLAIN, any_on_device, place_of, put
+from pytest_tensorcheck.sync.device_flag import DEVICE, FLAG, HOST, NONE, PINNED, PLAIN, any_on_device, place_of, put
 from pytest_tensorcheck.sync.shadow import Simulation
 from pytest_tensorcheck.sync.table import BACKWARD_NODES, BY_ID, BY_OP, Row
 from pytest_tensorcheck.user_line import user_frame
 
 # Operations of which CUDA accepts operands on both sides (a 0-dim operand on the host is accepted everywhere).
 _MIXES = frozenset(
-    ["index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "copy_", "_foreach_copy_", "_to_copy", "_pack_padded_sequence", "_ctc_loss", "set_", "resize_as_", "resize_as_sparse_", "lift", "lift_fresh", "lift_fresh_copy", "_local_scalar_dense", "record_stream", "_nested_tensor_from_mask", "segment_reduce", "_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_", "is_set_to", "_has_same_storage_numel", "_sparse_coo_tensor_with_dims_and_indices"]
+    [
+        "index",
+        "index_put",
+        "index_put_",
+        "_index_put_impl_",
+        "_unsafe_index",
+        "_unsafe_index_put",
+        "copy_",
+        "_foreach_copy_",
+        "_to_copy",
+        "_pack_padded_sequence",
+        "_ctc_loss",
+        "set_",
+        "resize_as_",
+        "resize_as_sparse_",
+        "lift",
+        "lift_fresh",
+        "lift_fresh_copy",
+        "_local_scalar_dense",
+        "record_stream",
+        "_nested_tensor_from_mask",
+        "segment_reduce",
+        "_fused_adam_",
+        "_fused_adamw_",
+        "_fused_sgd_",
+        "_fused_adagrad_",
+        "_amp_foreach_non_finite_check_and_unscale_",
+        "_amp_update_scale_",
+        "is_set_to",
+        "_has_same_storage_numel",
+        "_sparse_coo_tensor_with_dims_and_indices",
+    ]
 )
 # Operations whose result stays where its destination is.
 _KEEPS = frozenset({"copy_", "_foreach_copy_", "_local_scalar_dense", "equal", "allclose", "lift_fresh"})
@@ -27,9 +58,10 @@ _READS = frozenset({"_local_scalar_dense"})
 class _Operation:
     """What is known about one overload; made on first sight."""
 
-    __slots__ = ("aten", "condition", "keeps", "mixes", "name", "row")
+    __slots__ = ("aten", "condition", "func", "keeps", "mixes", "name", "row")
 
     def __init__(self, func: Any) -> None:
+        self.func = func  # kept, for operations are found by its id: its own hash is a function written in Python
         packet = func.overloadpacket.__name__
         overload = func._overloadname
         self.name: str = packet
@@ -42,7 +74,11 @@ class _Operation:
         self.mixes = not ours or packet in _MIXES
 
 
-_OPERATIONS: dict[Any, _Operation] = {}
+_OPERATIONS: dict[int, _Operation] = {}
+_Tensor = torch.Tensor
+_is_grad_enabled = torch.is_grad_enabled
+_backward_node = private_torch.current_node
+_next_sequence = private_torch.sequence
 
 
 def _is_plain_cpu(tensor: Any) -> bool:
@@ -111,77 +147,88 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     ) -> Any:
         if kwargs is None:
             kwargs = {}
-        simulation = self._simulation
-        if not simulation.active:
+        if not self._simulation.active:
             return func(*args, **kwargs)
-        node = private_torch.backward_node()
+        node = _backward_node()
         if node is None:
             return self._run(func, args, kwargs, None)
         with private_torch.without_torch_function():
             return self._run(func, args, kwargs, node)
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], node: Any) -> Any:
-        operation = _OPERATIONS.get(func)
+        operation = _OPERATIONS.get(id(func))
         if operation is None:
-            operation = _OPERATIONS[func] = _Operation(func)
+            operation = _OPERATIONS[id(func)] = _Operation(func)
         simulation = self._simulation
-        if node is None and torch.is_grad_enabled():
-            sequence = private_torch.next_sequence()
+        if node is None and _is_grad_enabled():
+            sequence = _next_sequence()
             if sequence != self._sequence:
                 self._sequence = sequence
                 frame = user_frame(sys._getframe(2))
                 if frame is not None:
                     simulation.remember_line(sequence - 1, (frame.f_code, frame.f_lineno, frame.f_lasti))
 
-        # Which operands are on the device, and which are not.
+        # Which operands are on the device, and which are not. Written out, for this runs at every operation.
         on = plain = tensors = False
-        host: Any = None
+        others: list[tuple[Any, int]] = []
         for value in args:
-            if isinstance(value, torch.Tensor):
+            if isinstance(value, _Tensor):
                 tensors = True
-                place = place_of(value)
+                try:
+                    place = getattr(value.untyped_storage(), FLAG, NONE)
+                except (RuntimeError, NotImplementedError):
+                    place = place_of(value)
                 if place == DEVICE:
                     on = True
-                elif host is None and value.dim():
-                    host = value
-                if not on and place in (NONE, PLAIN) and self._counts_plain(value, place):
-                    plain = True
+                else:
+                    others.append((value, place))
             elif isinstance(value, (list, tuple)):
                 for item in value:
-                    if isinstance(item, torch.Tensor):
+                    if isinstance(item, _Tensor):
                         tensors = True
                         place = place_of(item)
                         if place == DEVICE:
                             on = True
-                        elif host is None and item.dim():
-                            host = item
-                        if not on and place in (NONE, PLAIN) and self._counts_plain(item, place):
-                            plain = True
+                        else:
+                            others.append((item, place))
         if kwargs:
             for value in kwargs.values():
-                if isinstance(value, torch.Tensor):
+                if isinstance(value, _Tensor):
                     tensors = True
                     place = place_of(value)
                     if place == DEVICE:
                         on = True
-                    elif host is None and value.dim():
-                        host = value
+                    else:
+                        others.append((value, place))
 
         if on:
-            if host is not None and not operation.mixes and _is_plain_cpu(host):
-                raise _wrong_device(operation, host)
+            if others and not operation.mixes:
+                host = next((t for t, _ in others if t.dim() and _is_plain_cpu(t)), None)
+                if host is not None:
+                    raise _wrong_device(operation, host)
             if operation.row is not None or node is not None:
                 self._look(operation, args, kwargs, node, plain=False)
-        elif plain:
-            if operation.row is not None or node is not None:
-                self._look(operation, args, kwargs, node, plain=True)
-        elif operation.row is not None and operation.name in _READS and not simulation.device_named:
-            self._look_at_integer(operation, args)
+        elif others and not simulation.device_named:
+            for other, place in others:
+                if place in (NONE, PLAIN) and self._counts_plain(other, place):
+                    plain = True
+            if operation.row is not None or (plain and node is not None):
+                if plain:
+                    self._look(operation, args, kwargs, node, plain=True)
+                elif operation.name in _READS:
+                    self._look_at_integer(operation, args)
 
         out = func(*args, **kwargs)
 
         if on or plain:
-            if not operation.keeps:
+            if operation.keeps:
+                return out
+            if isinstance(out, _Tensor):
+                try:
+                    setattr(out.untyped_storage(), FLAG, DEVICE if on else PLAIN)
+                except (RuntimeError, NotImplementedError):
+                    put(out, DEVICE if on else PLAIN)
+            else:
                 self._mark(out, DEVICE if on else PLAIN, operation)
         elif not tensors and self._made_for_device(node):
             self._mark(out, DEVICE, operation)
@@ -190,8 +237,6 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _counts_plain(self, tensor: Any, place: int) -> bool:
         """Whether a tensor counts as device data although the code names no device."""
         simulation = self._simulation
-        if simulation.device_named:
-            return False
         if place == PLAIN:
             return True
         if tensor.is_floating_point() or tensor.is_complex():

@@ -74,7 +74,12 @@ class ShadowFunctionMode(TorchFunctionMode):
             if device is not None or kwargs.get("pin_memory"):
                 return _with_device(self, func, args, kwargs, device)
             return self.run(func, args, kwargs)
-        return self.run(func, args, {})
+        before = self.call
+        self.call = (func, args, None)
+        try:
+            return func(*args)
+        finally:
+            self.call = before
 
     def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call torch, remembering what was called for the dispatch mode."""
@@ -205,7 +210,7 @@ def _move(
                     continue
                 if scopes.listening():
                     row = "to_host" if to == DEVICE else "to_device"
-                    mode.simulation.report(row, operation, node=private_torch.backward_node() or out.grad_fn, depth=2)
+                    mode.simulation.report(row, operation, node=private_torch.current_node() or out.grad_fn, depth=2)
                 moved.append(put(gradient.clone(), DEVICE if origin == DEVICE else HOST))
             return tuple(moved)
 

@@ -47,9 +47,9 @@ class ForwardLines(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        before = private_torch.next_sequence()
+        before = private_torch.sequence()
         out = func(*args, **(kwargs or {}))
-        after = private_torch.next_sequence()
+        after = private_torch.sequence()
         if after != before:
             frame = user_frame(sys._getframe(1))
             if frame is not None:
@@ -94,7 +94,7 @@ def record(kind: str, *, row: str = "", certain: bool = True, depth: int = 2) ->
     """Tell the open scopes about a wait that is about to happen. `kind`: stream, device, event, or an operation's name."""
     if not _watchers:
         return
-    node = private_torch.backward_node()
+    node = private_torch.current_node()
     place = user_place(depth + 1, functional_counts=True)
     if place.where is None and node is not None:
         _record_backward(kind, row, node, certain)

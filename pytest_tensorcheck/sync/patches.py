@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from pytest_tensorcheck.sync import cuda_api, private_torch, scopes
-from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, NONE, PLAIN, is_on_device, place_of, put
+from pytest_tensorcheck.sync.device_flag import DEVICE, FLAG, HOST, NONE, PLAIN, is_on_device, place_of, put
 from pytest_tensorcheck.sync.shadow import Simulation, function_mode, thread_modes
 
 _MISSING = object()
@@ -219,17 +219,15 @@ def _starting(simulation: Simulation, start: Any) -> Any:
 def _saving(simulation: Simulation, undo: ExitStack, patch: Any) -> None:
     """torch.save and load keep the simulated device: "cuda:0" is the location of a flagged storage."""
 
-    flag = "_tensorcheck_place"
-
     def tag(storage: Any) -> str | None:
-        return "cuda:0" if getattr(storage, flag, NONE) == DEVICE else None
+        return "cuda:0" if getattr(storage, FLAG, NONE) == DEVICE else None
 
     def restore(storage: Any, location: str) -> Any:
         if not location.startswith("cuda"):
             return None
         simulation.name_device()
         storage = getattr(storage, "_untyped_storage", storage)
-        setattr(storage, flag, DEVICE)
+        setattr(storage, FLAG, DEVICE)
         loaded.append(storage)
         return storage
 
@@ -271,7 +269,7 @@ def _holds_device_tensor(value: Any, depth: int = 6) -> bool:
         return place_of(value) == DEVICE
     storage = getattr(value, "_untyped_storage", None)
     if storage is not None:
-        return bool(getattr(storage, "_tensorcheck_place", NONE) == DEVICE)
+        return bool(getattr(storage, FLAG, NONE) == DEVICE)
     if not depth:
         return False
     if isinstance(value, dict):

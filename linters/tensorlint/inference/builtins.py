@@ -629,7 +629,7 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
     """The modules in a container, in order; None if the object is no container."""
     if value.path not in _CONTAINERS:
         return None
-    known = value.fields.get("__members__")
+    known = value.fields.get("members")
     if isinstance(known, (Sequence, Dictionary)):
         return known
     given: list[Value] = list(value.positional)
@@ -678,8 +678,8 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         changed = Sequence("list", None, _joined(members, [args[-1]]) if members.items != [] else args[-1])
     if receiver.path == "torch.nn.ModuleDict":
         changed = Dictionary(None)
-    receiver.fields["__members__"] = changed
-    interp.mutations.append((receiver, "__members__"))
+    receiver.fields["members"] = changed
+    interp.mutations.append((receiver, "members"))
     return receiver if name != "pop" else UNKNOWN
 
 

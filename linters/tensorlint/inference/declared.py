@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Class, Library, Opaque, Tensor, Value
+from tensorlint.inference.values import PLAIN, Class, Library, Opaque, Scalar, Tensor, Value
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -40,6 +40,12 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
             node = ast.parse(node.value, mode="eval").body
         except (SyntaxError, ValueError, RecursionError):
             return None
+    if _is_plain(node):
+        if isinstance(node, ast.Name) and node.id == "float":
+            return Scalar("float")
+        if isinstance(node, ast.Name) and node.id == "bool":
+            return Scalar("bool")
+        return Opaque(None, kind=PLAIN)
     if isinstance(node, ast.Subscript):
         return _subscript(interpreter, node, dimensions)
     if not isinstance(node, (ast.Name, ast.Attribute)):
@@ -56,6 +62,54 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
             return value.generic
         return Opaque(None, kind=f"class {value.name}")
     return None
+
+
+# What an annotation may be made of so that the value is no tensor and no array.
+_PLAIN_NAMES = frozenset(
+    [
+        "int",
+        "float",
+        "bool",
+        "str",
+        "None",
+        "Optional",
+        "Union",
+        "Tuple",
+        "tuple",
+        "List",
+        "list",
+        "Literal",
+        "Sequence",
+        "Iterable",
+        "Dict",
+        "dict",
+        "typing",
+        "Path",
+    ]
+)
+# Parameters that hold a configuration, in the code of many models: their fields are numbers, strings and lists.
+CONFIGURATIONS = frozenset(
+    ["config", "cfg", "args", "opt", "opts", "options", "hparams", "hparam", "hps", "conf", "settings", "configs"]
+)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether the annotation is made of numbers, strings and containers of these."""
+    if isinstance(node, ast.Name):
+        return node.id in _PLAIN_NAMES
+    if isinstance(node, ast.Constant):
+        return node.value is None or node.value is Ellipsis or isinstance(node.value, (int, bool))
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and node.value.id == "typing" and node.attr in _PLAIN_NAMES
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.value, ast.Name) and node.value.id == "Literal":
+            return True
+        return _is_plain(node.value) and _is_plain(node.slice)
+    if isinstance(node, ast.Tuple):
+        return all(_is_plain(element) for element in node.elts)
+    if isinstance(node, ast.BinOp):
+        return _is_plain(node.left) and _is_plain(node.right)
+    return False
 
 
 def _subscript(interpreter: State, node: ast.Subscript, dimensions: dict[str, Any]) -> Value | None:

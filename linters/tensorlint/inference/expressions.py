@@ -15,6 +15,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     FALSE,
     NONE,
+    PLAIN,
     TRUE,
     UNKNOWN,
     Attribute,
@@ -202,7 +203,8 @@ class Expressions(State):
                 text = f"{value.name}.{name}"
             else:
                 text = f"{value.name}[{name!s}]"
-            found = value.fields[name] = Opaque(text, variant=value.variant)
+            kind = value.kind if value.kind == PLAIN else None
+            found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind)
         return found
 
     def tensor_attribute(self, value: Tensor, name: str, node: ast.AST | None) -> Value:
@@ -265,9 +267,23 @@ class Expressions(State):
                 return self.size_operation(sign, a, b, left, right)
             if isinstance(left, Opaque) and isinstance(right, Opaque):
                 return self.opaque_operation(sign, left, right)
-        if isinstance(left, (Number, Scalar)) and isinstance(right, (Number, Scalar, Const)):
-            return Scalar("bool") if sign in _COMPARISONS else UNKNOWN
-        return UNKNOWN
+        return self.scalar_operation(sign, left, right)
+
+    def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
+        """Arithmetic on numbers of which not all are known."""
+        kinds = [_number_kind(value) for value in (left, right)]
+        if None in kinds:
+            return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
+        if sign in _COMPARISONS:
+            return Scalar("bool")
+        if "complex" in kinds:
+            return UNKNOWN
+        if sign == "/" or "float" in kinds:
+            # A negative number to a fractional power is complex; nothing else leaves the floats.
+            return Opaque(None, kind=PLAIN) if sign == "**" and not isinstance(left, Number) else Scalar("float")
+        if sign == "**":
+            return Opaque(None, kind=PLAIN)
+        return Scalar("int") if sign in ("+", "-", "*", "//", "%") else Opaque(None, kind=PLAIN)
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
@@ -280,7 +296,8 @@ class Expressions(State):
         if known is None:
             a, b = left.size, right.size
             result = self.size_operation(sign, a, b, left, right)
-            made = Opaque(None, variant=left.variant or right.variant)
+            plain = left.kind == PLAIN and right.kind == PLAIN
+            made = Opaque(None, variant=left.variant or right.variant, kind=PLAIN if plain else None)
             if isinstance(result, Number):
                 made._symbol = result.size
             known = left.fields[key] = made
@@ -307,20 +324,24 @@ class Expressions(State):
             return UNKNOWN
         if opaque and isinstance(result, S.Poly):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
-            made = Opaque(None)
+            made = Opaque(None, kind=PLAIN if _not_tensors(left, right) else None)
             made._symbol = result
             return made
         if opaque:
-            return UNKNOWN
+            return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
         return number(result)
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
-        for side, other in ((left, right), (right, left)):
-            if isinstance(side, Tensor) and side.elements is not None and isinstance(other, (Const, Number)):
-                break
         call = self.call_context(f"operator {sign}", node)
-        result = elementwise.binary(call, sign, left, right)
-        return self.with_outer(result)
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Opaque) and side.kind == PLAIN and isinstance(other, Tensor) and sign != "@":
+                # A number, of which it is not known whether it is an integer.
+                number: Value = Scalar("float")
+                result = elementwise.binary(call, sign, *((number, other) if side is left else (other, number)))
+                if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
+                    return copy(result, dtype=None)
+                return result
+        return self.with_outer(elementwise.binary(call, sign, left, right))
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
@@ -682,6 +703,24 @@ def _constants(sign: str, left: Any, right: Any) -> Value:
     if isinstance(result, int) and abs(result) > 2**63:
         return UNKNOWN
     return Const(result)
+
+
+def _number_kind(value: Value) -> str | None:
+    if isinstance(value, Number):
+        return "int"
+    if isinstance(value, Scalar):
+        return value.kind
+    if isinstance(value, Const):
+        return {int: "int", float: "float", bool: "bool", complex: "complex"}.get(type(value.value))
+    return None
+
+
+def _not_tensors(*values: Value) -> bool:
+    """Whether the values are numbers, strings or containers of these for certain."""
+    return all(
+        isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
+        for value in values
+    )
 
 
 def _identical(left: Value, right: Value) -> bool | None:

@@ -26,6 +26,7 @@ from tensorlint.inference.reports import Reports
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
     NONE,
+    PLAIN,
     UNKNOWN,
     Const,
     Dictionary,
@@ -220,12 +221,16 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
     def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
         name = parameter.arg
         known = Opaque(name if facts.assigned[name] == 0 else None)
+        if name in declared.CONFIGURATIONS:
+            known.kind = PLAIN
         if parameter.annotation is not None:
-            declared = self.annotation_in(function.scope, parameter.annotation, dimensions)
-            if isinstance(declared, Opaque):
-                known.kind = declared.kind
-            elif declared is not None:
-                return declared
+            stated = self.annotation_in(function.scope, parameter.annotation, dimensions)
+            if isinstance(stated, Opaque):
+                if isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "int":
+                    return Number(known.size)
+                known.kind = stated.kind
+            elif stated is not None:
+                return stated
         return known
 
     # -- names ---------------------------------------------------------------------------------------------------

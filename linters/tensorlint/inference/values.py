@@ -33,6 +33,9 @@ class Unknown(Value):
 
 UNKNOWN = Unknown()
 
+# The kind of an opaque object that is a number, a string or a container of these: no tensor and no array.
+PLAIN = "plain"
+
 
 class Opaque(Value):
     """An object nobody knows, but always the same one: a parameter, a field of a configuration object.
@@ -412,7 +415,11 @@ def join(a: Value, b: Value) -> Value:
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
     # One of the two, whichever: an object nobody knows, but one object from here on.
-    return Opaque(None)
+    return Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None)
+
+
+def _is_plain(value: Value) -> bool:
+    return isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
 
 
 def _scalar_kind(value: Value) -> str | None:

@@ -14,7 +14,9 @@ from tensorlint.inference.hazards import Hazard
 
 def find_hazards(tree: ast.Module, source: str) -> list[Hazard]:
     """The hazards of one file, in the order of the source. A file that never says `datasets` costs one search."""
-    if "datasets" not in source or (".map(" not in source and ".filter(" not in source and "from_generator" not in source):
+    if "datasets" not in source or (
+        ".map(" not in source and ".filter(" not in source and "from_generator" not in source
+    ):
         return []
     from tensorlint.inference.fingerprints.triggers import hazards_of
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from tensorlint.inference.fingerprints import vocabulary as words
-from tensorlint.inference.fingerprints.classes import Classes, last_name
-from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
+from tensorlint.inference.fingerprints.classes import last_name
+from tensorlint.inference.fingerprints.dataset_calls import DatasetCalls
+from tensorlint.inference.fingerprints.survey import constant, keyword
 from tensorlint.inference.fingerprints.values import (
-    CONSTANT,
     UNKNOWN,
     Elements,
-    Parent,
     Trait,
     Value,
     element_kind,
     elements_of,
-    joined,
     traits_of,
 )
 
@@ -44,8 +41,6 @@ _SAME_VALUE = frozenset(
     ]
 )
 _TEXT_ORDER = frozenset(["list", "tuple", "enumerate", "zip", "iter", "reversed", "map", "filter"])
-_DATASET_CLASSES = frozenset(["datasets.Dataset", "datasets.DatasetDict", "datasets.arrow_dataset.Dataset"])
-_DATASET_CLASSES |= frozenset(["datasets.dataset_dict.DatasetDict"])
 _KEEP_TEXT = frozenset(
     [
         "lower",
@@ -64,179 +59,8 @@ _KEEP_TEXT = frozenset(
 )
 
 
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((given.value for given in call.keywords if given.arg == name), None)
-
-
-def constant(node: ast.expr | None) -> object:
-    """The value of a literal; Ellipsis where it is not one."""
-    return node.value if isinstance(node, ast.Constant) else ...
-
-
-class Calls:
+class Calls(DatasetCalls):
     """Everything about calls. `Evaluator` adds the other expressions."""
-
-    def __init__(self, names: Names) -> None:
-        self.names = names
-        self.classes = Classes(names)
-        self._values: dict[ast.expr, Value] = {}
-        self._provisional: dict[ast.expr, Value] = {}
-        self._active: dict[ast.expr, int] = {}  # expressions in evaluation, with their depth
-        self._reaches = 1 << 30  # the outermost expression in evaluation that was met again
-        self._named_active: set[tuple[str, int, int]] = set()
-        self._returning: set[int] = set()
-        self.dataset_classes = _DATASET_CLASSES
-        self.mutations: dict[str, list[ast.Call]] = {}
-        self._by_callee: dict[str, list[ast.Call]] = {}
-        self.seeds: set[str] = set()
-        self.settings_fields: set[str] | None = set()
-        self.imports_datasets = False
-        self.other_datasets = False
-        self._survey()
-
-    def _survey(self) -> None:
-        """One look over the file: who is called, what is seeded, what the argument parsers know."""
-        for call in self.names.calls:
-            name = last_name(call.func)
-            self._by_callee.setdefault(name, []).append(call)
-            if name == "sort" and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
-                self.mutations.setdefault(call.func.value.id, []).append(call)
-            elif name == "shuffle" and call.args and isinstance(call.args[0], ast.Name):
-                self.mutations.setdefault(call.args[0].id, []).append(call)
-            elif name == "add_argument" and self.settings_fields is not None:
-                self._parser_field(call)
-            if "seed" in name.lower() and (call.args or call.keywords) and constant((*call.args, None)[0]) is not None:
-                self.seeds.add(self._seeded(call, name))
-        for bindings in self.names.module.bindings.values():
-            for binding in bindings:
-                self._survey_import(binding.imported)
-        for scope in self.names.scope_of.values():
-            if not scope.is_module:
-                for bindings in scope.bindings.values():
-                    for binding in bindings:
-                        if binding.how == "import" and binding.imported.startswith("datasets."):
-                            self._survey_import(binding.imported)
-
-    def _survey_import(self, imported: str) -> None:
-        head, _, last = imported.rpartition(".")
-        if imported == "datasets" or (head.split(".")[0] == "datasets" and last in words.HF_NAMES):
-            self.imports_datasets = True
-        if imported in (
-            "tensorflow",
-            "tensorflow_datasets",
-            "ray.data",
-            "ray",
-            "jax.experimental",
-            "webdataset",
-            "grain",
-        ):
-            self.other_datasets = True
-        if imported in ("torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset"):
-            self.other_datasets = True
-
-    def _parser_field(self, call: ast.Call) -> None:
-        named = constant(keyword(call, "dest"))
-        if not isinstance(named, str):
-            flags = [constant(argument) for argument in call.args]
-            texts = [flag for flag in flags if isinstance(flag, str)]
-            if len(texts) != len(flags) or not texts:
-                self.settings_fields = None
-                return
-            named = next((text for text in texts if text.startswith("--")), texts[0]).lstrip("-").replace("-", "_")
-        assert self.settings_fields is not None
-        self.settings_fields.add(named)
-
-    def _seeded(self, call: ast.Call, name: str) -> str:
-        """Which process-wide generator a call seeds: python, numpy, torch, or all."""
-        owner = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-        if name == "seed":
-            return "numpy" if owner.split(".")[0] in ("np", "numpy") else "python" if owner == "random" else "all"
-        if "manual_seed" in name:
-            return "torch"
-        return "all" if name not in ("initial_seed", "get_seed", "seed_worker", "default_rng_seed") else ""
-
-    def is_seeded(self, generator: str) -> bool:
-        return "all" in self.seeds or generator in self.seeds
-
-    # For mypy: what the evaluator adds.
-
-    def value(self, node: ast.expr | None) -> Value:
-        raise NotImplementedError
-
-    def attribute(self, base: Value, name: str, at: ast.AST) -> Value:
-        raise NotImplementedError
-
-    def returned(self, function: FunctionNode) -> Value:
-        raise NotImplementedError
-
-    def ordered(self, value: Value, node: ast.AST) -> list[Trait]:
-        raise NotImplementedError
-
-    def mixed(self, node: ast.AST) -> Value:
-        raise NotImplementedError
-
-    def is_text(self, value: Value, node: ast.AST | None) -> bool:
-        raise NotImplementedError
-
-    # Functions of the file and who calls them
-
-    def own_nodes(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
-        """Nodes of a function's own body, not of the functions inside it."""
-        pending: list[ast.AST] = list(function.body)
-        while pending:
-            node = pending.pop()
-            yield node
-            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-                pending += ast.iter_child_nodes(node)
-
-    def arguments_given(self, function: FunctionNode, parameter: str) -> list[ast.expr]:
-        """What the calls in this file pass for `parameter`; empty if one of them cannot be read."""
-        if isinstance(function, ast.Lambda):
-            return []
-        owner = self.names.method_class(function)
-        called = owner.name if owner is not None and function.name == "__init__" else function.name
-        positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        bound = owner is not None and function.name not in self.classes.facts(owner).static
-        if bound:
-            positional = positional[1:]
-        found: list[ast.expr] = []
-        for call in self._by_callee.get(called, ()):
-            if not self._calls(call, function, owner):
-                continue
-            given = self._argument(call, positional, parameter)
-            if given is None:
-                default = self._default(function, parameter)
-                if default is None:
-                    return []
-                given = default
-            found.append(given)
-        return found
-
-    def _calls(self, call: ast.Call, function: FunctionNode, owner: ast.ClassDef | None) -> bool:
-        if isinstance(call.func, ast.Attribute):
-            return owner is not None and not isinstance(function, ast.Lambda) and function.name != "__init__"
-        if not isinstance(call.func, ast.Name):
-            return False
-        scope = self.names.resolve(call.func.id, self.names.scope_at[call])
-        nodes = [binding.node for binding in scope.bindings[call.func.id]] if scope is not None else []
-        return function in nodes or (owner is not None and owner in nodes)
-
-    @staticmethod
-    def _argument(call: ast.Call, positional: list[str], parameter: str) -> ast.expr | None:
-        named = keyword(call, parameter)
-        if named is not None:
-            return named
-        if any(isinstance(argument, ast.Starred) for argument in call.args):
-            return None
-        if parameter in positional and positional.index(parameter) < len(call.args):
-            return call.args[positional.index(parameter)]
-        return None
-
-    def _default(self, function: FunctionNode, parameter: str) -> ast.expr | None:
-        scope = self.names.scope_of[function]
-        return next((b.value for b in scope.bindings.get(parameter, ()) if b.how == "parameter"), None)
-
-    # Calls
 
     def _of_call(self, node: ast.Call) -> Value:
         if isinstance(node.func, ast.Attribute):
@@ -499,129 +323,3 @@ class Calls:
         if name == "pop":
             return Value("unknown", tuple(self.ordered(base, node)))
         return UNKNOWN
-
-    # datasets
-
-    def _dataset_call(self, dotted: str, last: str, node: ast.Call) -> Value | None:
-        parts = dotted.split(".")
-        if parts[0] != "datasets":
-            return None
-        if last in words.LOADERS and len(parts) <= 3:
-            return self._loaded(last, node)
-        owner = parts[-2] if len(parts) > 1 else ""
-        if last in words.CONSTRUCTORS and owner in ("Dataset", "DatasetDict"):
-            return self._constructed(owner, last, node)
-        if last == "DatasetDict":
-            given = self._argument_values(node)
-            inner = [part for value in given for part in ((value, *value.parts) if value.kind == "dict" else (value,))]
-            inner = [value for value in inner if value.kind == "dataset"]
-            parents = tuple(dict.fromkeys(parent for value in inner for parent in value.parents))
-            memory = bool(inner) and all(value.memory for value in inner)
-            return Value(
-                "dataset",
-                is_dict=True,
-                parents=parents,
-                stream=any(value.stream for value in inner),
-                memory=memory,
-                shown=any(value.shown for value in inner) or not inner,
-            )
-        if last == "Dataset":
-            return Value("dataset", is_dict=False)
-        if last in ("IterableDataset", "IterableDatasetDict") or owner in ("IterableDataset", "IterableDatasetDict"):
-            return Value("dataset", stream=True)
-        if last in ("load_dataset_builder",):
-            return Value("external", dotted=dotted)
-        return None
-
-    def _loaded(self, last: str, node: ast.Call) -> Value:
-        if last in ("concatenate_datasets", "interleave_datasets"):
-            listed = self.value(node.args[0] if node.args else keyword(node, "dsets") or keyword(node, "datasets"))
-            inner = [value for value in listed.parts if value.kind == "dataset"]
-            parents = tuple(dict.fromkeys(parent for value in inner for parent in value.parents))
-            if last == "interleave_datasets" and (keyword(node, "probabilities") or node.args[1:2]):
-                seed = keyword(node, "seed") or (node.args[2] if len(node.args) > 2 else None)
-                if seed is None or constant(seed) is None:
-                    parents = (*parents, Parent("M10", last, node, "it draws the order without a seed"))
-            return Value("dataset", is_dict=False, parents=parents, stream=any(value.stream for value in inner))
-        streaming = keyword(node, "streaming")
-        if constant(streaming) is True:
-            return Value("dataset", stream=True)
-        if any(given.arg is None and self.value(given.value).fields is None for given in node.keywords):
-            return Value("external", dotted=f"datasets.{last}")  # whether it streams is in a dict made elsewhere
-        split = keyword(node, "split") or (node.args[4] if len(node.args) > 4 else None)
-        is_dict: bool | None = None
-        if split is None and last == "load_dataset":
-            is_dict = True
-        elif isinstance(split, (ast.Constant, ast.JoinedStr)) and constant(split) is not None:
-            is_dict = False
-        return Value("dataset", is_dict=is_dict)
-
-    def _constructed(self, owner: str, last: str, node: ast.Call) -> Value:
-        columns: list[tuple[str, Elements]] = []
-        data = node.args[0] if node.args else None
-        if last == "from_dict" and isinstance(data, ast.Dict):
-            for key, column in zip(data.keys, data.values, strict=True):
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    columns.append((key.value, self.value(column).elements))
-        memory = last in ("from_dict", "from_list", "from_pandas", "from_polars")
-        known = tuple(columns) if isinstance(data, ast.Dict) and len(columns) == len(data.keys) else None
-        given = data.values if isinstance(data, ast.Dict) else []
-        shown = last == "from_dict" and any(not isinstance(column, ast.Name) for column in given)
-        return Value("dataset", is_dict=owner == "DatasetDict", memory=memory, columns=known, shown=shown or not memory)
-
-    def _dataset_method(self, base: Value, name: str, node: ast.Call) -> Value:
-        if name == "to_iterable_dataset":
-            return replace(base, stream=True)
-        if name == "train_test_split":
-            return replace(self._randomised(base, name, node), is_dict=True)
-        if name == "shuffle":
-            return self._randomised(base, name, node)
-        if name in ("values", "items"):
-            return Value("sequence", parts=(replace(base, is_dict=False),))
-        if name == "pop" or name == "get":
-            return replace(base, is_dict=False)
-        if name == "unique":
-            return Value("sequence")
-        if name in ("keys",):
-            return Value("sequence", elements="strings")
-        if name in words.SAME_KIND:
-            parents = (*base.parents, *self._argument_parents(base, name, node))
-            columns = base.columns if name in ("shuffle", "filter", "select", "sort", "with_format", "take") else None
-            return replace(base, parents=parents, columns=columns, memory=base.memory)
-        return UNKNOWN
-
-    def _argument_parents(self, base: Value, name: str, node: ast.Call) -> list[Parent]:
-        """A transform with a moving argument: `select(random.sample(...))`, `remove_columns(list(set(...)))`."""
-        if name in words.TRANSFORMS or base.stream:
-            return []
-        for argument in (*node.args, *(given.value for given in node.keywords if given.arg != "new_fingerprint")):
-            for trait in self.value(argument).traits:
-                if trait.trigger in ("M3", "M6") and keyword(node, "new_fingerprint") is None:
-                    return [Parent("M10" if trait.trigger == "M6" else "M3", name, node, trait.reason)]
-        return []
-
-    def _randomised(self, base: Value, name: str, node: ast.Call) -> Value:
-        if keyword(node, "buffer_size") is not None:
-            return replace(base, stream=True)
-        if base.stream or self.is_seeded("numpy") or any(given.arg is None for given in node.keywords):
-            return base
-        if keyword(node, "new_fingerprint") is not None or keyword(node, "train_new_fingerprint") is not None:
-            return base
-        seed = keyword(node, "seed") or keyword(node, "seeds")
-        if seed is None and name == "shuffle" and node.args:
-            seed = node.args[0]
-        generator = keyword(node, "generator") or keyword(node, "generators")
-        if generator is not None and constant(generator) is not None:
-            moving = self.value(generator).traits
-            reason = moving[0].reason if moving else ""
-        elif seed is not None and constant(seed) is not None:
-            moving = tuple(t for t in self.value(seed).traits if t.trigger in ("M6", "M3"))
-            reason = moving[0].reason if moving else ""
-        else:
-            reason = "it draws a new order in every run" if name == "shuffle" else "it takes a new seed in every run"
-        if not reason:
-            return base
-        return replace(base, parents=(*base.parents, Parent("M10", name, node, reason)))
-
-
-__all__ = ["CONSTANT", "Calls", "constant", "joined", "keyword"]

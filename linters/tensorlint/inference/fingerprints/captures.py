@@ -148,7 +148,8 @@ class Captures:
 
     def _bound(self, value: Value, path: tuple[str, ...]) -> Iterator[Found]:
         owner = value.owner
-        assert owner is not None and isinstance(value.node, ast.FunctionDef)
+        assert owner is not None
+        assert isinstance(value.node, ast.FunctionDef)
         name = "self" if owner.dotted == "self" else path[-1].rpartition(".")[0] or "the instance"
         if isinstance(owner.node, ast.ClassDef) and owner.kind == "instance":
             reads = self.evaluator.classes.reads(value.node, self_name(value.node), owner.node)

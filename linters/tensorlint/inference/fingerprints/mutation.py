@@ -19,7 +19,26 @@ from tensorlint.inference.fingerprints.transforms import Transform
 from tensorlint.inference.fingerprints.values import Value
 
 _FILLS = frozenset(
-    ["append", "appendleft", "extend", "add", "update", "insert", "remove", "discard", "pop", "popleft", "clear", "setdefault", "subtract", "enable_truncation", "enable_padding", "no_truncation", "no_padding", "write"]
+    [
+        "append",
+        "appendleft",
+        "extend",
+        "add",
+        "update",
+        "insert",
+        "remove",
+        "discard",
+        "pop",
+        "popleft",
+        "clear",
+        "setdefault",
+        "subtract",
+        "enable_truncation",
+        "enable_padding",
+        "no_truncation",
+        "no_padding",
+        "write",
+    ]
 )
 
 
@@ -72,7 +91,9 @@ def _changes(use: ast.Name, value: Value, evaluator: Evaluator) -> bool:
         return _method_changes(value, above.attr, evaluator)
     if value.kind == "external" and value.dotted in words.GENERATORS:
         return above.attr in words.DRAWS
-    library = value.kind in ("dict", "sequence", "set") or value.dotted.endswith(("Counter", "Tokenizer", "defaultdict"))
+    library = value.kind in ("dict", "sequence", "set") or value.dotted.endswith(
+        ("Counter", "Tokenizer", "defaultdict")
+    )
     return library and above.attr in _FILLS
 
 
@@ -141,6 +162,8 @@ def _mapped_before(
             continue
         value = evaluator.named(name, scope, transform.call)
         for use in evaluator.names.captured(function).get(name, ()):
-            if evaluator.names.resolve(name, evaluator.names.scope_at[use]) is scope and _changes(use, value, evaluator):
+            if evaluator.names.resolve(name, evaluator.names.scope_at[use]) is scope and _changes(
+                use, value, evaluator
+            ):
                 return earlier.call
     return None

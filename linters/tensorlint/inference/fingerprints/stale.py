@@ -24,7 +24,9 @@ def stale(transform: Transform, evaluator: Evaluator, by_value: bool) -> Iterato
         for node in ast.walk(value.node):
             read = _reads_outside(node, evaluator)
             if read:
-                yield Found("M11", read, (name, read), f"{read} is read while mapping and is not part of the hash", node)
+                yield Found(
+                    "M11", read, (name, read), f"{read} is read while mapping and is not part of the hash", node
+                )
                 return
 
 

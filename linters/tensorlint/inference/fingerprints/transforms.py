@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorlint.inference.fingerprints import vocabulary as words
-from tensorlint.inference.fingerprints.calls import constant, keyword
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.evaluation import Evaluator
+from tensorlint.inference.fingerprints.survey import constant, keyword
 from tensorlint.inference.fingerprints.values import Value
 
 

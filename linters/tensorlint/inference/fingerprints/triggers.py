@@ -61,7 +61,7 @@ def _follow(transform: Transform, evaluator: Evaluator, by_value: bool, collecto
         entries: list[tuple[str, ast.expr]] = [(argument, expression)]
         if isinstance(expression, ast.Dict) and argument in ("fn_kwargs", "gen_kwargs"):
             entries = [
-                (key.value if isinstance(key, ast.Constant) else argument, entry)
+                (str(key.value) if isinstance(key, ast.Constant) else argument, entry)
                 for key, entry in zip(expression.keys, expression.values, strict=True)
             ]
         for label, entry in entries:

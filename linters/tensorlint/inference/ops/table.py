@@ -19,6 +19,7 @@ from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import UNKNOWN, Const, Framework, Tensor, Value
 
 Transfer = Callable[..., Value]
@@ -41,6 +42,11 @@ class Call:
     def report(self, kind: str, **facts: Any) -> None:
         if self.interpreter is not None:
             self.interpreter.report(self, kind, facts)
+
+    def unify(self, a: Size, b: Size) -> None:
+        """Two sizes that must be one for the program to go on: the last axis of what `nn.Linear(d, n)` is given, and d."""
+        if self.interpreter is not None:
+            self.interpreter.unify(a, b)
 
     def call_value(self, function: Value, args: Sequence_[Value], kwargs: dict[str, Value] | None = None) -> Value:
         if self.interpreter is None:

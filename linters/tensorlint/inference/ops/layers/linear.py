@@ -55,8 +55,10 @@ def linear(call: Call, obj: LibraryObject, input: Value) -> Value:
     if not isinstance(input, Tensor):
         input = unranked("torch")
     how = spelled(obj, "in_features", "out_features")
-    outputs = size(obj, "out_features")
-    return neural.linear_to(call, input, size(obj, "in_features"), outputs, parameter_dtype(obj), how)
+    inputs, outputs = size(obj, "in_features"), size(obj, "out_features")
+    if input.shape:
+        call.unify(input.shape[-1], inputs)
+    return neural.linear_to(call, input, inputs, outputs, parameter_dtype(obj), how)
 
 
 @layer("LazyLinear", "out_features bias=True device=None dtype=None")

@@ -1,0 +1,140 @@
+"""What the functions and methods of `datasets` give: datasets, with what is drawn without a seed upstream."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from tensorlint.inference.fingerprints import vocabulary as words
+from tensorlint.inference.fingerprints.survey import Survey, constant, keyword
+from tensorlint.inference.fingerprints.values import (
+    UNKNOWN,
+    Elements,
+    Parent,
+    Value,
+)
+
+
+class DatasetCalls(Survey):
+    """Calls of `datasets`."""
+
+    def _dataset_call(self, dotted: str, last: str, node: ast.Call) -> Value | None:
+        parts = dotted.split(".")
+        if parts[0] != "datasets":
+            return None
+        if last in words.LOADERS and len(parts) <= 3:
+            return self._loaded(last, node)
+        owner = parts[-2] if len(parts) > 1 else ""
+        if last in words.CONSTRUCTORS and owner in ("Dataset", "DatasetDict"):
+            return self._constructed(owner, last, node)
+        if last == "DatasetDict":
+            given = [self.value(argument) for argument in (*node.args, *(entry.value for entry in node.keywords))]
+            inner = [part for value in given for part in ((value, *value.parts) if value.kind == "dict" else (value,))]
+            inner = [value for value in inner if value.kind == "dataset"]
+            parents = tuple(dict.fromkeys(parent for value in inner for parent in value.parents))
+            memory = bool(inner) and all(value.memory for value in inner)
+            return Value(
+                "dataset",
+                is_dict=True,
+                parents=parents,
+                stream=any(value.stream for value in inner),
+                memory=memory,
+                shown=any(value.shown for value in inner) or not inner,
+            )
+        if last == "Dataset":
+            return Value("dataset", is_dict=False)
+        if last in ("IterableDataset", "IterableDatasetDict") or owner in ("IterableDataset", "IterableDatasetDict"):
+            return Value("dataset", stream=True)
+        if last in ("load_dataset_builder",):
+            return Value("external", dotted=dotted)
+        return None
+
+    def _loaded(self, last: str, node: ast.Call) -> Value:
+        if last in ("concatenate_datasets", "interleave_datasets"):
+            listed = self.value(node.args[0] if node.args else keyword(node, "dsets") or keyword(node, "datasets"))
+            inner = [value for value in listed.parts if value.kind == "dataset"]
+            parents = tuple(dict.fromkeys(parent for value in inner for parent in value.parents))
+            if last == "interleave_datasets" and (keyword(node, "probabilities") or node.args[1:2]):
+                seed = keyword(node, "seed") or (node.args[2] if len(node.args) > 2 else None)
+                if seed is None or constant(seed) is None:
+                    parents = (*parents, Parent("M10", last, node, "it draws the order without a seed"))
+            return Value("dataset", is_dict=False, parents=parents, stream=any(value.stream for value in inner))
+        streaming = keyword(node, "streaming")
+        if constant(streaming) is True:
+            return Value("dataset", stream=True)
+        if any(given.arg is None and self.value(given.value).fields is None for given in node.keywords):
+            return Value("external", dotted=f"datasets.{last}")  # whether it streams is in a dict made elsewhere
+        split = keyword(node, "split") or (node.args[4] if len(node.args) > 4 else None)
+        is_dict: bool | None = None
+        if split is None and last == "load_dataset":
+            is_dict = True
+        elif isinstance(split, (ast.Constant, ast.JoinedStr)) and constant(split) is not None:
+            is_dict = False
+        return Value("dataset", is_dict=is_dict)
+
+    def _constructed(self, owner: str, last: str, node: ast.Call) -> Value:
+        columns: list[tuple[str, Elements]] = []
+        data = node.args[0] if node.args else None
+        if last == "from_dict" and isinstance(data, ast.Dict):
+            for key, column in zip(data.keys, data.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    columns.append((key.value, self.value(column).elements))
+        memory = last in ("from_dict", "from_list", "from_pandas", "from_polars")
+        known = tuple(columns) if isinstance(data, ast.Dict) and len(columns) == len(data.keys) else None
+        given = data.values if isinstance(data, ast.Dict) else []
+        shown = last == "from_dict" and any(not isinstance(column, ast.Name) for column in given)
+        return Value("dataset", is_dict=owner == "DatasetDict", memory=memory, columns=known, shown=shown or not memory)
+
+    def _dataset_method(self, base: Value, name: str, node: ast.Call) -> Value:
+        if name == "to_iterable_dataset":
+            return replace(base, stream=True)
+        if name == "train_test_split":
+            return replace(self._randomised(base, name, node), is_dict=True)
+        if name == "shuffle":
+            return self._randomised(base, name, node)
+        if name in ("values", "items"):
+            return Value("sequence", parts=(replace(base, is_dict=False),))
+        if name == "pop" or name == "get":
+            return replace(base, is_dict=False)
+        if name == "unique":
+            return Value("sequence")
+        if name in ("keys",):
+            return Value("sequence", elements="strings")
+        if name in words.SAME_KIND:
+            parents = (*base.parents, *self._argument_parents(base, name, node))
+            columns = base.columns if name in ("shuffle", "filter", "select", "sort", "with_format", "take") else None
+            return replace(base, parents=parents, columns=columns, memory=base.memory)
+        return UNKNOWN
+
+    def _argument_parents(self, base: Value, name: str, node: ast.Call) -> list[Parent]:
+        """A transform with a moving argument: `select(random.sample(...))`, `remove_columns(list(set(...)))`."""
+        if name in words.TRANSFORMS or base.stream:
+            return []
+        for argument in (*node.args, *(given.value for given in node.keywords if given.arg != "new_fingerprint")):
+            for trait in self.value(argument).traits:
+                if trait.trigger in ("M3", "M6") and keyword(node, "new_fingerprint") is None:
+                    return [Parent("M10" if trait.trigger == "M6" else "M3", name, node, trait.reason)]
+        return []
+
+    def _randomised(self, base: Value, name: str, node: ast.Call) -> Value:
+        if keyword(node, "buffer_size") is not None:
+            return replace(base, stream=True)
+        if base.stream or self.is_seeded("numpy") or any(given.arg is None for given in node.keywords):
+            return base
+        if keyword(node, "new_fingerprint") is not None or keyword(node, "train_new_fingerprint") is not None:
+            return base
+        seed = keyword(node, "seed") or keyword(node, "seeds")
+        if seed is None and name == "shuffle" and node.args:
+            seed = node.args[0]
+        generator = keyword(node, "generator") or keyword(node, "generators")
+        if generator is not None and constant(generator) is not None:
+            moving = self.value(generator).traits
+            reason = moving[0].reason if moving else ""
+        elif seed is not None and constant(seed) is not None:
+            moving = tuple(t for t in self.value(seed).traits if t.trigger in ("M6", "M3"))
+            reason = moving[0].reason if moving else ""
+        else:
+            reason = "it draws a new order in every run" if name == "shuffle" else "it takes a new seed in every run"
+        if not reason:
+            return base
+        return replace(base, parents=(*base.parents, Parent("M10", name, node, reason)))

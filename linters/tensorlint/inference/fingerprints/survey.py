@@ -1,0 +1,190 @@
+"""One look over the file: who is called, what is seeded, what the argument parsers know; and what is known so far."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tensorlint.inference.fingerprints import vocabulary as words
+from tensorlint.inference.fingerprints.classes import Classes, last_name
+from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
+from tensorlint.inference.fingerprints.values import (
+    Trait,
+    Value,
+)
+
+_DATASET_CLASSES = frozenset(["datasets.Dataset", "datasets.DatasetDict", "datasets.arrow_dataset.Dataset"])
+_DATASET_CLASSES |= frozenset(["datasets.dataset_dict.DatasetDict"])
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((given.value for given in call.keywords if given.arg == name), None)
+
+
+def constant(node: ast.expr | None) -> object:
+    """The value of a literal; Ellipsis where it is not one."""
+    return node.value if isinstance(node, ast.Constant) else ...
+
+
+class Survey:
+    """A file's calls by the name they call, and the values found so far. `Evaluator` adds the expressions."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.classes = Classes(names)
+        self._values: dict[ast.expr, Value] = {}
+        self._provisional: dict[ast.expr, Value] = {}
+        self._active: dict[ast.expr, int] = {}  # expressions in evaluation, with their depth
+        self._reaches = 1 << 30  # the outermost expression in evaluation that was met again
+        self._named_active: set[tuple[str, int, int]] = set()
+        self._returning: set[int] = set()
+        self.dataset_classes = _DATASET_CLASSES
+        self.mutations: dict[str, list[ast.Call]] = {}
+        self._by_callee: dict[str, list[ast.Call]] = {}
+        self.seeds: set[str] = set()
+        self.settings_fields: set[str] | None = set()
+        self.imports_datasets = False
+        self.other_datasets = False
+        self._survey()
+
+    def _survey(self) -> None:
+        """One look over the file: who is called, what is seeded, what the argument parsers know."""
+        for call in self.names.calls:
+            name = last_name(call.func)
+            self._by_callee.setdefault(name, []).append(call)
+            if name == "sort" and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+                self.mutations.setdefault(call.func.value.id, []).append(call)
+            elif name == "shuffle" and call.args and isinstance(call.args[0], ast.Name):
+                self.mutations.setdefault(call.args[0].id, []).append(call)
+            elif name == "add_argument" and self.settings_fields is not None:
+                self._parser_field(call)
+            if "seed" in name.lower() and (call.args or call.keywords) and constant((*call.args, None)[0]) is not None:
+                self.seeds.add(self._seeded(call, name))
+        for bindings in self.names.module.bindings.values():
+            for binding in bindings:
+                self._survey_import(binding.imported)
+        for scope in self.names.scope_of.values():
+            if not scope.is_module:
+                for bindings in scope.bindings.values():
+                    for binding in bindings:
+                        if binding.how == "import" and binding.imported.startswith("datasets."):
+                            self._survey_import(binding.imported)
+
+    def _survey_import(self, imported: str) -> None:
+        head, _, last = imported.rpartition(".")
+        if imported == "datasets" or (head.split(".")[0] == "datasets" and last in words.HF_NAMES):
+            self.imports_datasets = True
+        if imported in (
+            "tensorflow",
+            "tensorflow_datasets",
+            "ray.data",
+            "ray",
+            "jax.experimental",
+            "webdataset",
+            "grain",
+        ):
+            self.other_datasets = True
+        if imported in ("torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset"):
+            self.other_datasets = True
+
+    def _parser_field(self, call: ast.Call) -> None:
+        named = constant(keyword(call, "dest"))
+        if not isinstance(named, str):
+            flags = [constant(argument) for argument in call.args]
+            texts = [flag for flag in flags if isinstance(flag, str)]
+            if len(texts) != len(flags) or not texts:
+                self.settings_fields = None
+                return
+            named = next((text for text in texts if text.startswith("--")), texts[0]).lstrip("-").replace("-", "_")
+        assert self.settings_fields is not None
+        self.settings_fields.add(named)
+
+    def _seeded(self, call: ast.Call, name: str) -> str:
+        """Which process-wide generator a call seeds: python, numpy, torch, or all."""
+        owner = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        if name == "seed":
+            return "numpy" if owner.split(".")[0] in ("np", "numpy") else "python" if owner == "random" else "all"
+        if "manual_seed" in name:
+            return "torch"
+        return "all" if name not in ("initial_seed", "get_seed", "seed_worker", "default_rng_seed") else ""
+
+    def is_seeded(self, generator: str) -> bool:
+        return "all" in self.seeds or generator in self.seeds
+
+    # For mypy: what the evaluator adds.
+
+    def value(self, node: ast.expr | None) -> Value:
+        raise NotImplementedError
+
+    def attribute(self, base: Value, name: str, at: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def returned(self, function: FunctionNode) -> Value:
+        raise NotImplementedError
+
+    def ordered(self, value: Value, node: ast.AST) -> list[Trait]:
+        raise NotImplementedError
+
+    def mixed(self, node: ast.AST) -> Value:
+        raise NotImplementedError
+
+    def is_text(self, value: Value, node: ast.AST | None) -> bool:
+        raise NotImplementedError
+
+    # Functions of the file and who calls them
+
+    def own_nodes(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+        """Nodes of a function's own body, not of the functions inside it."""
+        pending: list[ast.AST] = list(function.body)
+        while pending:
+            node = pending.pop()
+            yield node
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+                pending += ast.iter_child_nodes(node)
+
+    def arguments_given(self, function: FunctionNode, parameter: str) -> list[ast.expr]:
+        """What the calls in this file pass for `parameter`; empty if one of them cannot be read."""
+        if isinstance(function, ast.Lambda):
+            return []
+        owner = self.names.method_class(function)
+        called = owner.name if owner is not None and function.name == "__init__" else function.name
+        positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        bound = owner is not None and function.name not in self.classes.facts(owner).static
+        if bound:
+            positional = positional[1:]
+        found: list[ast.expr] = []
+        for call in self._by_callee.get(called, ()):
+            if not self._calls(call, function, owner):
+                continue
+            given = self._argument(call, positional, parameter)
+            if given is None:
+                default = self._default(function, parameter)
+                if default is None:
+                    return []
+                given = default
+            found.append(given)
+        return found
+
+    def _calls(self, call: ast.Call, function: FunctionNode, owner: ast.ClassDef | None) -> bool:
+        if isinstance(call.func, ast.Attribute):
+            return owner is not None and not isinstance(function, ast.Lambda) and function.name != "__init__"
+        if not isinstance(call.func, ast.Name):
+            return False
+        scope = self.names.resolve(call.func.id, self.names.scope_at[call])
+        nodes = [binding.node for binding in scope.bindings[call.func.id]] if scope is not None else []
+        return function in nodes or (owner is not None and owner in nodes)
+
+    @staticmethod
+    def _argument(call: ast.Call, positional: list[str], parameter: str) -> ast.expr | None:
+        named = keyword(call, parameter)
+        if named is not None:
+            return named
+        if any(isinstance(argument, ast.Starred) for argument in call.args):
+            return None
+        if parameter in positional and positional.index(parameter) < len(call.args):
+            return call.args[positional.index(parameter)]
+        return None
+
+    def _default(self, function: FunctionNode, parameter: str) -> ast.expr | None:
+        scope = self.names.scope_of[function]
+        return next((b.value for b in scope.bindings.get(parameter, ()) if b.how == "parameter"), None)

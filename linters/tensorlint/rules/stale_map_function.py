@@ -1,0 +1,106 @@
+"""TSR404: a cached transform of `datasets` that is not computed again although its result would change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.hazards import MapClosureHazard
+from tensorlint.rules.rule import Example, Rule
+
+if TYPE_CHECKING:
+    import libcst
+
+# The rows that every example works on.
+_ROWS = """import os
+from datasets import Dataset
+ds = Dataset.from_dict({"text": ["alpha beta", "gamma"], "label": ["pos", "neg"], "n": [1, 2]})
+"""
+
+
+class StaleMapFunction(Rule[MapClosureHazard]):
+    """The other direction of an unstable fingerprint: it stays although the result would change, and rows of an earlier
+    run are served. A function imported from another module is hashed by its name, so editing it refreshes nothing. What
+    a function reads while it runs (the environment, a file, the clock, the process-wide random generator) is not part
+    of its hash, so the first answer is kept for ever.
+
+    This may be meant, so the rule speaks under `--strict` only. Put a version number or the value that is read into
+    `fn_kwargs`.
+    """
+
+    code = "TSR404"
+    name = "stale-map-function"
+    summary = "a cached transform of datasets depends on what its fingerprint does not cover"
+    default = "strict"
+    severity = "info"
+    hazard = MapClosureHazard
+    flagged = (
+        Example(
+            _ROWS
+            + """out = ds.map(lambda ex: {"t": os.environ["HOME"]})
+""",
+            note="environment",
+        ),
+        Example(
+            _ROWS
+            + """def tag(ex):
+    return {"t": os.getenv("LANG", "")}
+
+out = ds.map(tag)
+""",
+            note="environment in a function",
+        ),
+        Example(
+            _ROWS
+            + """import random
+
+def noisy(ex):
+    return {"t": random.random()}
+
+out = ds.map(noisy)
+""",
+            note="process-wide generator",
+        ),
+        Example(
+            _ROWS
+            + """import time
+out = ds.map(lambda ex: {"t": time.time()})
+""",
+            note="clock",
+        ),
+        Example(
+            _ROWS
+            + """import numpy as np
+out = ds.map(lambda ex: {"t": float(np.random.rand())})
+""",
+            note="numpy's process-wide generator",
+        ),
+    )
+    silent = (
+        Example(
+            _ROWS
+            + """home = os.environ.get("HOME", "")
+out = ds.map(lambda ex, home: {"t": home}, fn_kwargs={"home": home})
+""",
+            note="environment read before",
+        ),
+        Example(
+            _ROWS
+            + """import random
+
+def noisy(ex, seed):
+    return {"t": random.Random(seed).random()}
+
+out = ds.map(noisy, fn_kwargs={"seed": 0})
+""",
+            note="generator made from a seed in fn_kwargs",
+        ),
+        Example(
+            _ROWS
+            + """out = ds.map(lambda ex: {"t": len(ex["text"])})
+""",
+            note="nothing outside",
+        ),
+    )
+
+    def judge(self, hazard: MapClosureHazard, node: libcst.CSTNode) -> str | None:
+        return f"{hazard.reason}; {hazard.remedy}" if hazard.strict else None

@@ -59,14 +59,10 @@ def broadcast_observation(
     code: CodeType,
     lasti: int,
     *,
-    swapped: bool = False,
     numpy: bool = False,
     remedy: str | None = None,
 ) -> Observation:
-    """An accidental broadcast, told. `positions` are the operands' places among the operation's arguments;
-    `swapped` is for `__rsub__` and its like, whose first argument stands on the right."""
-    if swapped:
-        shapes, makers = (shapes[1], shapes[0]), (makers[1], makers[0])
+    """An accidental broadcast, told. `positions` are the operands' places among the operation's arguments."""
     where = user_line_at(code, lasti)
     result = broadcast_shapes(shapes) or ()
     labels = _labels(code, lasti, positions)
@@ -102,14 +98,9 @@ def axis_observation(
     positions: tuple[int, int],
     code: CodeType,
     lasti: int,
-    *,
-    swapped: bool = False,
 ) -> Observation:
     """Two named axes of one size that are not the same axis: the shapes fit and the arithmetic is wrong."""
     axis, first_name, second_name = clash
-    if swapped:
-        shapes, names, makers = shapes[::-1], names[::-1], makers[::-1]
-        first_name, second_name = second_name, first_name
     where = user_line_at(code, lasti)
     labels = _labels(code, lasti, positions)
     spelled = [_named(each) for each in names]

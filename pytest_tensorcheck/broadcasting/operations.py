@@ -100,5 +100,5 @@ PASSES_ON = words(
     "bfloat16 int long bool to type type_as clone contiguous detach cpu cuda requires_grad_ logical_not "
     "bitwise_not data real imag astype copy ascontiguousarray negative absolute float_power pow add sub "
     "mul div true_divide rsub radd rmul rtruediv truediv floordiv subtract multiply divide remainder mod "
-    "eq ne lt le gt ge power rpow deg2rad logit erf nan_to_num masked_fill floor_divide clamp clip"
+    "eq ne lt le gt ge power rpow deg2rad logit erf nan_to_num as_subclass masked_fill floor_divide clamp clip"
 )

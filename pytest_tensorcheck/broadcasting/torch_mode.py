@@ -119,9 +119,9 @@ class _Traits(dict[Any, Trait]):
             reshapes=bool(explicit) or name in _RESHAPES,
             keepdim=name in _REDUCTIONS,
             inplace=getattr(function, "__name__", "") in _AUGMENTED
-            or name.endswith("_")
+            or (name.endswith("_")
             and not name.endswith("__")
-            and bare not in ("unsqueeze", "squeeze", "t"),
+            and bare not in ("unsqueeze", "squeeze", "t")),
         )
         if trait == _PLAIN:
             trait = _PLAIN
@@ -144,12 +144,6 @@ _AUGMENTED = ops.words(
 )
 _OPERATIONS = _Operations()
 _TRAITS = _Traits()
-
-
-def _is_reflected(function: Any) -> bool:
-    """Whether the first argument stands on the right of the operator."""
-    name = getattr(function, "__name__", "")
-    return name.startswith("__r") and name != "__rshift__"
 
 
 class BroadcastMode(TorchFunctionMode):
@@ -200,6 +194,8 @@ class BroadcastMode(TorchFunctionMode):
             for each in result:
                 if isinstance(each, _Tensor):
                     self._remember(each, func, args, kwargs, frame)
+        elif isinstance(result, _Tensor):
+            self._remember(result, func, args, kwargs, sys._getframe(1))
         if self.named:
             self._follow_names(result, func, args, kwargs or {})
         return result
@@ -321,7 +317,6 @@ class BroadcastMode(TorchFunctionMode):
                             (position, other),
                             acting.f_code,
                             acting.f_lasti,
-                            swapped=_is_reflected(func),
                         )
                         deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
                         return
@@ -369,7 +364,6 @@ class BroadcastMode(TorchFunctionMode):
             positions,
             acting.f_code,
             acting.f_lasti,
-            swapped=_is_reflected(func),
         )
         deliver(observation, (acting.f_code, acting.f_lasti, operation.title))
 

@@ -61,7 +61,10 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **kwargs)
         if name.startswith(_UNWRITTEN) or func.is_view:
             return result
-        for output in result if isinstance(result, (tuple, list)) else (result,):
+        outputs = result if isinstance(result, (tuple, list)) else (result,)
+        if isinstance(result, tuple) and name.startswith("aten::_"):
+            outputs = result[:1]  # the others are what the kernel keeps for backward (log of zero probabilities, …)
+        for output in outputs:
             if not _is_looked_at(output):
                 continue
             if bool(torch.isfinite(output).all()):

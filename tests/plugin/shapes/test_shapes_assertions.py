@@ -155,7 +155,7 @@ def test_the_message_for_expressions_rests_and_ranks():
 
 
 def test_a_value_without_a_shape():
-    with pytest.raises(ShapeError, match="expected an array of shape \"b\", got NoneType None"):
+    with pytest.raises(ShapeError, match='expected an array of shape "b", got NoneType None'):
         assert_shape(None, "b")
     with pytest.raises(ShapeError, match="got str 'abc'"):
         assert_shape("abc", "b")
@@ -221,7 +221,7 @@ def test_dtypes_that_fit(dtype):
 
 @pytest.mark.parametrize("dtype", ["float64", np.float64, "int", int, bool, ("int", "float16"), "uint8"])
 def test_dtypes_that_do_not_fit(dtype):
-    with pytest.raises(ShapeError, match="expected dtype .*, got float32"):
+    with pytest.raises(ShapeError, match=r"expected dtype .*, got float32"):
         assert_shape(np.zeros(3, np.float32), "n", dtype=dtype)
 
 
@@ -266,7 +266,9 @@ def test_finite_counts_and_names_the_first():
     x = np.zeros((3, 4), np.float32)
     assert_finite(x, [x, {"k": x}], 3, np.arange(3), np.zeros(0))
     x[1, 2], x[2, 0] = np.nan, -np.inf
-    with pytest.raises(ShapeError, match=r"x: 1 NaN, 1 -Inf among 12 elements of shape \(3, 4\), the first at \[1, 2\]"):
+    with pytest.raises(
+        ShapeError, match=r"x: 1 NaN, 1 -Inf among 12 elements of shape \(3, 4\), the first at \[1, 2\]"
+    ):
         assert_finite(x)
     with pytest.raises(ShapeError, match=r"batch\['k'\]"):
         batch = {"k": x}

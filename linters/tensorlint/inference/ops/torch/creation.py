@@ -132,6 +132,9 @@ def arange(call: Call, start: Value, end: Value, step: Value, dtype: Value, devi
             inferred = (
                 "int64" if all(kind is not None and kind <= dtypes.INTEGER for kind in kinds) else call.default_dtype
             )
+    if not values.is_none(dtype) and not all(isinstance(values.size_of(one), int) for one in (start, end, step)):
+        # Ends are converted to the type first.
+        size = size if dtypes.is_floating(chosen(dtype, None)) else S.symbol()
     return laid(call, "torch", (size,), (1,), chosen(dtype, inferred), placed(call, device))
 
 
@@ -250,8 +253,7 @@ def randint_like(call: Call, input: Value, low: Value, high: Value, **rest: Valu
 @op("torch.bernoulli .bernoulli", "input p=None / generator=None out=None")
 def bernoulli(call: Call, input: Value, p: Value, **rest: Value) -> Value:
     ranked = tensor(input)
-    strides = layout.preserve(ranked.shape or (), ranked.strides)
-    return laid(call, "torch", ranked.shape or (), strides, ranked.dtype, ranked.device)
+    return fresh(call, "torch", ranked.shape or (), ranked.dtype, ranked.device)
 
 
 @op(".new_zeros .new_ones .new_empty", f"input *size / {PLACED}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from tensorlint.inference.ops.table import Call, Entry, Undecided
@@ -37,8 +36,12 @@ def twin(plain: Entry) -> Entry:
         if bare in RESHAPING:
             forget(receiver)
             return receiver
-        with contextlib.suppress(Undecided):
-            plain.transfer(call, **bound)
+        try:
+            result = plain.transfer(call, **bound)
+        except Undecided:
+            return receiver
+        if isinstance(result, Tensor) and result.rank != receiver.rank and receiver.rank is not None:
+            raise Undecided
         return receiver
 
     return Entry(name, plain.parameters, transfer, "torch")

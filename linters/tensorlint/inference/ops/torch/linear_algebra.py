@@ -209,7 +209,9 @@ def square(call: Call, input: Value, **rest: object) -> Value:
 
 
 @op("pinverse linalg.pinv", "input *args / rcond=None atol=None rtol=None hermitian=False out=None")
-def pinv(call: Call, input: Value, **rest: object) -> Value:
+def pinv(call: Call, input: Value, args: list[Value], **rest: Value) -> Value:
+    if any(isinstance(value, Tensor) for value in (*args, *rest.values())):
+        raise Undecided
     ranked, batch, rows, columns = matrices(call, input)
     return unplaced(call, "torch", (*batch, columns, rows), ranked.dtype, ranked.device)
 
@@ -328,7 +330,7 @@ def solve(call: Call, A: Value, B: Value, left: Value, out: Value) -> Value:
     shape = right.shape or ()
     if len(shape) == 1 and not batch:
         return unplaced(call, "torch", shape, right.dtype, right.device)
-    if len(shape) < 2 or shape == (*batch, rows):
+    if len(shape) < 2 or len(shape) == len(batch) + 1:
         raise Undecided
     result = (*broadcast(batch, shape[:-2]), *shape[-2:]) if batch or len(shape) > 2 else shape
     return unplaced(call, "torch", result, right.dtype, right.device)

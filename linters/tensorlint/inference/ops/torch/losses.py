@@ -38,6 +38,7 @@ def reduced(
     size_average: Value = values.NONE,
 ) -> Value:
     """The loss itself: 0-dim where it is summed or averaged, `shape` with reduction="none"."""
+    dtype = of.dtype if dtypes.is_floating(of.dtype) else None
     if not values.is_none(reduce) or not values.is_none(size_average):
         raise Undecided
     if not isinstance(reduction, Const) or not isinstance(reduction.value, str):
@@ -46,13 +47,13 @@ def reduced(
         if shape is None:
             raise Undecided
         return (
-            unplaced(call, "torch", shape, of.dtype, of.device)
+            unplaced(call, "torch", shape, dtype, of.device)
             if len(shape) != 1
-            else Tensor("torch", shape, (1,), of.dtype, of.device, call.node)
+            else Tensor("torch", shape, (1,), dtype, of.device, call.node)
         )
     if reduction.value not in ("mean", "sum", "batchmean"):
         raise Undecided
-    return Tensor("torch", (), (), of.dtype, of.device, call.node, None, REDUCTION)
+    return Tensor("torch", (), (), dtype, of.device, call.node, None, REDUCTION)
 
 
 def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
@@ -96,7 +97,8 @@ def pair(
         raise Undecided
     result = reduced(call, shape, reduction, input, reduce, size_average)
     if isinstance(result, Tensor) and isinstance(target, Tensor):
-        result.dtype = dtypes.torch_result([input, target], call.default_dtype)
+        dtype = dtypes.torch_result([input, target], call.default_dtype)
+        result.dtype = dtype if dtypes.is_floating(dtype) else None
         result.device = common_device([input, target])
     return result
 

@@ -181,12 +181,14 @@ def convolve(
 
 
 def conv_layout(input: Tensor, target: Shape, rank: int, weight: Tensor | None) -> Strides | None:
+    """Channels-last where the input or the weight suggests it; `weight` None is a layer's own, contiguous one."""
+    own = weight is None or weight.contiguous is True
     if len(target) != rank + 2 or rank == 1:
+        if not own:
+            return None
         return layout.contiguous(target) if input.contiguous or rank == 1 else None
-    if weight is not None and weight.contiguous is not True:
-        return windows.format_like(input, target, weight) if input.dtype == "float32" else None
-    result = windows.format_like(input, target)
-    return result if result == layout.contiguous(target) or input.dtype == "float32" else None
+    result = windows.format_like(input, target, *(() if own or weight is None else (weight,)))
+    return result if (own and result == layout.contiguous(target)) or input.dtype == "float32" else None
 
 
 @op(
@@ -211,7 +213,10 @@ def conv_transpose(
         raise Undecided
     shape = by.shape or ()
     outputs = S.multiply(shape[1], arguments.count(groups))
-    return deconvolve(call, input, rank, outputs, shape[2:], stride, padding, output_padding, dilation)
+    result = deconvolve(call, input, rank, outputs, shape[2:], stride, padding, output_padding, dilation)
+    if by.contiguous is not True:
+        result.strides = None
+    return result
 
 
 def deconvolve(
@@ -397,7 +402,8 @@ def interpolate(call: Call, input: Value, size: Value, scale_factor: Value, **re
             raise Undecided
         space = [scaled(own, factor) for own, factor in zip(shape[2:], factors, strict=True)]
     target = (*shape[:2], *space)
-    return laid(call, "torch", target, windows.format_like(input, target), input.dtype, input.device)
+    strides = windows.format_like(input, target) if rank > 1 or input.contiguous else None
+    return laid(call, "torch", target, strides, input.dtype, input.device)
 
 
 def scaled(size: Size, factor: Value) -> Size:
@@ -420,8 +426,10 @@ def scaled(size: Size, factor: Value) -> Size:
 @op("F.pad torch.constant_pad_nd", "input pad mode='constant' value=None")
 def pad(call: Call, input: Value, pad: Value, mode: Value, value: Value) -> Value:
     ranked = tensor(input)
-    widths = arguments.shape([pad])
-    return padded(call, ranked, widths)
+    result = padded(call, ranked, arguments.shape([pad]))
+    if ranked.contiguous is not True and not (isinstance(mode, Const) and mode.value == "constant"):
+        result.strides = None
+    return result
 
 
 def padded(call: Call, ranked: Tensor, widths: Shape) -> Tensor:
@@ -588,7 +596,10 @@ def batch_norm(call: Call, input: Value, **rest: Value) -> Value:
     "momentum=0.1 eps=1e-5 cudnn_enabled=True",
 )
 def instance_norm(call: Call, input: Value, **rest: Value) -> Value:
-    return batch_like(call, input)
+    result = batch_like(call, input)
+    if isinstance(result, Tensor) and isinstance(input, Tensor) and input.contiguous is not True:
+        result.strides = None
+    return result
 
 
 def batch_like(call: Call, input: Value) -> Value:
@@ -608,7 +619,10 @@ def batch_like(call: Call, input: Value) -> Value:
 
 @op("F.local_response_norm", "input size alpha=1e-4 beta=0.75 k=1.0")
 def local_response_norm(call: Call, input: Value, **rest: Value) -> Value:
-    return open_layout(call, input)
+    result = open_layout(call, input)
+    if isinstance(result, Tensor):
+        result.dtype = result.dtype if dtypes.is_floating(result.dtype) else None
+    return result
 
 
 @op("F.normalize", "input p=2.0 dim=1 eps=1e-12 out=None")
@@ -644,7 +658,8 @@ def pairwise_distance(call: Call, x1: Value, x2: Value, p: Value, eps: Value, ke
     difference = elementwise(call, [tensor(x1), tensor(x2)], framework="torch")
     if not isinstance(difference, Tensor) or not difference.shape:
         raise Undecided
-    return reduce(call, difference, Const(-1), keepdim, difference.dtype)
+    dtype = dtypes.torch_float(difference.dtype, call.default_dtype)
+    return reduce(call, difference, Const(-1), keepdim, dtype)
 
 
 @op("F.pdist torch.pdist", "input p=2.0")

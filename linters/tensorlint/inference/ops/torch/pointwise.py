@@ -26,7 +26,7 @@ from tensorlint.inference.values import (
 
 # One tensor in, one out. `same` keeps the type, `float` makes integers the default type.
 _UNARY: dict[Kind, str] = {
-    "same": """neg negative positive square sign sgn ceil floor round trunc fix relu bitwise_not conj_physical
+    "same": """neg negative sign sgn ceil floor round trunc fix relu bitwise_not
         nan_to_num frac""",
     "float": """exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh
         cosh tanh asinh acosh atanh arcsinh arccosh arctanh sigmoid reciprocal erf erfc erfinv lgamma digamma i0 sinc
@@ -86,9 +86,30 @@ for _kind, _names in _BINARY.items():
     op(_names, "input other rtol=None atol=None equal_nan=None / out=None")(_binary(_kind))
 
 
-@op("add sub subtract mul multiply rsub", "input other / alpha=1 out=None")
+@op("rsub", "input other / alpha=1 out=None")
+def rsub(call: Call, input: Value, other: Value, **rest: Value) -> Value:
+    return elementwise(call, [other, input], framework="torch")
+
+
+@op("add sub subtract mul multiply", "input other / alpha=1 out=None")
 def arithmetic(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     return elementwise(call, [input, other], framework="torch", operation=words(call))
+
+
+@op("square", "input / out=None")
+def square(call: Call, input: Value, out: Value) -> Value:
+    """`x ** 2`: a square of bools is an integer."""
+    return elementwise(call, [input, Const(2)], framework="torch", wrapped=False)
+
+
+@op("positive conj_physical conj", "input / out=None")
+def positive(call: Call, input: Value, out: Value) -> Value:
+    """The tensor itself where it is real."""
+    if not isinstance(input, Tensor):
+        raise Undecided
+    if input.dtype is not None and dtypes.category(input.dtype) == dtypes.COMPLEX:
+        return copy(input, strides=None)
+    return input if input.dtype is not None else copy(input, strides=None)
 
 
 @op("div divide", "input other / rounding_mode=None out=None")

@@ -289,10 +289,12 @@ def diff(call: Call, input: Value, n: Value, dim: Value, prepend: Value, append:
     shape = given.shape or ()
     at = arguments.axis(dim, len(shape))
     size = shape[at]
+    times = arguments.whole(n)
+    if not times:
+        return copy(given, strides=None)
     for extra in (prepend, append):
         if not values.is_none(extra):
             size = S.add(size, (tensor(extra).shape or (1,))[at])
-    times = arguments.whole(n)
     if isinstance(size, int) and size < times:
         raise Undecided
     return unplaced(call, "torch", (*shape[:at], S.subtract(size, times), *shape[at + 1 :]), given.dtype, given.device)

@@ -65,7 +65,7 @@ def masked_select(call: Call, input: Value, mask: Value, out: Value) -> Value:
 
 
 _SCATTER = (
-    "scatter scatter_add scatter_reduce index_add index_copy index_fill index_reduce masked_scatter index_put "
+    "scatter scatter_add scatter_reduce index_add index_copy index_fill index_reduce index_put "
     "slice_scatter select_scatter diagonal_scatter"
 )
 
@@ -83,12 +83,20 @@ def scatter(call: Call, input: Value, **rest: object) -> Value:
     return copy(ranked, strides=strides, made=call.node)
 
 
+@op("masked_scatter", "input mask source")
+def masked_scatter(call: Call, input: Value, mask: Value, source: Value) -> Value:
+    ranked, masked = tensor(input), tensor(mask)
+    return unplaced(call, "torch", broadcast(ranked.shape or (), masked.shape or ()), ranked.dtype, ranked.device)
+
+
 @op("nonzero argwhere", "input / as_tuple=False out=None", tensor=False)
 def nonzero(call: Call, input: Value, as_tuple: Value, out: Value) -> Value:
     ranked = tensor(input)
     count = S.symbol()
     rank = len(ranked.shape or ())
     if arguments.flag(as_tuple):
+        if not rank:
+            raise Undecided
         return tuple_of(
             Tensor("torch", (count,), None if rank > 1 else (1,), "int64", ranked.device, call.node)
             for _ in range(rank)
@@ -174,8 +182,7 @@ def diag(call: Call, input: Value, diagonal: Value, out: Value) -> Value:
     shape = ranked.shape or ()
     offset = arguments.whole(diagonal)
     if len(shape) == 2:
-        result = diagonal_of(call, ranked, offset, 0, 1)
-        return copy(result, layout_trail=())
+        return copy(diagonal_of(call, ranked, offset, 0, 1), strides=(1,), layout_trail=())
     if len(shape) != 1:
         raise Undecided
     size = S.add(shape[0], abs(offset))

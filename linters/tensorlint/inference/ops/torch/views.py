@@ -389,7 +389,11 @@ def expanded(call: Call, input: Tensor, sizes: Shape, words: str = "expanded") -
             strides.append(stride)
     result_shape = tuple(target)
     marks = surviving(input.marks, result_shape)
-    result_strides = None if strides is None else expand_strides(result_shape, strides, offset)
+    if not shape:
+        # at::inferExpandGeometry gives an expanded 0-dim tensor no strides at all.
+        result_strides: Strides | None = (0,) * len(result_shape)
+    else:
+        result_strides = None if strides is None else expand_strides(result_shape, strides, offset)
     return seen(call, input, result_shape, result_strides, marks=marks, words=words if grown else None)
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/divergence_real_suites.py FOLDER [--python PYTHON] [--write]
 
-FOLDER holds unpacked source distributions of einops, einx and linear_operator, whose dependencies PYTHON has
-(`pip download --no-deps --no-binary :all: einops einx linear_operator`). Each suite runs plainly, then with --tensorcheck, then with
+FOLDER holds unpacked source distributions of einops, linear_operator and gpytorch, whose dependencies PYTHON has
+(`pip download --no-deps --no-binary :all: einops linear_operator gpytorch`). Each suite runs plainly, then with --tensorcheck, then with
 every check on report; a test whose outcome differs is named.
 """
 
@@ -37,11 +37,11 @@ class Suite(NamedTuple):
 
 SUITES = (
     Suite("einops", "einops-*", ("einops/tests",), {"EINOPS_TEST_BACKENDS": "numpy,torch"}),
-    Suite("einx", "einx-*", ("test/test_values.py", "test/test_shapes.py", "test/test_adapt.py"), {}),
+    Suite("linear_operator", "linear_operator-*", ("test/functions", "test/utils"), {}),
     Suite(
-        "linear_operator",
-        "linear_operator-*",
-        ("test/functions", "test/utils", "test/operators/test_diag_linear_operator.py"),
+        "gpytorch",
+        "gpytorch-*",
+        ("test/distributions", "test/means", "test/likelihoods", "test/kernels/test_rbf_kernel.py"),
         {},
     ),
 )

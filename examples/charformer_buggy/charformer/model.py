@@ -108,6 +108,7 @@ class SurpriseHead(nn.Module):
 
 
 def surprise_loss(head: SurpriseHead, x: Tensor) -> Tensor:
-    surprise = torch.rand(x.shape[0])
+    batch, _, _ = x.shape
+    surprise = torch.rand(batch)
     error = head(x) - surprise
     return (error**2).mean()

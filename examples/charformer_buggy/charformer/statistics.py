@@ -9,6 +9,6 @@ def covariance(counts: np.ndarray) -> np.ndarray:
     """The covariance of the characters' frequencies in windows: counts is (windows, characters)."""
     frequencies = np.zeros(26)
     for row in counts:
-        frequencies = frequencies + row / len(counts)
+        frequencies += row / len(counts)
     second = counts.T @ counts / len(counts)
     return second - np.dot(frequencies, frequencies.T)

@@ -58,8 +58,8 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         if value.path == "torch.nn.Module" or (modules.known(value.path) and value.path.startswith("torch.nn.")):
             return Opaque(None, kind=value.path)
     if isinstance(value, Class) and value.is_module:
-        if value.generic is not None:
-            return value.generic
+        if interpreter.module_frame.finished or value.generic is not None:
+            return interpreter.generic_instance(value)
         return Opaque(None, kind=f"class {value.name}")
     return None
 

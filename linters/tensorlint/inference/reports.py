@@ -37,6 +37,7 @@ from tensorlint.inference.values import (
     copy,
 )
 
+_CALLED = "called here"
 _PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
 _OPERATION_WORDS = {
     "+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division", "%": "remainder",
@@ -85,7 +86,9 @@ class Reports(State):
         return saved
 
     def keep_attempt(self, saved: Attempt) -> None:
-        saved.hazards.update(self.hazards)
+        for key, hazard in self.hazards.items():
+            if key not in saved.hazards or not any(each.message.startswith(_CALLED) for each in hazard.evidence):
+                saved.hazards[key] = hazard
         saved.bindings.update(self.bindings)
         self.hazards, self.bindings = saved.hazards, saved.bindings
 
@@ -152,7 +155,7 @@ class Reports(State):
     def called_from(self) -> list[Evidence]:
         """The calls that led here, from the outermost."""
         found = [
-            self.evidence_at(node, f"called here: {self.text_of(node, 50)}") for node in self.trail if node is not None
+            self.evidence_at(node, f"{_CALLED}: {self.text_of(node, 50)}") for node in self.trail if node is not None
         ]
         return [evidence for evidence in found if evidence is not None]
 
@@ -160,7 +163,9 @@ class Reports(State):
 
     def add(self, node: ast.AST, hazard: Hazard) -> None:
         if self.file is self.own_file and hasattr(node, "lineno"):
-            self.hazards.setdefault((node, type(hazard)), hazard)
+            # What holds for every call says more than what one call shows.
+            if not self.trail or (node, type(hazard)) not in self.hazards:
+                self.hazards[node, type(hazard)] = hazard
 
     def report(self, call: ops.Call, kind: str, facts: dict[str, Any]) -> None:
         """A table noticed something; `kind` and `facts` are described in `ops/table.py`."""
@@ -527,7 +532,7 @@ def _merged(tensor: Tensor, result: ViewResult) -> tuple[str, str]:
     wanted = S.multiply(tensor.shape[second], tensor.strides[second])
     return (
         f"axes {first} and {second} ({sizes})",
-        f"a step along axis {first} is {S.show(tensor.strides[first])} elements, merging needs {S.show(wanted)}",
+        f"axis {first} has stride {S.show(tensor.strides[first])}, merging needs {S.show(wanted)}",
     )
 
 

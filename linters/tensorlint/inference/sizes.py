@@ -291,17 +291,25 @@ def surely_differ(a: Size, b: Size) -> bool:
         return difference != 0
     # All terms of one sign: the difference is not zero.
     return len({coefficient > 0 for _, coefficient in difference.terms}) == 1 and all(
-        atom.name or atom.plural for monomial, _ in difference.terms for atom in monomial
+        is_plural(atom) for monomial, _ in difference.terms for atom in monomial
     )
 
 
 def surely_not_one(size: Size) -> bool:
-    """Known to be other than 1, taking a size with a name to be neither 0 nor 1."""
+    """Known to be other than 1, taking a size with a name to be neither 0 nor 1.
+
+    A quotient of two names (`C // heads`) is taken so too; `T // 2` is not, since 2 and 3 are ordinary sizes.
+    """
     if isinstance(size, int):
         return size != 1
-    return all(
-        coefficient > 0 and all(atom.name or atom.plural for atom in monomial) for monomial, coefficient in size.terms
-    )
+    return all(coefficient > 0 and all(is_plural(atom) for atom in monomial) for monomial, coefficient in size.terms)
+
+
+def is_plural(atom: Symbol) -> bool:
+    """Whether the symbol is taken to be neither 0 nor 1."""
+    if atom.name or atom.plural:
+        return True
+    return isinstance(atom.denominator, Poly) and atom.numerator is not None and surely_not_one(atom.numerator)
 
 
 def symbols(size: Size) -> set[Symbol]:

@@ -182,7 +182,7 @@ class Statements(State):
 
     def name_size(self, value: Number | Opaque, name: str) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
-        if isinstance(value, Opaque) and (value.name is not None or value.variant):
+        if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
             return
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:

@@ -117,9 +117,8 @@ class NonContiguousView(Rule[ViewHazard]):
 
     def judge(self, hazard: ViewHazard, node: cst.CSTNode) -> str | None:
         return (
-            f"{hazard.receiver} has shape {hazard.shape} and strides {hazard.strides}: view{hazard.target} would merge "
-            f"{hazard.merged}, which are not adjacent in memory ({hazard.reason}), and torch raises — "
-            f"write .reshape, which copies where it must"
+            f"{hazard.receiver} {hazard.shape}: view{hazard.target} would merge {hazard.merged}, which are not adjacent in "
+            f"memory ({hazard.reason}), and torch raises — write .reshape, which copies where it must"
         )
 
     def fix(self, hazard: ViewHazard, node: cst.CSTNode) -> cst.CSTNode | None:

@@ -21,7 +21,7 @@ from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Site, match
 from pytest_tensorcheck.shapes.checker import ShapeError, call_place
 from pytest_tensorcheck.shapes.spec import ShapeSpecError, parse
 
-_HERE = Site("", 0, "")
+_HERE = Site(None, 0, -1, "")
 
 
 class AnnotationCheck:
@@ -287,7 +287,7 @@ def _array_problem(
     if isinstance(outcome, Mismatch):
         return messages.mismatch(where, spec, shape, outcome, bindings, _HERE)
     for each in outcome:
-        bindings.sites[each] = Site("", 0, label)
+        bindings.sites[each] = Site(None, 0, -2, label)
     return None
 
 

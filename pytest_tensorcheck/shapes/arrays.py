@@ -5,6 +5,7 @@ Nothing here imports a library: each question is put to the object, and an objec
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pytest_tensorcheck.frameworks import loaded
@@ -40,6 +41,7 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
         return None
 
 
+@lru_cache(maxsize=512)
 def dtype_name(dtype: Any) -> str:
     """`torch.float32`, `numpy.dtype("float32")`, `numpy.float32`, `float` and `"torch.float32"` by one name."""
     if isinstance(dtype, str):
@@ -82,7 +84,11 @@ def matches_dtype(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, (tuple, list, set, frozenset)):
         return any(matches_dtype(value, each) for each in wanted)
     name = dtype_name(value.dtype) if hasattr(value, "dtype") else type(value).__name__
-    target = dtype_name(wanted)
+    return _fits(name, dtype_name(wanted))
+
+
+@lru_cache(maxsize=512)
+def _fits(name: str, target: str) -> bool:
     family = FAMILIES.get(target)
     if family is not None:
         return any(name == word or (name.startswith(word) and name[len(word) :][:1].isdigit()) for word in family)

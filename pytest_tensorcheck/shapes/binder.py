@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import NamedTuple
 
 from pytest_tensorcheck.shapes.spec import Axis, Rest, ShapeSpecError, Spec, evaluate
@@ -16,10 +17,12 @@ Shape = tuple[int, ...]
 
 
 class Site(NamedTuple):
-    """Where a name was bound: the user's file and line, and what the array was called there."""
+    """Where a name was bound, in the form that is cheap to write down: the label and line are read from the source
+    when a message wants them. `code` None: within the call that is being checked. `position`: which argument."""
 
-    file: str
-    line: int
+    code: CodeType | None
+    lasti: int
+    position: int
     label: str
 
 

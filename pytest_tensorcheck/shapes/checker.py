@@ -14,7 +14,7 @@ from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.shapes import arrays, messages
 from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Site, match
 from pytest_tensorcheck.shapes.nested import leaves
-from pytest_tensorcheck.shapes.spec import Spec, parse
+from pytest_tensorcheck.shapes.spec import parse
 from pytest_tensorcheck.user_line import user_frame
 
 
@@ -28,6 +28,7 @@ class _Missing:
 
 
 _MISSING: Any = _Missing()
+_NOTHING_ASKED = (None, None, None, None)
 _PLAIN: dict[str, tuple[str, ...] | None] = {}  # text -> its names when it is plain, None when it is not
 _scope: contextvars.ContextVar[Bindings | None] = contextvars.ContextVar("tensorcheck_shapes", default=None)
 
@@ -183,6 +184,23 @@ def _assert_leaf(
     lasting: bool,
 ) -> None:
     __tracebackhide__ = True
+    shape = getattr(value, "shape", None)
+    names = _PLAIN.get(text)
+    if names and shape is not None and len(shape) == len(names):
+        # Plain names of which all are bound rightly, or, within one call, are free: no frame has to be looked at.
+        sites, sizes = bindings.sites, bindings.sizes
+        new = None
+        for name, size in zip(names, shape):  # noqa: B905 - as above
+            known = sizes.get(name)
+            if known is None and not lasting and type(size) is int:
+                new = new or Site(None, 0, position, label or "")
+                sizes[name] = size
+                sites[name] = new
+            elif known != size:
+                break
+        else:
+            _after(value, text, asked, position, label, path)
+            return
     shape = arrays.shape_of(value)
     if shape is None:
         place = _Place(position, label, path)
@@ -194,36 +212,39 @@ def _assert_leaf(
     outcome = match(spec, shape, bindings)
     if isinstance(outcome, Mismatch):
         place = _Place(position, label, path)
-        for name, site in bindings.sites.items():
-            if not site.file and not site.label:  # bound within this call: now somebody wants to read by what
-                bindings.sites[name] = site._replace(label=_Place(site.line, None, "").label)
         raise ShapeError(messages.mismatch(place.label, spec, shape, outcome, bindings, place.site) + place.suffix)
-    if outcome and lasting:
-        place = _Place(position, label, path)
+    if outcome:
+        site = _site(position, label, path) if lasting else Site(None, 0, position, label + path if label else "")
         for name in outcome:
-            bindings.sites[name] = place.site
-    elif outcome:
-        for name in outcome:
-            bindings.sites[name] = Site("", position, label or "")
-    _after(value, spec, shape, asked, position, label, path)
+            bindings.sites[name] = site
+    _after(value, text, asked, position, label, path)
 
 
-def _after(
-    value: Any, spec: Spec, shape: tuple[int, ...], asked: tuple[Any, ...], position: int, label: str | None, path: str
-) -> None:
+def _after(value: Any, text: str, asked: tuple[Any, ...], position: int, label: str | None, path: str) -> None:
     """The properties beside the shape, and the guard's interest in named axes."""
     __tracebackhide__ = True
-    if any(each is not None for each in asked):
-        problem = messages.property_problem(value, shape, *asked)
+    if asked != _NOTHING_ASKED:
+        problem = messages.property_problem(value, arrays.shape_of(value) or (), *asked)
         if problem:
             place = _Place(position, label, path)
             raise ShapeError(f"{place.label}: {problem}{place.suffix}")
     if on_named:
+        spec = parse(text)
         names: list[str | None] = [axis.name or None for axis in spec.head]
-        names += [None] * (len(shape) - spec.rank)
+        names += [None] * (len(arrays.shape_of(value) or ()) - spec.rank)
         names += [axis.name or None for axis in spec.tail]
         for notify in on_named:
             notify(value, tuple(names))
+
+
+def _site(position: int, label: str | None, path: str) -> Site:
+    """The user's call, written down without reading any source."""
+    frame = user_frame(sys._getframe(1))
+    if frame is None:
+        return Site(None, 0, position, (label or "") + path)
+    if path and not label:
+        label = argument_label(position, "value", frame)
+    return Site(frame.f_code, frame.f_lasti, position, label + path if label else "")
 
 
 class _Place:
@@ -235,10 +256,10 @@ class _Place:
         frame = user_frame(sys._getframe(1))
         name = label or argument_label(position, "value" if position < 1 else f"value {position // 2 + 1}", frame)
         self.label = name + path
-        self.site = Site("", 0, self.label)
+        self.site = Site(None, 0, position, self.label)
         self.suffix = ""
         if frame is not None:
-            self.site = Site(frame.f_code.co_filename, frame.f_lineno, self.label)
+            self.site = Site(frame.f_code, frame.f_lasti, position, self.label)
             self.suffix = f"\n{messages.place(self.site)}"
 
 
@@ -254,4 +275,4 @@ def argument_label(position: int, otherwise: str, start: FrameType | None = None
 def call_place(start: FrameType | None = None) -> str:
     """The user's line on a line of its own, "" where nobody's line is to be found."""
     frame = user_frame(start if start is not None else sys._getframe(1))
-    return "" if frame is None else "\n" + messages.place(Site(frame.f_code.co_filename, frame.f_lineno, ""))
+    return "" if frame is None else "\n" + messages.place(Site(frame.f_code, frame.f_lasti, -1, ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_tensorcheck.call_source import call_arguments, line_at
 from pytest_tensorcheck.shapes import arrays
 from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Shape, Site, show
 from pytest_tensorcheck.shapes.spec import Axis, Spec, evaluate
@@ -11,7 +12,18 @@ from pytest_tensorcheck.user_line import UserLine
 
 
 def place(site: Site) -> str:
-    return str(UserLine(site.file, site.line))
+    """`file:line` of a site that has one."""
+    assert site.code is not None
+    return str(UserLine(site.code.co_filename, line_at(site.code, site.lasti)))
+
+
+def label_of(site: Site) -> str:
+    """What the user calls the array at the site: the name that was given, else the argument's source."""
+    if not site.label and site.code is not None and site.position >= 0:
+        texts = call_arguments(site.code, site.lasti)
+        if texts and site.position < len(texts) and len(texts[site.position]) <= 60:
+            return texts[site.position]
+    return site.label or ("value" if site.position < 1 else f"value {site.position // 2 + 1}")
 
 
 def mismatch(label: str, spec: Spec, shape: Shape, why: Mismatch, bindings: Bindings, here: Site) -> str:
@@ -34,13 +46,11 @@ def _since(name: str | None, bindings: Bindings, here: Site) -> str:
     if name is None:
         return ""
     site = bindings.sites.get(name)
-    if site is None:
+    if site is None or site[:3] == here[:3]:
         return " on an earlier axis"
-    if not site.file:  # bound within this call
-        return f" since {site.label}" if site.label else " earlier in this call"
-    if site == here:
-        return " on an earlier axis"
-    return f" since {place(site)} ({site.label})"
+    if site.code is None:  # bound within this call
+        return f" since {label_of(site._replace(code=here.code, lasti=here.lasti))}"
+    return f" since {place(site)} ({label_of(site)})"
 
 
 def _expected(spec: Spec, bindings: Bindings) -> str:

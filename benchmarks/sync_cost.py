@@ -55,10 +55,16 @@ def training_step(d: str, width: int, batch: int) -> Callable[[], None]:
     return step
 
 
-STEPS = {"small (2 × 64, batch 32)": (64, 32), "medium (2 × 256, batch 128)": (256, 128), "larger (2 × 512, batch 256)": (512, 256)}
+STEPS = {
+    "small (2 × 64, batch 32)": (64, 32),
+    "medium (2 × 256, batch 128)": (256, 128),
+    "larger (2 × 512, batch 256)": (512, 256),
+}
 
 
-def table(title: str, d: str, contexts: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]], n: int) -> None:
+def table(
+    title: str, d: str, contexts: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]], n: int
+) -> None:
     print(f"\n{title}")
     x = torch.randn(8, 8, device=d if d != "simulated" else "cpu")
     plain: dict[str, float] = {"add": micros(lambda: x + x, 20 * n)}

@@ -177,6 +177,16 @@ def _pin_memory(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwar
     return put(args[0].detach().clone() if not args[0].requires_grad else args[0].clone(), PINNED)
 
 
+@_handles(torch.histc, torch.Tensor.histc)
+def _histc(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    x = args[0] if args else kwargs["input"]
+    if place_of(x) != DEVICE or x.is_floating_point() or "out" in kwargs:
+        return mode.run(func, args, kwargs)
+    # CUDA counts integers, torch's CPU kernel does not; double holds them exactly.
+    kwargs.pop("input", None)
+    return mode.run(func, (x.double(), *args[1:]), kwargs).to(x.dtype)
+
+
 @_handles(torch._C._VariableFunctions._pad_packed_sequence)
 def _pad_packed(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     padded, lengths = mode.run(func, args, kwargs)
@@ -374,8 +384,6 @@ def _tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: 
     if wants:
         _no_such_device(device)
         mode.simulation.name_device()
-        if scopes.listening() and not mode.silent:
-            mode.simulation.report("from_data", name, depth=2)
     else:
         for tensor in read:
             mode.read(tensor, "scalar", "item")
@@ -386,6 +394,8 @@ def _tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: 
         mode.silent -= 1
     if wants:
         put(out, DEVICE)
+        if out.numel() and scopes.listening() and not mode.silent:
+            mode.simulation.report("from_data", name, depth=2)
     elif pinned:
         put(out, PINNED)
     elif not mode.simulation.device_named and called_from_library(2):
@@ -399,12 +409,14 @@ def _new_tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwar
     wants = place_of(args[0]) == DEVICE if device is None else is_cuda(device)
     kwargs = {key: value for key, value in kwargs.items() if key != "device"}
     data = args[1] if len(args) > 1 else kwargs.get("data")
-    if wants and not (isinstance(data, torch.Tensor) and place_of(data) == DEVICE):
-        mode.simulation.name_device()
-        if scopes.listening() and not mode.silent:
-            mode.simulation.report("from_data", "new_tensor", depth=2)
     out = mode.run(func, args, kwargs)
-    return put(out, DEVICE if wants else HOST) if mode.simulation.device_named else out
+    if wants:
+        mode.simulation.name_device()
+        there = isinstance(data, torch.Tensor) and place_of(data) == DEVICE
+        if not there and out.numel() and scopes.listening() and not mode.silent:
+            mode.simulation.report("from_data", "new_tensor", depth=2)
+        return put(out, DEVICE)
+    return put(out, HOST) if mode.simulation.device_named else out
 
 
 @_handles(*(private_torch.factories() - {torch.tensor, torch.as_tensor, torch.asarray}), torch.normal)

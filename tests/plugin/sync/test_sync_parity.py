@@ -82,7 +82,9 @@ def test_the_recorder_writes_what_the_comparison_reads(monkeypatch: pytest.Monke
     recorder = _recorder()
     corpus = runner.load_corpus()
     few = ("read_item", "backward_prod", "no_unpack", "train_loader")
-    monkeypatch.setattr(runner, "functions", lambda corpus, aside: {} if aside else {n: getattr(corpus, n) for n in few})
+    monkeypatch.setattr(
+        runner, "functions", lambda corpus, aside: {} if aside else {n: getattr(corpus, n) for n in few}
+    )
     document = json.loads(json.dumps({"functions": recorder.record(simulate=True)}))
     assert set(document["functions"]) == set(few)
     assert compare(document) == ({}, 4)

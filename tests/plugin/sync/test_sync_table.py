@@ -71,7 +71,7 @@ SILENT: dict[str, list[str]] = {
     "to_host": ["x.to('cpu', non_blocking=True)", "h.cpu()", "h.to('cpu')"],
     "to_device": ["x.to(D)", "x.cuda()", "x.to(x)", "h.pin_memory().to(D, non_blocking=True)", "x.to(torch.float64)", "x.half()"],
     "copy_": ["x.copy_(x * 2)", "h.copy_(h * 2)", "x.copy_(h.pin_memory(), non_blocking=True)", "x[1:] = 0", "x[:] = s", "x.fill_(1)"],
-    "from_data": ["torch.tensor([1.0])", "torch.full((), 2.0, device=D)", "torch.as_tensor(x)", "x.new_zeros(3)", "torch.tensor(x)"],
+    "from_data": ["torch.tensor([1.0])", "torch.full((), 2.0, device=D)", "torch.as_tensor(x)", "x.new_zeros(3)", "torch.tensor(x)", "torch.tensor([], device=D)", "x.new_tensor([])", "torch.zeros(0).to(D)"],
     "load": ["torch.load(io.BytesIO(saved))", "torch.load(io.BytesIO(saved), map_location='cpu')"],
     "save": ["torch.save(h, io.BytesIO())", "pickle.dumps(h)"],
     "nonzero": ["h.nonzero()", "torch.where(m, x, x)"],

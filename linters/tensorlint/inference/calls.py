@@ -144,6 +144,8 @@ class Calls(State):
             if arguments is None:
                 self.escape_receiver(receiver)
                 return self.starred_method(receiver, func.attr, node)
+            if isinstance(receiver, Instance) and func.attr in receiver.fields:
+                self.saw_kept_forward(receiver.fields[func.attr], node)
             if isinstance(receiver, Sequence) and isinstance(func.value, (ast.Name, ast.Attribute)):
                 changed = builtins.mutate(self, receiver, func.attr, arguments[0], func.value)
                 if changed is not None:

@@ -201,7 +201,7 @@ class Reports(State):
         right: Tensor = facts["right"]
         if left.shape is None or right.shape is None:
             return
-        left_node, right_node = operand_nodes(node)
+        left_node, right_node = operand_nodes(node, facts.get("at", (0, 1)))
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
         grown = _growth(left.shape, right.shape)
         key = f"outer:{id(node)}"
@@ -294,6 +294,8 @@ class Reports(State):
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
+        if left.source is not right and right.source is not left:
+            return  # two arrays: an inner product, with a transpose too many
         # One finding for the expression: the transposes in it are its cause.
         for part in (left_node, right_node):
             for inner in ast.walk(part) if part is not None else ():
@@ -361,7 +363,8 @@ class Reports(State):
         if why is None or module is None:
             return
         if current is not None:
-            if current.name == "__call__" or self.is_exported(current):
+            own = self.frame.env.get(self.frame.first_argument or "self") is receiver
+            if (current.name == "__call__" and own) or self.is_exported(current):
                 return
             if (
                 current.name == "forward"
@@ -454,8 +457,8 @@ def _json_size(size: Size) -> int | str:
     return size if isinstance(size, int) else S.show(size)
 
 
-def operand_nodes(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
-    """The two operands of an operator, a comparison or a call."""
+def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr | None, ast.expr | None]:
+    """The two operands of an operator, a comparison or a call; `at` are their places among a call's arguments."""
     if isinstance(node, ast.BinOp):
         return node.left, node.right
     if isinstance(node, ast.Compare):
@@ -466,8 +469,8 @@ def operand_nodes(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
         args = [arg for arg in node.args if not isinstance(arg, ast.Starred)] + [
             keyword.value for keyword in node.keywords if keyword.arg in ("input", "target", "other")
         ]
-        if len(args) >= 2:
-            return args[0], args[1]
+        if len(args) > max(at):
+            return args[at[0]], args[at[1]]
         if len(args) == 1 and isinstance(node.func, ast.Attribute):
             return node.func.value, args[0]
     return None, None

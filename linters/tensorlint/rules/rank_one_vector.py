@@ -26,13 +26,13 @@ class RankOneVector(Rule[RankOneVectorHazard]):
         Example("import numpy as np\n\ndata = np.random.randn(5, 100)\nmean = data.mean(axis=1)\n"
                 "cov = np.dot(data, data.T) / 100 - np.dot(mean, mean.T)\n", shows="np.dot(mean, mean.T).shape == ()"),
         Example("import numpy as np\n\np = np.array([10.0, 5.0])\nq = np.array([3.0, 10.0])\n"
-                "update = np.dot(p, p.T) / np.dot(p.T, q)\n", shows="update.shape == ()"),
+                "update = np.dot(p, p.T) / np.dot(p, q)\n", shows="update.shape == ()"),
         Example("import numpy as np\n\na = np.ones(4)\nm = np.matmul(a, a.T)\n", shows="m.shape == ()"),
         Example("import numpy as np\n\na = np.ones(4)\nm = a.T @ a\n", shows="m.shape == ()"),
         Example("import torch\n\na = torch.randn(5)\nouter = a @ a.T\n", shows="outer.shape == ()"),
         Example("import torch\n\na = torch.randn(5)\nouter = torch.matmul(a, a.t())\n", shows="outer.shape == ()"),
         Example("import numpy as np\n\ng = np.zeros(3) + 1\nfisher = g.dot(g.T)\n", shows="fisher.shape == ()"),
-        Example("import numpy as np\n\na = np.linspace(0, 1, 6)\nb = a.T\nouter = np.dot(a, b)\n", shows="outer.shape == ()"),
+        Example("import numpy as np\n\na = np.linspace(0, 1, 6)\nouter = np.inner(a, a.T)\n", shows="outer.shape == ()"),
         Example("import numpy as np\n\nw = np.random.rand(3)\nprojection = np.eye(3) - w @ w.T\n", shows="(w @ w.T).shape == ()"),
     )  # fmt: skip
     silent = (

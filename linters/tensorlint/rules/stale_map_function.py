@@ -69,6 +69,61 @@ out = ds.map(lambda ex: {"t": time.time()})
         ),
         Example(
             _ROWS
+            + """import torch
+out = ds.map(lambda ex: {"t": float(torch.rand(1))})
+""",
+            note="torch's process-wide generator",
+        ),
+        Example(
+            _ROWS
+            + """def look(ex):
+    with open(os.devnull) as file:
+        return {"t": file.read()}
+
+out = ds.map(look)
+""",
+            note="a file",
+        ),
+        Example(
+            _ROWS
+            + """import datetime
+out = ds.map(lambda ex: {"t": datetime.datetime.now().isoformat()})
+""",
+            note="time of the row",
+        ),
+        Example(
+            _ROWS
+            + """import uuid
+out = ds.map(lambda ex: {"t": str(uuid.uuid4())})
+""",
+            note="new key for each row",
+        ),
+        Example(
+            _ROWS
+            + """import random
+
+def pick(ex):
+    return {"t": random.choice(ex["text"].split())}
+
+out = ds.map(pick)
+""",
+            note="choice for each row",
+        ),
+        Example(
+            _ROWS
+            + """import random
+out = ds.filter(lambda ex: random.random() < 2)
+""",
+            note="filter by a draw",
+        ),
+        Example(
+            _ROWS
+            + """out = ds.filter(lambda ex: os.environ.get("LANG") != "none")
+""",
+            note="environment in a filter",
+        ),
+        Example(
+            _ROWS
             + """import numpy as np
 out = ds.map(lambda ex: {"t": float(np.random.rand())})
 """,
@@ -93,6 +148,73 @@ def noisy(ex, seed):
 out = ds.map(noisy, fn_kwargs={"seed": 0})
 """,
             note="generator made from a seed in fn_kwargs",
+        ),
+        Example(
+            _ROWS
+            + """import time
+started = time.time()
+out = ds.map(lambda ex: {"t": 1})
+print(time.time() - started)
+""",
+            note="clock read before",
+        ),
+        Example(
+            _ROWS
+            + """with open(os.devnull) as file:
+    text = file.read()
+out = ds.map(lambda ex: {"t": text})
+""",
+            note="file read before",
+        ),
+        Example(
+            _ROWS
+            + """import random
+out = ds.map(lambda ex: {"t": random.random()}, load_from_cache_file=False)
+""",
+            note="nothing is kept",
+        ),
+        Example(
+            _ROWS
+            + """import random
+out = ds.map(lambda ex: {"t": random.random()}, new_fingerprint="v1")
+""",
+            note="fingerprint given",
+        ),
+        Example(
+            _ROWS
+            + """import numpy as np
+out = ds.map(lambda ex: {"t": float(np.random.default_rng(ex["n"]).random())})
+""",
+            note="seeded numpy generator",
+        ),
+        Example(
+            _ROWS
+            + """import random
+out = ds.map(lambda ex: {"t": 1})
+drawn = list(map(lambda _: random.random(), range(3)))
+""",
+            note="builtin map",
+        ),
+        Example(
+            _ROWS
+            + """def size(text):
+    return len(text)
+
+out = ds.map(lambda ex: {"t": size(ex["text"])})
+""",
+            note="function of the same file",
+        ),
+        Example(
+            _ROWS
+            + """out = ds.map(lambda ex: {"t": ex["text"].upper()})
+""",
+            note="method of a row's text",
+        ),
+        Example(
+            _ROWS
+            + """out = ds.map(lambda ex: {"t": os.path.join("data", ex["text"])})
+""",
+            note="path of a file that is not opened",
         ),
         Example(
             _ROWS

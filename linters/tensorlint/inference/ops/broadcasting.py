@@ -54,15 +54,18 @@ def grows(shape: Shape, other: Shape) -> bool:
     return False
 
 
-def tell(call: Call, operation: str, left: Tensor, right: Tensor, shape: Shape) -> None:
-    """Report a broadcast in which both operands grow, or one that grows by an axis against a reduction."""
+def tell(call: Call, operation: str, left: Tensor, right: Tensor, shape: Shape, at: tuple[int, int] = (0, 1)) -> None:
+    """Report a broadcast in which both operands grow, or one that grows by an axis against a reduction.
+
+    `at` are the operands' places among the arguments of a function.
+    """
     a, b = left.shape, right.shape
     if a is None or b is None or a == b or not a or not b:
         return
     left_grows = grows(a, b)
     right_grows = grows(b, a)
     if left_grows and right_grows:
-        call.report("broadcast", operation=operation, left=left, right=right, shape=shape)
+        call.report("broadcast", operation=operation, left=left, right=right, shape=shape, at=at)
     elif len(a) != len(b):
         smaller = left if len(a) < len(b) else right
         if "reduction" in smaller.marks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Sequence_
 
 from tensorlint.inference import layout
+from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell
@@ -108,12 +109,53 @@ def result_layout(
     framework: Framework | None, operands: list[tuple[Shape, Strides | None]], shape: Shape
 ) -> Strides | None:
     if framework == "torch":
-        return layout.elementwise(operands, shape)
+        return torch_layout(operands, shape)
     if framework == "numpy":
         return numpy_layout(operands, shape)
     if all(layout.is_contiguous(*operand) is True for operand in operands):
         return layout.contiguous(shape)
     return None
+
+
+def torch_layout(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> Strides | None:
+    """`layout.elementwise` where symbolic sizes under two names are one size: they met, so they are equal."""
+    met: list[tuple[Shape, Strides | None]] = []
+    certain = True
+    renamed = False
+    for operand_shape, strides in operands:
+        if operand_shape and operand_shape != shape:
+            start = len(shape) - len(operand_shape)
+            known = []
+            for at, size in enumerate(operand_shape):
+                full = shape[start + at]
+                if size != full and size != 1:
+                    certain = certain and S.surely_not_one(size)
+                    renamed = True
+                    size = full
+                known.append(size)
+            operand_shape = tuple(known)
+        met.append((operand_shape, strides))
+    if renamed:
+        if all(layout.is_contiguous(*operand) for operand in operands):
+            return layout.contiguous(shape)
+        if not certain or 1 in shape:
+            return None
+    return layout.elementwise(met, shape)
+
+
+def cast(tensors: list[Tensor], common: str | None) -> list[Strides | None]:
+    """The operands' strides once TensorIterator has cast them to the common type: a cast closes gaps."""
+    result: list[Strides | None] = []
+    for tensor in tensors:
+        strides = tensor.strides
+        if strides is not None and (common is None or tensor.dtype != common):
+            kept = layout.preserve(tensor.shape or (), strides)
+            if common is not None and tensor.dtype is not None:
+                strides = kept
+            elif kept != strides and len({one.dtype for one in tensors}) + (tensor.dtype is None) > 1:
+                strides = None
+        result.append(strides)
+    return result
 
 
 def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
@@ -189,6 +231,9 @@ def elementwise(
         operands_layout: list[tuple[Shape, Strides | None]] = [(shape, only.strides)]
         if wrapped and len(values) > 1:
             operands_layout.append(((), ()))
+        if kind == "divide" and framework == "torch" and values[0] is not only:
+            # `2 / x` is x.reciprocal() * 2.
+            operands_layout[0] = (shape, result_layout(framework, [(shape, only.strides)], shape))
         strides = result_layout(framework, operands_layout, shape)
         marks = lasting(only.marks) if only.marks else only.marks
         return Tensor(
@@ -206,7 +251,11 @@ def elementwise(
     shape = broadcast(*shapes)
     if operation is not None and len(tensors) > 1:
         tell(call, operation, tensors[0], tensors[1], shape)
-    strides = result_layout(framework, [(s, t.strides) for s, t in zip(shapes, tensors, strict=True)], shape)
+    own: list[Strides | None] = [tensor.strides for tensor in tensors]
+    if framework == "torch" and kind != "same" and dtype is None:
+        common = result_dtype if kind != "bool" else dtypes.torch_result(values, call.default_dtype)
+        own = cast(tensors, common)
+    strides = result_layout(framework, list(zip(shapes, own, strict=True)), shape)
     trail = next((tensor.layout_trail for tensor in tensors if tensor.layout_trail), ())
     return Tensor(
         framework,
@@ -285,9 +334,13 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
     if framework == "numpy" and kind == "promote" and operator in ("-", "//", "%", "**", "<<", ">>"):
         return _numpy_arithmetic(call, operator, left, right)
     wrapped = not (operator == "**" and tensor is left and not isinstance(right, Tensor))
-    return elementwise(
+    result = elementwise(
         call, (left, right), kind=kind, operation=OPERATION_WORDS.get(operator, operator), wrapped=wrapped
     )
+    if operator == "**" and tensor is right and framework == "torch" and isinstance(result, Tensor) and result.shape:
+        # A number to the power of a tensor is a fresh tensor.
+        result.strides = layout.contiguous(result.shape)
+    return result
 
 
 def _numpy_arithmetic(call: Call, operator: str, left: Value, right: Value) -> Value:
@@ -297,6 +350,9 @@ def _numpy_arithmetic(call: Call, operator: str, left: Value, right: Value) -> V
         if operator == "-":
             raise Undecided
         result.dtype = "int8"
+    elif operator == "**" and isinstance(left, Tensor) and left.dtype == "bool" and isinstance(result, Tensor):
+        # `x ** 2` is a square of another type than `x ** 3`.
+        result.dtype = None
     return result
 
 

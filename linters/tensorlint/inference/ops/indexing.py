@@ -42,6 +42,9 @@ class _Axes:
         self.advanced: dict[int, tuple[Shape, Strides]] = {}
         # Where integers stood, which numpy counts among the advanced ones.
         self.selected_at: list[int] = []
+        # The index from left to right: an advanced index or integer (True), or what separates these (False).
+        self.order: list[bool] = []
+        self.copied = False
         self.spelled = False
         self.cut = False
 
@@ -92,6 +95,7 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
             if ellipsis_seen:
                 raise Undecided
             ellipsis_seen = True
+            axes.order.append(False)
             for _ in range(len(tensor.shape) - consumed):
                 axes.keep(*axes.take())
             continue
@@ -106,7 +110,7 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     if axes.spelled:
         marks = marks | SPELLED
         how = "[:, None]" if shape and shape[-1] == 1 else "[None]"
-    strides = None if axes.strides is None else tuple(axes.strides)
+    strides = None if axes.strides is None or (axes.copied and len(shape) > 0) else tuple(axes.strides)
     trail = tensor.layout_trail
     if axes.cut and call.node is not None:
         trail = (*trail[-3:], (call.node, "sliced"))
@@ -138,6 +142,7 @@ def _consumes(item: Value) -> int:
 
 
 def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
+    axes.order.append(not isinstance(item, Slice) and not is_none(item))
     if isinstance(item, Slice):
         size, stride = axes.take()
         length, step = slice_length(size, item)
@@ -180,6 +185,7 @@ def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
     if not shape:
         axes.take()
         axes.selected_at.append(len(axes.shape))
+        axes.copied = tensor.framework != "torch"
         return
     axes.take()
     axes.advanced[len(axes.shape)] = (shape, strides if strides is not None else ())
@@ -209,15 +215,12 @@ def _index_array(item: Value) -> tuple[Shape, str, Strides | None]:
 def _advanced(call: Call, tensor: Tensor, axes: _Axes) -> Value:
     positions = sorted(axes.advanced)
     together = broadcast(*(axes.advanced[position][0] for position in positions))
-    # Axes that `None` or a slice made stand between the advanced ones; numpy counts integers among these.
-    list(positions)
-    separated = any(b - a != 1 for a, b in itertools.pairwise(positions))
-    if tensor.framework != "torch" and axes.selected_at:
-        sorted([*positions, *axes.selected_at])
-        # An integer sits before the kept axis with its number: it is adjacent to an advanced one at the same place
-        # or just after one.
-        separated = _separated(positions, axes.selected_at)
-    if tensor.framework is None and axes.selected_at:
+    # Axes that `None` or a slice made may stand between the advanced ones; numpy counts integers among these.
+    if tensor.framework == "torch":
+        separated = any(b - a != 1 for a, b in zip(positions, positions[1:], strict=False))
+    else:
+        separated = _separated(axes.order)
+    if tensor.framework is None and (axes.selected_at or separated):
         raise Undecided
     shape = list(axes.shape)
     strides = axes.strides
@@ -227,7 +230,10 @@ def _advanced(call: Call, tensor: Tensor, axes: _Axes) -> Value:
     after = [axis for axis in kept if axis not in before]
     result = (*(shape[axis] for axis in before), *together, *(shape[axis] for axis in after))
     result_strides: Strides | None = None
-    if tensor.framework == "torch" and strides is not None:
+    if tensor.framework == "torch" and not all(map(S.surely_not_one, result)):
+        # The order of axes of size 1 is the iterator's own affair.
+        result_strides = layout.contiguous(result) if _leading(tensor, axes, positions) else None
+    elif tensor.framework == "torch" and strides is not None:
         source = (
             *(strides[axis] for axis in before),
             *(0 for _ in together),
@@ -260,7 +266,11 @@ def _padded(shape: Shape, strides: Strides, before: int, after: int) -> Strides:
 def _leading(tensor: Tensor, axes: _Axes, positions: list[int]) -> bool:
     """numpy: one index array (or one mask) on the leading axes of a row-major array gives a row-major copy."""
     return (
-        tensor.contiguous is True
+        (
+            tensor.contiguous is True
+            if tensor.framework == "numpy"
+            else tensor.strides == layout.contiguous(tensor.shape or ())
+        )
         and positions == list(range(len(positions)))
         and not axes.selected_at
         and not axes.cut
@@ -269,15 +279,11 @@ def _leading(tensor: Tensor, axes: _Axes, positions: list[int]) -> bool:
     )
 
 
-def _separated(positions: list[int], selected: list[int]) -> bool:
+def _separated(order: list[bool]) -> bool:
     """Whether a slice, None or Ellipsis stands between any two advanced indices, integers counted among them."""
-    marks = sorted([(position, 1) for position in positions] + [(position, 0) for position in selected])
-    end = marks[0][0]
-    for position, kind in marks:
-        if position > end:
-            return True
-        end = position + 1 if kind else max(end, position)
-    return False
+    first = order.index(True)
+    last = len(order) - 1 - order[::-1].index(True)
+    return not all(order[first : last + 1])
 
 
 def slice_length(size: Size, item: Slice) -> tuple[Size, int | None]:

@@ -148,7 +148,7 @@ def where(call: Call, condition: Value, x: Value, y: Value) -> Value:
         if isinstance(operands[1], Tensor) and isinstance(operands[2], Tensor):
             from tensorlint.inference.ops.broadcasting import tell
 
-            tell(call, "np.where", operands[1], operands[2], result.shape or ())
+            tell(call, "np.where", operands[1], operands[2], result.shape or (), (1, 2))
     return result
 
 

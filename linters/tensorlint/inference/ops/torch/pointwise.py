@@ -121,7 +121,10 @@ def div(call: Call, input: Value, other: Value, rounding_mode: Value, out: Value
 @op("pow", "input exponent / out=None")
 def pow(call: Call, input: Value, exponent: Value, out: Value) -> Value:
     wrapped = isinstance(exponent, Tensor) or not isinstance(input, Tensor)
-    return elementwise(call, [input, exponent], framework="torch", wrapped=wrapped, operation="power")
+    result = elementwise(call, [input, exponent], framework="torch", wrapped=wrapped, operation="power")
+    if not isinstance(input, Tensor) and isinstance(result, Tensor) and result.shape:
+        result.strides = layout.contiguous(result.shape)
+    return result
 
 
 @op("float_power", "input exponent / out=None")
@@ -197,10 +200,13 @@ def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
     result = elementwise(call, [condition, input, other], framework="torch", dtype=picked)
     if isinstance(result, Tensor):
         result.dtype = picked
-        if isinstance(input, Tensor) and isinstance(other, Tensor) and None not in (input.shape, other.shape):
-            from tensorlint.inference.ops.broadcasting import tell
+        from tensorlint.inference.ops.broadcasting import tell
 
-            tell(call, "torch.where", input, other, result.shape or ())
+        given = (condition, input, other)
+        for first, second in ((1, 2), (0, 1), (0, 2)):
+            left, right = given[first], given[second]
+            if isinstance(left, Tensor) and isinstance(right, Tensor):
+                tell(call, "torch.where", left, right, result.shape or (), (first, second))
         if not isinstance(condition, Tensor):
             result.strides = None
         elif any(is_number(value) for value in (input, other)) and result.shape and result.strides is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tensorlint.findings import Edit, Evidence, Finding, Fix, Span
@@ -218,6 +218,11 @@ def _fix(rule: AnyRule, hazard: Hazard, segment: Segment, source: Source) -> Fix
     return Fix(rule.applicability(hazard), tuple(sorted(edits, key=lambda edit: edit.span)))
 
 
+def _in_code_points(evidence: Iterable[Evidence], lines: Lines) -> tuple[Evidence, ...]:
+    """The interpreters take columns from the tree, which counts UTF-8 bytes."""
+    return tuple(replace(step, column=lines.column(step.line, step.column - 1)) for step in evidence)
+
+
 def judge(hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source) -> list[Finding]:
     """The findings of these rules over a program's hazards, in no order. Raises SourceError (see segment_of)."""
     by_hazard: dict[type[Hazard] | tuple[type[Hazard], ...], list[AnyRule]] = {}
@@ -245,7 +250,7 @@ def judge(hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source) -
                 name=rule.name,
                 message=message,
                 severity=rule.severity,
-                evidence=tuple(hazard.evidence),
+                evidence=_in_code_points(hazard.evidence, source.lines),
                 fix=_fix(rule, hazard, segment, source),
             )
     return list(findings.values())

@@ -57,10 +57,12 @@ def annotated(source: Source, bindings: Iterable[Binding]) -> str:
 
 def _row(path: str, binding: Binding, source: Source) -> dict[str, object]:
     cell, line = source.cell_line(binding.line)
+    # The tree's columns count UTF-8 bytes from 0, the contract's code points from 1.
+    column = source.lines.column(binding.line, binding.column)
     row: dict[str, object] = {
         "path": path,
         "line": line,
-        "column": binding.column,
+        "column": column,
         "name": binding.name,
         "framework": binding.framework,
         "shape": None if binding.shape is None else list(binding.shape),

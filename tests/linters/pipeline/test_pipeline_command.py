@@ -23,6 +23,7 @@ def test_a_finding_is_shown_with_its_line_and_carets_and_exits_1(project):
         "model.py:3:5: TOY101 [*] layer.forward skips the hooks of the module (toy-forward)",
         "  3 | é = layer.forward(",
         "    |     ^^^^^^^^^^^^^^",
+        "  2 = layer was made here",
         "",
         "1 finding (1 fixable with --fix) in 1 file",
     ]
@@ -47,6 +48,15 @@ def test_columns_count_code_points_not_bytes_and_not_utf16(project):
     line = 'y = "é𝔘", layer.forward(x)'
     assert finding["column"] == line.index("layer") + 1
     assert finding["end_column"] == len(line) + 1
+
+
+def test_columns_of_the_evidence_count_code_points_too(project):
+    project.write("a.py", 'from torch import nn\né = "ü"; layer = nn.Linear(2, 3)\nlayer.forward(x)\n')
+    (finding,) = project.check("--output-format", "json").findings
+    line = 'é = "ü"; layer = nn.Linear(2, 3)'
+    columns = {step["column"] for step in finding["evidence"] if step["line"] == 2}
+    assert columns <= {line.index("layer") + 1, line.index("nn.") + 1}
+    assert columns
 
 
 def test_caret_under_wide_characters_and_tabs(project):

@@ -104,6 +104,7 @@ def test_per_file_ignores(project):
     project.table('[tool.tensorlint.per-file-ignores]\n"tests/**" = ["TOY1"]\n"*_legacy.py" = ["ALL"]\n')
     for name in ("a.py", "tests/deep/b.py", "pkg/c_legacy.py"):
         project.write(name, BAD)
+    assert project.check("tests", "x_legacy.py", "pkg").out == "no findings; 1 file could not be checked\n"
     found = project.check("--output-format", "json", "--strict", "--select", "TOY1,TOY201").findings
     assert [(each["path"], each["code"]) for each in found] == [
         ("a.py", "TOY101"), ("a.py", "TOY102"), ("a.py", "TOY201"), ("tests/deep/b.py", "TOY201"),

@@ -121,6 +121,11 @@ class TestShapes:
             1,
         )
 
+    def test_columns_count_code_points(self, project):
+        project.write("a.py", 'import torch\né = "ü"; x = torch.zeros(2, 3)\n')
+        (row,) = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)["shapes"]
+        assert row["column"] == len('é = "ü"; ') + 1
+
     def test_errors(self, project):
         project.write("a.py", "import torch\n(")
         outcome = project.run("shapes", "a.py", "none.py")

@@ -27,10 +27,13 @@ def label_of(site: Site) -> str:
 
 
 def mismatch(label: str, spec: Spec, shape: Shape, why: Mismatch, bindings: Bindings, here: Site) -> str:
-    """Two lines: what was expected and what came; and, under the word that failed, the axis and its binding.
+    """What was expected and what came; and, under the word that failed, the axis and its binding.
 
     y: expected "batch dim" = (4, 64), got (4, 32)
+                "batch dim"
                        ^^^ axis 1: 32, but dim = 64 since tests/test_model.py:12 (x)
+
+    The specification is repeated because pytest puts the exception's name before the first line, which moves it.
     """
     lead = f'{label}: expected "'
     first = f'{lead}{spec.text}"{_expected(spec, bindings)}, got {show(shape)}'
@@ -39,7 +42,8 @@ def mismatch(label: str, spec: Spec, shape: Shape, why: Mismatch, bindings: Bind
     axis = f"axis {why.axis}" if isinstance(why.word, Axis) else f"the axes from {why.axis}"
     since = _since(why.name, bindings, here)
     marker = " " * (len(lead) + why.word.start) + "^" * len(why.word.word)
-    return f"{first}\n{marker} {axis}: {why.reason}{since}"
+    echo = " " * (len(lead) - 1) + f'"{spec.text}"'
+    return f"{first}\n{echo}\n{marker} {axis}: {why.reason}{since}"
 
 
 def _since(name: str | None, bindings: Bindings, here: Site) -> str:

@@ -26,7 +26,7 @@ def wrong_result(x: Float[Array, "b c"]) -> Float[Array, "c b"]:
     return x
 
 
-def expression(x: Float[Array, "n"], y: Float[Array, 2*n+1]) -> None: ...
+def expression(x: Float[Array, "n"], y: Float[Array, 2 * n + 1]) -> None: ...
 
 
 def optional(x: Float[Array, "n"] | None = None, y: Float[Array, "n"] | Int[Array, "n n"] | None = None): ...
@@ -110,8 +110,8 @@ def test_the_message_marks_the_axis_and_the_argument():
         check_annotations(attention)(F((2, 3, 4)), F((2, 5, 6)))
     lines = str(caught.value).splitlines()
     assert lines[0] == 'attention(k): expected "b s d" = (2, s, 4), got (2, 5, 6)'
-    assert lines[1].endswith("^ axis 2: 6, but d = 4 since q")
-    assert "test_shapes_annotations.py:" in lines[2]
+    assert lines[2].endswith("^ axis 2: 6, but d = 4 since q")
+    assert "test_shapes_annotations.py:" in lines[3]
     with pytest.raises(ShapeError, match=r"wrong_result\(\) result: expected"):
         check_annotations(wrong_result)(F((2, 3)))
     with pytest.raises(ShapeError, match=r"attention\(q\): expected dtype .*, got int64"):

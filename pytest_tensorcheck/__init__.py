@@ -12,6 +12,7 @@ from pytest_tensorcheck._version import __version__
 
 # Public name -> the module that holds it.
 _PUBLIC = {
+    "TensorcheckFailure": "pytest_tensorcheck.observations",
     "allow_broadcast": "pytest_tensorcheck.broadcasting",
     "allow_sync": "pytest_tensorcheck.sync",
     "assert_close": "pytest_tensorcheck.shapes",
@@ -27,7 +28,7 @@ _PUBLIC = {
     "no_sync": "pytest_tensorcheck.sync",
     "opcheck": "pytest_tensorcheck.gradients",
     "shapes": "pytest_tensorcheck.shapes",
-    "stable_map": "pytest_tensorcheck.stable_map",
+    "stable_map": "pytest_tensorcheck.map_stability",
     "watch": "pytest_tensorcheck.broadcasting",
 }
 

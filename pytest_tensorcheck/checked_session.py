@@ -37,6 +37,10 @@ class CheckedSession:
             from pytest_tensorcheck.seed_sweep import SeedSweep
 
             plugins.register(SeedSweep(self.settings.seeds, self.run_hooks), "tensorcheck-seeds")
+        if self.settings.record or self.settings.compare:
+            from pytest_tensorcheck.determinism.log_hooks import OperationLogs
+
+            plugins.register(OperationLogs(self.config, self.settings), "tensorcheck-logs")
         if self.settings.lint:
             from pytest_tensorcheck.lint_items import LintHooks
 

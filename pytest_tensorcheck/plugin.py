@@ -113,8 +113,8 @@ def deterministic() -> Any:
 
 @pytest.fixture
 def stable_map() -> Any:
-    """`stable_map(fn)`: whether the fingerprint of a `datasets` transform is the same in every process."""
-    from pytest_tensorcheck.stable_map import stable_map
+    """`stable_map(dataset, fn, **map_kwargs)`: whether the fingerprint of a map is the same in every process."""
+    from pytest_tensorcheck.map_stability import stable_map
 
     return stable_map
 

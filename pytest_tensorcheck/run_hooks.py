@@ -5,15 +5,15 @@ Wrappers, not autouse fixtures: a wrapper costs 5 µs a test, an autouse fixture
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_tensorcheck.first_import import FirstImport
-from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.global_state import (
     Change,
     GlobalState,
@@ -30,6 +30,9 @@ from pytest_tensorcheck.test_run import RUN, TestRun, at_user_line, describe, ob
 from pytest_tensorcheck.unseeded import UnseededGenerators
 from pytest_tensorcheck.user_line import UserLine
 from pytest_tensorcheck.worker_threads import share_cores
+
+if TYPE_CHECKING:
+    from pytest_tensorcheck.torch_state import ModeStack
 
 MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
 _MARKER_ERROR: pytest.StashKey[str] = pytest.StashKey()
@@ -68,6 +71,7 @@ class RunHooks:
             {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
         )
         self._watch_state = False
+        self._modes: ModeStack | None = None
 
     # --- start and end ----------------------------------------------------------------------------------------------
 
@@ -97,13 +101,15 @@ class RunHooks:
     def _torch_loaded(self) -> None:
         import torch
 
-        from pytest_tensorcheck.torch_state import torch_items
+        from pytest_tensorcheck.torch_state import ModeStack, torch_items
 
         share_cores(self.config, torch)
         self.seeder.queue_for_devices()
         self._unseeded.watch_torch()
         self.seeder.apply(self.seeder.current, keep=frozenset({"random", "numpy"}))
         self.state.add(torch_items(torch))
+        with contextlib.suppress(AttributeError, ImportError):  # a version of torch without these private names
+            self._modes = ModeStack(torch)
 
     def _note_unseeded(self, observation: Observation) -> None:
         if self._place.run is not None:
@@ -114,11 +120,14 @@ class RunHooks:
     # --- collection -------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_collection(self) -> Generator[None, Any, Any]:
+    def pytest_collection(self, session: pytest.Session) -> Generator[None, Any, Any]:
         self.state.add(python_items(warning_filters=not self.config.pluginmanager.has_plugin("warnings")))
         self.state.expected = self.state.snapshot()
         result = yield
-        self._watch_state = True
+        # Where only a marker asks for the check, its test is compared with what was there when it began.
+        self._watch_state = self.settings.state != "off" or any(
+            item.stash.get(MARKED, UNMARKED).state not in (None, "off") for item in session.items
+        )
         self.state.expected = self.state.snapshot()
         return result
 
@@ -220,16 +229,17 @@ class RunHooks:
 
     def _watched_call(self, run: TestRun, checks: list[str]) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        torch = loaded("torch")
+        modes = self._modes
         seen: dict[str, list[Observation]] = {}
         try:
             with ExitStack() as stack:
                 seen = observers(checks, stack)
-                depth = _mode_depth(torch)
+                depth = modes.depth() if modes is not None else (0, 0)
                 try:
                     result = yield
                 finally:
-                    run.leaked_modes = _leave_leaked_modes(torch, depth)
+                    if modes is not None:
+                        run.leaked_modes = modes.leave_above(depth)
         finally:
             run.watched.extend(checks)
             for observed in seen.values():
@@ -262,7 +272,7 @@ class RunHooks:
         finally:
             run.leave_whole()
             self._place.run = None
-        if run.whole is not None or run.settings.state == "off":
+        if self._watch_state and (run.whole is not None or run.settings.state == "off"):
             self.state.expected = self.state.snapshot()
         run.observations.extend(left)
         if run.settings.state == "error" and left:
@@ -347,22 +357,6 @@ class RunHooks:
 
 
 _OPEN_TEARDOWNS: pytest.StashKey[dict[int, Any]] = pytest.StashKey()
-
-
-def _mode_depth(torch: Any) -> tuple[int, int]:
-    if torch is None:
-        return (0, 0)
-    from pytest_tensorcheck.torch_state import mode_depth
-
-    return mode_depth(torch)
-
-
-def _leave_leaked_modes(torch: Any, depth: tuple[int, int]) -> list[str]:
-    if torch is None:
-        return []
-    from pytest_tensorcheck.torch_state import leave_leaked_modes, mode_depth
-
-    return leave_leaked_modes(torch, depth) if mode_depth(torch) > depth else []
 
 
 def _identity(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ class Settings:
     numerics: Mode = "off"
     lint: bool = False
     json: str | None = None
+    record: str | None = None
+    compare: str | None = None
 
     @property
     def modes(self) -> dict[str, Mode]:
@@ -91,12 +93,18 @@ def parse_device(text: str) -> str:
     return _one_of(text, DEVICES)
 
 
-def parse_json_path(text: str) -> str:
+def parse_output_path(text: str) -> str:
     folder = os.path.dirname(os.path.abspath(text))
     if not os.path.isdir(folder):
         raise argparse.ArgumentTypeError(f"the folder {folder} does not exist")
     if os.path.isdir(text):
         raise argparse.ArgumentTypeError(f"{text} is a folder; name a file in it")
+    return text
+
+
+def parse_input_path(text: str) -> str:
+    if not os.path.isfile(text):
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
     return text
 
 
@@ -137,7 +145,9 @@ OPTIONS = (
     Option("broadcast", "A row that meets a column by accident. Default: report", parse_mode, _MODE),
     Option("numerics", "First operation that makes NaN or Inf from finite numbers. Default: off", parse_mode, _MODE),
     Option("lint", "Collect the project's Python files as lint items (tensorlint)"),
-    Option("json", "Write what was found to a JSON file", parse_json_path, "F"),
+    Option("json", "Write what was found to a JSON file", parse_output_path, "F"),
+    Option("record", "Write every test's torch operations to a log, to compare with elsewhere", parse_output_path, "F"),
+    Option("compare", "Fail tests whose operations differ from those in a log", parse_input_path, "F"),
 )
 
 
@@ -179,6 +189,8 @@ def resolve(config: pytest.Config, options: argparse.Namespace | None = None) ->
     settings = Settings(**values)
     if settings.seeds and "seed" in values:
         raise pytest.UsageError("--tensorcheck-seed and --tensorcheck-seeds exclude each other: give one of them")
+    if settings.record and settings.compare:
+        raise pytest.UsageError("--tensorcheck-record and --tensorcheck-compare exclude each other: give one of them")
     # A seed drawn for this run must be the same in every xdist worker: they receive the options of this process.
     options.tensorcheck_seed = settings.seed if "seed" in values else getattr(options, "tensorcheck_seed", None)
     return settings

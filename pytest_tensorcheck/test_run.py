@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -14,6 +16,7 @@ from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.observations import Observation, TensorcheckFailure
 from pytest_tensorcheck.seeding import PhaseSeeds
 from pytest_tensorcheck.settings import MarkerSettings, Settings
+from pytest_tensorcheck.user_line import UserLine
 
 # Checks that watch torch operations during the call phase -> the module that offers observe().
 _CALL_CHECKS = {"broadcast": "pytest_tensorcheck.broadcasting", "numerics": "pytest_tensorcheck.numerics"}
@@ -115,7 +118,15 @@ def _failure_class(check: str) -> type[TensorcheckFailure]:
 
 def observers(checks: list[str], stack: ExitStack) -> dict[str, list[Observation]]:
     """Enter each check's observe()."""
-    return {check: stack.enter_context(importlib.import_module(_CALL_CHECKS[check]).observe()) for check in checks}
+    return {check: stack.enter_context(_observe_of(check)()) for check in checks}
+
+
+@cache
+def _observe_of(check: str) -> Callable[[], AbstractContextManager[list[Observation]]]:
+    observe: Callable[[], AbstractContextManager[list[Observation]]] = importlib.import_module(
+        _CALL_CHECKS[check]
+    ).observe
+    return observe
 
 
 def describe(observations: list[Observation]) -> str:
@@ -149,6 +160,13 @@ def at_user_line(error: BaseException, observation: Observation) -> BaseExceptio
             trace = trace.tb_next
         return raised.with_traceback(trace)
     return error
+
+
+def at_test(error: BaseException, item: pytest.Item) -> BaseException:
+    """The same, shown at the line where the test begins: for what is known only after all runs of it."""
+    path, line, name = item.location
+    where = UserLine(str(item.config.rootpath / path), (line or 0) + 1, name)
+    return at_user_line(error, Observation("test", str(error), where))
 
 
 RUN: pytest.StashKey[TestRun] = pytest.StashKey()

@@ -234,24 +234,32 @@ def _modes(torch: Any) -> list[StateItem]:
     ]
 
 
-def leave_leaked_modes(torch: Any, depth: tuple[int, int]) -> list[str]:
-    """Pop the modes above `depth` (function, dispatch), as a test left them; their names.
+class ModeStack:
+    """torch's stacks of modes around a test's call: what the test entered and did not leave comes off again.
 
-    Called before the plugin leaves modes of its own: leaving pops whatever is on top.
+    Has to happen before the plugin leaves modes of its own, since leaving pops whatever is on top.
     """
-    rows = _modes(torch)[:2]
-    leaked: list[str] = []
-    for row, length in zip(rows, depth, strict=True):
-        now = row.get()
-        if len(now) > length and row.set is not None:
-            leaked.extend(type(mode).__name__ for mode in now[length:])
-            row.set(now[:length])
-    return leaked
 
+    def __init__(self, torch: Any) -> None:
+        self._rows = _modes(torch)[:2]
+        self._lengths = (torch._C._len_torch_function_stack, torch._C._len_torch_dispatch_stack)
 
-def mode_depth(torch: Any) -> tuple[int, int]:
-    function_row, dispatch_row = _modes(torch)[:2]
-    return len(function_row.get()), len(dispatch_row.get())
+    def depth(self) -> tuple[int, int]:
+        """How many function and dispatch modes are entered."""
+        functions, dispatch = self._lengths
+        return functions(), dispatch()
+
+    def leave_above(self, depth: tuple[int, int]) -> list[str]:
+        """Pop what lies above `depth`; the modes' names. A default device that was set has a row of its own."""
+        if self.depth() <= depth:
+            return []
+        leaked: list[str] = []
+        for row, length in zip(self._rows, depth, strict=True):
+            now = row.get()
+            if len(now) > length and row.set is not None:
+                leaked.extend(type(mode).__name__ for mode in now[length:])
+                row.set(now[:length])
+        return leaked
 
 
 def _process_group(torch: Any) -> list[StateItem]:

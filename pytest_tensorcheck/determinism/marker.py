@@ -9,9 +9,7 @@ import inspect
 
 import pytest
 
-from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.test_run import RUN, at_user_line
-from pytest_tensorcheck.user_line import UserLine
+from pytest_tensorcheck.test_run import RUN, at_test
 
 
 class RunTwice:
@@ -33,9 +31,7 @@ class RunTwice:
         try:
             run_twice(lambda: function(**arguments), state=arguments, name=pyfuncitem.nodeid)
         except DivergenceError as error:  # raised after the runs: shown at the test, whose frames are gone
-            path, line, name = pyfuncitem.location
-            where = UserLine(str(pyfuncitem.config.rootpath / path), (line or 0) + 1, name)
-            raise at_user_line(error, Observation("deterministic", str(error), where)) from None
+            raise at_test(error, pyfuncitem) from None
         return True
 
 

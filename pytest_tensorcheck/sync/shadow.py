@@ -126,6 +126,8 @@ class _Modes:
     """The two modes of one thread; entered once for each thread, however often a simulation is entered in it."""
 
     def __init__(self, simulation: Simulation) -> None:
+        # The three register what the function mode treats in a way of its own.
+        from pytest_tensorcheck.sync import copies, device_questions, new_tensors  # noqa: F401
         from pytest_tensorcheck.sync.dispatch_mode import ShadowDispatchMode
         from pytest_tensorcheck.sync.function_mode import ShadowFunctionMode
 

@@ -164,7 +164,7 @@ def test_missing_to_device_is_the_error_that_cuda_raises() -> None:
         for wrong in (lambda: linear(x), lambda: x + torch.randn(2, 3), lambda: torch.cat([x, torch.randn(2, 3)]),
                       lambda: F.mse_loss(x, torch.zeros(2, 3)), lambda: x.index_add_(0, torch.tensor([0, 1]), x),
                       lambda: F.embedding(torch.tensor([0]), x), lambda: torch.where(x > 0, x, torch.zeros(2, 3))):  # fmt: skip
-            with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device.*cuda:0 and cpu"):
+            with pytest.raises(RuntimeError, match=r"Expected all tensors to be on the same device.*cuda:0 and cpu"):
                 wrong()
 
 

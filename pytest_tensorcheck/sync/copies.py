@@ -1,0 +1,169 @@
+"""Copies between the host and the simulated device: `.to`, `.cuda`, `.cpu`, `.numpy`, `.tolist`."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from typing import Any
+
+import torch
+
+from pytest_tensorcheck.sync import private_torch, scopes
+from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, NONE, PINNED, PLAIN, place_of, put
+from pytest_tensorcheck.sync.function_mode import CPU, ShadowFunctionMode, check_index, handles, is_cuda
+from pytest_tensorcheck.user_line import user_frame
+
+
+def move(
+    mode: ShadowFunctionMode,
+    tensor: Any,
+    to: int,
+    operation: str,
+    *,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """A copy on the other side, reported unless it need not wait; its gradient comes back the same way."""
+    more = {} if memory_format is None else {"memory_format": memory_format}
+    _reportmove(mode, tensor, to, operation, non_blocking)
+    out = tensor.to(CPU, dtype=dtype or tensor.dtype, copy=True, **more)
+    put(out, to)
+    if out.requires_grad and out.grad_fn is not None and not private_torch.in_functorch():
+        origin = place_of(tensor)
+
+        def bring_back(inputs: Any, outputs: Any) -> Any:
+            moved: list[Any] = []
+            for gradient in inputs:
+                if gradient is None:
+                    moved.append(None)
+                    continue
+                if scopes.listening():
+                    row = "to_host" if to == DEVICE else "to_device"
+                    mode.simulation.report(row, operation, node=private_torch.current_node() or out.grad_fn, depth=2)
+                moved.append(put(gradient.clone(), DEVICE if origin == DEVICE else HOST))
+            return tuple(moved)
+
+        out.grad_fn.register_hook(bring_back)
+    return out
+
+
+def _reportmove(mode: ShadowFunctionMode, tensor: Any, to: int, operation: str, non_blocking: bool) -> None:
+    if not scopes.listening() or mode.silent or not tensor.numel():
+        return
+    if to == DEVICE:
+        if not non_blocking:
+            mode.simulation.report("to_device", operation, depth=4)
+        elif place_of(tensor) != PINNED:
+            mode.simulation.report("pageable", operation, certain=False, depth=4)
+    elif not non_blocking:
+        mode.simulation.report("to_host", operation, depth=4)
+
+
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any, bool]:
+    """(device or None, dtype or None, other tensor or None, non_blocking) of a `Tensor.to` call."""
+    device, dtype, other = kwargs.get("device"), kwargs.get("dtype"), kwargs.get("other")
+    flags = []
+    for value in args[1:]:
+        if isinstance(value, torch.Tensor):
+            other = value
+        elif isinstance(value, torch.dtype):
+            dtype = value
+        elif isinstance(value, bool):
+            flags.append(value)
+        elif value is not None:
+            device = value
+    non_blocking = kwargs.get("non_blocking", flags[0] if flags else False)
+    return device, dtype, other, bool(non_blocking)
+
+
+def _says_cpu(mode: ShadowFunctionMode) -> bool:
+    """Whether the user's line itself says "cpu" (and not a variable that happens to be the CPU here)."""
+    frame = user_frame(sys._getframe(2))
+    if frame is None:
+        return False
+    text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    return '"cpu"' in text or "'cpu'" in text
+
+
+def _copy_plain(mode: ShadowFunctionMode, tensor: Any, operation: str) -> Any:
+    """`.cpu()` where no device is named: a read, and a copy that from here on is on the host."""
+    mode.read(tensor, "to_host", operation)
+    return put(tensor.clone(), HOST)
+
+
+@handles(torch.Tensor.to)
+def _to(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor = args[0]
+    device, dtype, other, non_blocking = _parse_to(args, kwargs)
+    if device is None and other is None:
+        return mode.run(func, args, kwargs)
+    if other is not None:
+        wants = place_of(other) == DEVICE
+        dtype = other.dtype
+    else:
+        wants = is_cuda(device)
+        if wants:
+            check_index(device)
+            mode.simulation.name_device()
+        elif torch.device(device).type != "cpu":
+            return mode.run(func, args, kwargs)
+    here = place_of(tensor)
+    memory_format = kwargs.get("memory_format")
+    if wants != (here == DEVICE):
+        return move(
+            mode,
+            tensor,
+            DEVICE if wants else HOST,
+            "to",
+            dtype=dtype,
+            non_blocking=non_blocking,
+            memory_format=memory_format,
+        )
+    if not wants and other is None and not mode.simulation.device_named and here in (NONE, PLAIN) and _says_cpu(mode):
+        copied = _copy_plain(mode, tensor, "to")
+        return copied if dtype is None or dtype == copied.dtype else put(copied.to(dtype), HOST)
+    copy = bool(kwargs.get("copy", [*(v for v in args[1:] if isinstance(v, bool)), False, False][1]))
+    more = {} if memory_format is None else {"memory_format": memory_format}
+    return mode.run(func, (tensor,), {"dtype": dtype or tensor.dtype, "copy": copy, **more})
+
+
+@handles(torch.Tensor.cuda)
+def _cuda(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    mode.simulation.name_device()
+    device = args[1] if len(args) > 1 else kwargs.get("device")
+    if device is not None:
+        check_index(device)
+    if place_of(args[0]) == DEVICE:
+        return args[0]
+    non_blocking = args[2] if len(args) > 2 else kwargs.get("non_blocking", False)
+    return move(mode, args[0], DEVICE, "cuda", non_blocking=bool(non_blocking))
+
+
+@handles(torch.Tensor.cpu)
+def _cpu(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor = args[0]
+    here = place_of(tensor)
+    if here == DEVICE:
+        return move(mode, tensor, HOST, "cpu", memory_format=kwargs.get("memory_format"))
+    if not mode.simulation.device_named and here in (NONE, PLAIN) and mode.counts(tensor)[0]:
+        return _copy_plain(mode, tensor, "cpu")
+    return func(*args, **kwargs)
+
+
+@handles(torch.Tensor.numpy, torch.Tensor.__array__)
+def _numpy(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if place_of(args[0]) == DEVICE:
+        if kwargs.get("force"):
+            return move(mode, args[0].detach(), HOST, "numpy").numpy()
+        raise TypeError(
+            "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    mode.read(args[0], "numpy", "numpy")
+    return mode.run(func, args, kwargs)
+
+
+@handles(torch.Tensor.tolist)
+def _tolist(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    mode.read(args[0], "tolist", "tolist")
+    return func(*args)

@@ -29,7 +29,7 @@ class StateItem:
     """One piece of global state. `set` None: it can be compared but not put back.
 
     `by_key`: the value is a dict whose keys change independently (environment variables).
-    `follows`: the item that explains this one; when both differ, only that one is shown.
+    `follows`: the items that explain this one; when one of them differs too, only that one is shown.
     `at_import`: whether a change made by importing a module is the module's fault (and is confined to it).
     """
 
@@ -37,7 +37,7 @@ class StateItem:
     get: Callable[[], Any]
     set: Callable[[Any], object] | None
     by_key: bool = False
-    follows: str | None = None
+    follows: tuple[str, ...] = ()
     at_import: bool = True
     show: Callable[[Any], str] = repr
 
@@ -166,7 +166,7 @@ def worth_saying(changes: Iterable[Change]) -> list[Change]:
     """Without those that only follow from another one in the list."""
     changes = list(changes)
     names = {change.item.name for change in changes}
-    return [change for change in changes if change.item.follows not in names]
+    return [change for change in changes if names.isdisjoint(change.item.follows)]
 
 
 @dataclass(slots=True)

@@ -153,7 +153,7 @@ def at_user_line(error: BaseException, observation: Observation) -> BaseExceptio
     # Lines in a code object count from co_firstlineno, so the statement moves with it.
     code = code.replace(co_firstlineno=where.line, co_name=where.function or "<module>")
     try:
-        exec(code, {"_error": error, "__name__": where.function})
+        exec(code, {"_error": error.with_traceback(None), "__name__": where.function})
     except BaseException as raised:
         trace = raised.__traceback__
         while trace is not None and trace.tb_frame.f_code is not code:

@@ -21,6 +21,7 @@ _PRECISIONS = (
 )
 _MIXED = "(set per backend)"
 _MATMUL = "torch float32 matmul precision"
+_CUDNN_TF32 = "torch.backends.cudnn.allow_tf32"
 
 
 def torch_items(torch: Any) -> list[StateItem]:
@@ -118,7 +119,20 @@ def _precision(torch: Any) -> list[StateItem]:
         if old != _MIXED:
             torch.set_float32_matmul_precision(old)
 
-    rows = [StateItem(_MATMUL, matmul_precision, set_matmul_precision)]
+    def cudnn_tf32() -> Any:
+        try:
+            return c._get_cudnn_allow_tf32()
+        except RuntimeError:
+            return _MIXED
+
+    def set_cudnn_tf32(old: Any) -> None:
+        if old != _MIXED:
+            torch.backends.cudnn.allow_tf32 = old
+
+    rows = [
+        StateItem(_MATMUL, matmul_precision, set_matmul_precision),
+        StateItem(_CUDNN_TF32, cudnn_tf32, set_cudnn_tf32),
+    ]
     read, write = getattr(c, "_get_fp32_precision_getter", None), getattr(c, "_set_fp32_precision_setter", None)
     if read is not None and write is not None:  # torch 2.9 and later
 
@@ -132,18 +146,10 @@ def _precision(torch: Any) -> list[StateItem]:
                 "torch fp32_precision",
                 lambda: tuple([read(backend, operation) for backend, operation in _PRECISIONS]),
                 set_precisions,
-                follows=_MATMUL,
+                follows=(_MATMUL, _CUDNN_TF32),
                 show=lambda value: ", ".join(
                     f"{backend}.{operation}={one}" for (backend, operation), one in zip(_PRECISIONS, value, strict=True)
                 ),
-            )
-        )
-    else:
-        rows.append(
-            StateItem(
-                "torch.backends.cudnn.allow_tf32",
-                c._get_cudnn_allow_tf32,
-                lambda value: setattr(torch.backends.cudnn, "allow_tf32", value),
             )
         )
     for dtype in ("fp16", "bf16"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -111,14 +111,16 @@ def _check_values(matmul_precision: str, cublas_workspace: str, threads: int | N
 
 
 def _set_precision(torch: Any, matmul_precision: str, allow_tf32: bool) -> None:
-    write: Callable[[str, str, str], None] | None = getattr(torch._C, "_set_fp32_precision_setter", None)
     torch.set_float32_matmul_precision(matmul_precision)
-    if write is None:
+    try:
+        _ = torch.backends.cudnn.allow_tf32
         torch.backends.cudnn.allow_tf32 = allow_tf32
-        return
-    # torch 2.9 and later: the older switches complain when both are used, and these cover them.
-    for operation in ("conv", "rnn"):
-        write("cuda", operation, "tf32" if allow_tf32 else "ieee")
+        mixed = getattr(torch.backends, "fp32_precision", "none") != "none"
+    except RuntimeError:
+        mixed = True
+    if mixed:  # torch 2.9 and later, and the user's code speaks the newer language: the older switch would not hold
+        for operation in (torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
+            operation.fp32_precision = "tf32" if allow_tf32 else "ieee"
 
 
 def _cannot_set(torch: Any, environment: str | None, wanted: str) -> list[CannotSet]:

@@ -51,6 +51,14 @@ def device() -> Any:
     return require("torch", "tensor_device").device("cuda")
 
 
+def unseen() -> str:
+    """The kind of a device that the code used and whose waits nobody can see ("mps"), or ""."""
+    from pytest_tensorcheck.sync import shadow
+
+    current = shadow.current()
+    return current.other_device if current is not None else ""
+
+
 def settled(events: Sequence[SyncEvent]) -> list[SyncEvent]:
     """The events that still count: once the code has named a device, guesses made before it no longer do, and once a
     program has shown floating point data, its integer tensors are bookkeeping."""

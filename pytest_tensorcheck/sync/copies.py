@@ -107,6 +107,7 @@ def _to(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict
             check_index(device)
             mode.simulation.name_device()
         elif torch.device(device).type != "cpu":
+            mode.simulation.name_other(torch.device(device).type)
             return mode.run(func, args, kwargs)
     here = place_of(tensor)
     memory_format = kwargs.get("memory_format")

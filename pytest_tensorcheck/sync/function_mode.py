@@ -128,6 +128,7 @@ def with_device(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwar
         out = mode.run(func, args, kwargs)
         return put_all(out, PINNED) if pinned else out
     if not is_cuda(device):
+        mode.simulation.name_other(torch.device(device).type)
         kwargs["device"] = device
         out = mode.run(func, args, kwargs)
         if pinned:

@@ -93,6 +93,14 @@ def no_sync_text(
     return "\n".join(lines)
 
 
+def unseen_text(kind: str) -> str:
+    """A block that used a device of which torch reports no waits must not pass as if it had been checked."""
+    return (
+        f"no_sync is not available here for {kind}: torch reports no waits of that device, so nothing was checked. "
+        "Make the data on tensor_device (a CUDA GPU, or its simulation) in this test."
+    )
+
+
 def note(counted: Sequence[SyncEvent]) -> str:
     """The note on another exception that left a `no_sync` block in which the host had waited."""
     return "\n".join(["no_sync: before this the host waited for the GPU here:", *_listing(counted)])

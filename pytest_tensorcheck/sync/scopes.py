@@ -124,6 +124,8 @@ class no_sync(ContextDecorator):
         block.close()
         counted = block.unaccepted()
         if not counted:
+            if block.unseen and error is None:
+                raise SyncError(messages.unseen_text(block.unseen))
             return
         if error is not None:
             # SyncErrors of an inner block already say it; anything else is the failure the user must see first.
@@ -141,6 +143,7 @@ class _Block:
         self.warm_up = warm_up
         self.events: list[SyncEvent] = []
         self.closed = False
+        self.unseen = ""
 
     def open(self) -> None:
         self._source = backends.source()
@@ -154,6 +157,7 @@ class _Block:
         with contextlib.suppress(ValueError):  # left in another context than entered (async fixtures)
             _OPEN.reset(self._token)
         self.events[:] = backends.settled(self.events)
+        self.unseen = backends.unseen()
         self._source.__exit__(None, None, None)
 
     def saw(self, event: SyncEvent) -> None:

@@ -31,6 +31,7 @@ class Simulation:
         self.active = True
         self.device_named = False
         self.floats_seen = False
+        self.other_device = ""  # a device that the code named and of which nothing is known here: mps, xpu
         self.lines: dict[int, Any] = {}
         self.rng_state: Any = None
         self.on_device_named: list[Callable[[], None]] = []
@@ -41,6 +42,11 @@ class Simulation:
             self.device_named = True
             for action in self.on_device_named:
                 action()
+
+    def name_other(self, kind: str) -> None:
+        """The code has spoken of a device that is neither the host, nor "cuda", nor one without data."""
+        if kind not in ("cpu", "cuda", "meta"):
+            self.other_device = kind
 
     def remember_line(self, sequence: int, place: Any) -> None:
         if len(self.lines) > _MOST_LINES:

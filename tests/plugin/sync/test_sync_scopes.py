@@ -225,3 +225,15 @@ def test_no_warning_of_our_own() -> None:
         warnings.simplefilter("error")
         with pytest.raises(SyncError), no_sync():
             torch.ones(2).sum().item()
+
+
+def test_a_device_whose_waits_nobody_sees_is_said() -> None:
+    for kind in ("mps", "xpu"):
+        with pytest.raises((SyncError, RuntimeError, NotImplementedError)) as caught, no_sync():
+            try:
+                torch.ones(2, device=kind)
+            except Exception:  # there is none here: the block goes on as if there were
+                pass
+        assert f"no_sync is not available here for {kind}" in str(caught.value)
+    with no_sync():
+        torch.ones(2, device="meta") + 1

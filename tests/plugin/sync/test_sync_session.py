@@ -1,0 +1,105 @@
+"""The check in real pytest sessions: fixtures without a flag, the report of a run, the marker."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs torch")
+
+TESTS = """
+import pytest
+import torch
+
+
+def step(x):
+    y = x * 2
+    return y.sum().item()
+
+
+def quiet(x):
+    return (x * 2).sum()
+
+
+def test_quiet(no_sync, tensor_device):
+    x = torch.ones(3, device=tensor_device)
+    with no_sync():
+        quiet(x)
+    assert x.device.type == "cuda"
+
+
+def test_waits(no_sync, tensor_device):
+    x = torch.ones(3, device=tensor_device)
+    with no_sync():
+        step(x)
+
+
+def test_plain(no_sync):
+    with no_sync():
+        torch.ones(3).sum().item()
+
+
+def test_outside_of_the_block(no_sync, tensor_device):
+    x = torch.ones(3, device=tensor_device)
+    with no_sync():
+        y = quiet(x)
+    assert y.item() == 6
+    assert torch.cuda.is_available()
+
+
+def test_nothing_left():
+    assert not torch.cuda.is_available()
+    assert torch.ones(2).device.type == "cpu"
+"""
+
+
+@pytest.fixture(scope="module")
+def no_gpu() -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here: the simulation is not used")
+
+
+def test_fixtures_without_a_flag(pytester: pytest.Pytester, no_gpu: None) -> None:
+    pytester.makepyfile(TESTS)
+    result = pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=3, failed=2)
+    result.stdout.fnmatch_lines(
+        ["*the host waits for the GPU once in no_sync() (none allowed):*", "*test_fixtures_without_a_flag.py:7: y.sum().item()*"]
+    )
+
+
+def test_report_lists_the_hot_spots(pytester: pytest.Pytester, no_gpu: None) -> None:
+    pytester.makepyfile(
+        """
+        import torch
+
+        def step(x):
+            return x.sum().item()
+
+        def test_a(tensor_device):
+            assert step(torch.ones(3, device=tensor_device)) == 3
+
+        def test_b(tensor_device):
+            for _ in range(3):
+                step(torch.ones(3, device=tensor_device))
+        """
+    )
+    result = pytester.runpytest_inprocess("--tensorcheck", "--tensorcheck-sync", "report", "-p", "no:randomly")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*test_report_lists_the_hot_spots.py:4*item*"])
+
+
+def test_error_mode_fails_the_test(pytester: pytest.Pytester, no_gpu: None) -> None:
+    pytester.makepyfile(
+        """
+        import torch
+
+        def test_a(tensor_device):
+            torch.ones(3, device=tensor_device).sum().item()
+
+        def test_b(tensor_device):
+            torch.ones(3, device=tensor_device).sum()
+        """
+    )
+    result = pytester.runpytest_inprocess("--tensorcheck", "--tensorcheck-sync", "error", "-p", "no:randomly")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*the host waits for the GPU once in this test:*"])

@@ -220,8 +220,10 @@ def _add_machine(divergence: Divergence, one: Recording, two: Recording) -> None
     changed = [
         f"{key}: {one.machine.get(key)} → {two.machine.get(key)}"
         for key in dict.fromkeys([*one.machine, *two.machine])
-        if one.machine.get(key) != two.machine.get(key) or (key == "PYTHONHASHSEED" and one.machine[key] == "random")
+        if one.machine.get(key) != two.machine.get(key)
     ]
+    if one.machine.get("PYTHONHASHSEED") == two.machine.get("PYTHONHASHSEED") == "random":
+        changed.append("the hash seed, which is drawn anew by each process unless PYTHONHASHSEED is set")
     if one.threads != two.threads:
         changed.append(f"torch's threads: {one.threads} → {two.threads}")
     if changed:
@@ -319,7 +321,9 @@ def read_log(path: str | os.PathLike[str]) -> Log:
             return _read(name, file)
     except OSError as error:
         raise LogError(f"{name}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError, KeyError, IndexError, TypeError) as error:
+    except LogError:
+        raise
+    except (EOFError, ValueError, KeyError, IndexError, TypeError) as error:
         raise LogError(f"{name}: not a log of tensorcheck, or cut short ({error})") from error
 
 

@@ -127,7 +127,7 @@ class Recording:
     def where(self, operation: Operation) -> UserLine | None:
         """The line to name for an operation: in backward the forward line, unless the user's own code runs there."""
         backward = operation.backward
-        if backward is not None and backward.called_from_engine:
+        if backward is not None and backward.called_from_engine and backward.sequence >= 0:
             forward = self.line(self.forward_places.get(backward.sequence))
             if forward is not None:
                 return forward

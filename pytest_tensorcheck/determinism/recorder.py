@@ -152,7 +152,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         counter = self._sequence_counter() - 1
         if node is None:
             backward = None
-            self.recording.forward_places.setdefault(counter, place)
+            if counter >= 0:  # the thread has made a node, maybe this operation's
+                self.recording.forward_places.setdefault(counter, place)
         else:
             backward = BackwardNode(node.name(), sequence_of(node), in_engine)
 

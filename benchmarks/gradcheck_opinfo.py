@@ -142,6 +142,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     counts: collections.Counter[tuple[str, str]] = collections.Counter()
+    both: collections.Counter[tuple[str, str]] = collections.Counter()
     operators: set[str] = set()
     disagreements = []
     seconds = collections.Counter[str]()
@@ -154,6 +155,8 @@ def main() -> None:
         seconds["ours"] += middle - begin
         seconds["slow"] += time.perf_counter() - middle
         counts[verdict, reference] += 1
+        if verdict == "failed" and reference in ("failed", "too large"):
+            both[case.partition("#")[0], reference] += 1
         if verdict != reference and not (verdict == "passed" and reference in ("too large", "timeout")):
             disagreements.append({"case": case, "ours": verdict, "slow": reference, "text": text, "reason": reason})
             print(f"{case}: ours {verdict}, slow {reference}\n{text}\n{reason}\n", flush=True)
@@ -169,6 +172,7 @@ def main() -> None:
             "samples": sum(counts.values()),
             "verdicts": table,
             "seconds": {name: round(value, 1) for name, value in seconds.items()},
+            "failed_by_operator": {f"{name} / {reference}": n for (name, reference), n in sorted(both.items())},
             "disagreements": disagreements,
         }
         options.out.write_text(json.dumps(result, indent=1) + "\n")

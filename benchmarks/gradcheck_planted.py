@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import pathlib
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -169,6 +170,10 @@ def trial(name: str, kind: str, size: int, seed: int = 0) -> tuple[Callable[[Ten
 
 
 def torch_fails(function: Callable[[Tensor], Tensor], x: Tensor, fast: bool) -> bool:
+    # A failing fast mode runs slow mode for its message: at 100,000 elements a Jacobian of 80 GB. Only here, its
+    # private function (torch 2.13) is replaced, so that the time and the verdict are fast mode's own.
+    module = sys.modules["torch.autograd.gradcheck"]
+    module._run_slow_mode_and_get_error = lambda *_, **__: ""  # type: ignore[attr-defined]
     try:
         torch.autograd.gradcheck(function, (x,), fast_mode=fast)
     except Exception:
@@ -205,7 +210,7 @@ def main() -> None:
                 begin = time.perf_counter()
                 found["fast"] += torch_fails(function, x, True)
                 spent["fast"] += time.perf_counter() - begin
-                if not options.no_slow and x.numel() * function(x).numel() <= 1_100_000:
+                if not options.no_slow and size <= 1000 and x.numel() * function(x).numel() <= 1_100_000:
                     begin = time.perf_counter()
                     found["slow"] += torch_fails(function, x, False)
                     spent["slow"] += time.perf_counter() - begin

@@ -21,6 +21,9 @@ STEPS = tuple(2.0**-5 / FACTOR**i for i in range(13))
 SIGMAS = 20.0
 
 Evaluate = Callable[[float], list[torch.Tensor]]
+# Step, central difference, jump between the one-sided differences, what rounding must do to them.
+Ladder = list[tuple[float, float, float, float]]
+_EPS = 2.0**-52
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ def measure(
     reached costs the whole ladder.
     """
     rounding = _rounding(outputs, cotangents)
-    ladder: list[tuple[float, float, float]] = []  # step, central difference, jump between the one-sided ones
+    ladder: Ladder = []
     raised, reach = "", 0.0
     best = (math.nan, math.inf, 0.0, 0)
     for step in steps:
@@ -91,10 +94,11 @@ def measure(
         central = pair(cotangents, [a - b for a, b in zip(above, below, strict=True)]) / (2 * step)
         if not math.isfinite(central):
             continue
-        ladder.append((step, central, right - left))
+        floor = rounding / step + _EPS * (abs(right) + abs(left))
+        ladder.append((step, central, right - left, floor))
         reach = max(reach, abs(right), abs(left)) if len(ladder) <= 3 else reach
         if len(ladder) >= 3:
-            best = _best(ladder, rounding)
+            best = _best(ladder)
             bar = SIGMAS * best[1]
             if expected is not None and len(ladder) >= 4 and bar <= 1e-6 * scale and abs(best[0] - expected) <= bar:
                 break
@@ -106,7 +110,7 @@ def measure(
         value,
         width,
         read_at,
-        kink=_kink(ladder, place, width, rounding),
+        kink=_kink(ladder, place, width),
         constant=still == len(ladder),
         staircase=0 < still < len(ladder),
         flat=still >= 3,
@@ -115,10 +119,10 @@ def measure(
     )
 
 
-def _still(ladder: Sequence[tuple[float, float, float]]) -> int:
+def _still(ladder: Ladder) -> int:
     """How many of the smallest steps moved nothing at all."""
     count = 0
-    for _, central, jump in reversed(ladder):
+    for _, central, jump, _ in reversed(ladder):
         if central != 0 or jump != 0:
             break
         count += 1
@@ -135,10 +139,10 @@ def _rounding(outputs: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor
     return math.sqrt(square) + 1e-300
 
 
-def _best(ladder: Sequence[tuple[float, float, float]], rounding: float) -> tuple[float, float, float, int]:
+def _best(ladder: Ladder) -> tuple[float, float, float, int]:
     """Value, error, step and place of the three neighbours that agree best, raw or extrapolated."""
-    steps = [step for step, _, _ in ladder]
-    raw = [central for _, central, _ in ladder]
+    steps = [step for step, _, _, _ in ladder]
+    raw = [central for _, central, _, _ in ladder]
     # Where small steps no longer move the outputs at all, their agreeing zeros are no measurement.
     moving = len(raw) - _still(ladder)
     once = [
@@ -155,20 +159,20 @@ def _best(ladder: Sequence[tuple[float, float, float]], rounding: float) -> tupl
             # Noise is an uncertainty of f itself, so it weighs 1/h; smaller steps magnify it and so measure it.
             for step, central in zip(steps[last + 1 :], raw[last + 1 :], strict=True):
                 error = max(error, abs(central - value) * step / steps[last])
-            error = max(error, rounding / steps[last])
+            error = max(error, ladder[last][3])
             if error < best[1]:
                 best = (value, error, steps[last], last)
     return best
 
 
-def _kink(ladder: Sequence[tuple[float, float, float]], place: int, error: float, rounding: float) -> bool:
+def _kink(ladder: Ladder, place: int, error: float) -> bool:
     """Whether the one-sided slopes differ by an amount that does not shrink with the step, as if f were not smooth."""
     window = ladder[max(0, place - 2) : place + 1]
     if len(window) < 3:
         return False
-    (_, _, coarse), _, (step, _, fine) = window
+    (_, _, coarse, _), _, (_, _, fine, floor) = window
     return (
         abs(fine) > 0.5 * abs(coarse)
         and math.copysign(1, fine) == math.copysign(1, coarse)
-        and abs(fine) > max(SIGMAS * error, 100 * rounding / step)
+        and abs(fine) > max(SIGMAS * error, 100 * floor)
     )

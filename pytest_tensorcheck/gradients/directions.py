@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 
@@ -28,7 +29,7 @@ UNCOVERED = 100.0
 ZERO = 1e-11
 BANDS = 3
 
-Masks = list["torch.Tensor | None"]
+Masks = list[torch.Tensor | None]
 
 
 @dataclass(slots=True)
@@ -81,6 +82,7 @@ class Judgement:
     best: Direction | None = None
     count: int = 0
     uncovered: int = 0
+    band: Masks | None = None  # the elements the directions were restricted to, where that was a band
 
     @property
     def failed(self) -> bool:
@@ -129,11 +131,18 @@ class Sampler:
             made.append(torch.where(finite, u, torch.zeros_like(u)))
         return made
 
-    def tangents(self, values: Sequence[torch.Tensor], active: Masks) -> Tensors:
-        """Random v, in units of each tensor's typical size; zero outside the active elements (None: all)."""
+    def tangents(self, values: Sequence[torch.Tensor], active: Masks, relative: bool = False) -> Tensors:
+        """Random v, zero outside the active elements (None: all), in units of each tensor's typical size.
+
+        relative: in units of each element, for tensors that hold 1e-12 beside 1 (the logarithm of a probability).
+        """
         made = []
         for value, mask in zip(values, active, strict=True):
-            v = self.like(value) * typical_size(value)
+            unit: Any = typical_size(value)
+            if relative:
+                size = value.abs()
+                unit = torch.where((size > 0) & torch.isfinite(size), size, unit)
+            v = self.like(value) * unit
             made.append(v if mask is None else v * mask.to(v.dtype))
         return made
 
@@ -158,10 +167,11 @@ def directional(
     sampler: Sampler,
     active: Masks,
     steps: Sequence[float] = STEPS,
+    relative: bool = False,
 ) -> Direction:
     """Draw one direction and compare both sides. Gradients that are None count as zeros."""
     u = sampler.cotangents(outputs)
-    v = sampler.tangents(point, active)
+    v = sampler.tangents(point, active, relative)
     gradients = dense(function.vjp(point, u), point)
     return compare(function, point, outputs, u, v, gradients, steps)
 
@@ -222,12 +232,13 @@ def judge(
     *,
     directions: int = DIRECTIONS,
     steps: Sequence[float] = STEPS,
+    relative: bool = False,
 ) -> Judgement:
     """Measure directions until one agrees sharply, or until enough of them have disagreed. Blind ones have no vote."""
     result = Judgement()
     agreements: list[Direction] = []
     while len(result.mismatches) + len(agreements) < directions and result.count < 2 * directions:
-        direction = directional(function, point, outputs, sampler, active, steps)
+        direction = directional(function, point, outputs, sampler, active, steps, relative)
         result.count += 1
         if not direction.sighted and not direction.both_zero:
             result.blind.append(direction)
@@ -281,7 +292,7 @@ def judge_all(
         band = judge(function, point, outputs, sampler, mask, directions=directions, steps=steps)
         whole.count += band.count
         if band.failed:
-            band.count = whole.count
+            band.count, band.band = whole.count, mask
             return band
         current = band
     return whole

@@ -347,7 +347,9 @@ def compare_map(
             return
         if moved.failed and not moved.kink:
             point, outputs, judgement = nudged, beside, moved
-    _leaf_by_leaf(function, point, outputs, sampler, active, options, report, steps, coarse, label, judgement)
+    # A band that failed is looked at by itself: among all elements it would drown again.
+    within = judgement.band or active
+    _leaf_by_leaf(function, point, outputs, sampler, within, options, report, steps, coarse, label, judgement)
 
 
 def _record(judgement: Judgement, report: GradientReport) -> None:
@@ -384,8 +386,14 @@ def _leaf_by_leaf(
             else torch.zeros(x.shape, dtype=torch.bool, device=x.device)
             for i, x in enumerate(point)
         ]
-        judged = judge(function, point, outputs, sampler, mask, directions=options.directions, steps=steps)
+        judged = judge_all(function, point, outputs, sampler, mask, directions=options.directions, steps=steps)
         report.directions += judged.count
+        if not judged.agreed and not judged.failed and not any(d.slope.usable for d in judged.blind):
+            # Even the smallest step leaves the domain: elements of very different size get steps of their own size.
+            judged = judge(
+                function, point, outputs, sampler, mask, directions=options.directions, steps=steps, relative=True
+            )
+            report.directions += judged.count
         if judged.agreed:
             report.resolution = max(report.resolution, judged.relative_resolution)
             continue
@@ -483,7 +491,7 @@ def _symmetric_only(
 
 def _is_symmetric(matrix: torch.Tensor) -> bool:
     scale = float(matrix.abs().max()) if matrix.numel() else 0.0
-    return torch.allclose(matrix, matrix.mH, rtol=0.0, atol=1e-9 * scale)
+    return bool(torch.allclose(matrix, matrix.mH, rtol=0.0, atol=1e-9 * scale))
 
 
 def _tolerance(options: Options, coarse: bool) -> Tolerance:
@@ -506,7 +514,10 @@ def _explain(
     name = function.leaves[index].name
     direction = judged.mismatches[-1]
     tolerance = _tolerance(options, coarse)
-    located = Search(function, point, outputs, index, direction).elements()
+    hints = _hints(index, judged.mismatches)
+    # Every search costs a few dozen evaluations per halving; of a tensor that is wrong all over two examples will do.
+    most = 2 if hints and point[index].numel() > 4096 else SHOWN
+    located = Search(function, point, outputs, index, direction).elements(most)
     largest = float(direction.gradients[index].abs().max())
     wrong = [
         item
@@ -530,7 +541,7 @@ def _explain(
             f"{label}{name}: along a random direction autograd gives {direction.analytic:.6g} and finite differences "
             f"{direction.slope.value:.6g}; no single element stands out"
         )
-        return Problem(Kind.WRONG, message, name, hints=_hints(index, judged.mismatches))
+        return Problem(Kind.WRONG, message, name, hints=hints)
     elements = tuple(sorted((item.element for item in wrong), key=lambda e: -abs(e.analytic - e.numeric)))
     if all(d.slope.constant for d in judged.mismatches):
         return Problem(
@@ -540,10 +551,10 @@ def _explain(
             name,
             elements,
         )
-    number = f"at least {len(elements)}" if len(located) == SHOWN else str(len(elements))
+    number = f"at least {len(elements)}" if len(located) == most else str(len(elements))
     verb = "is" if number == "1" else "are"
     message = f"{label}{name}: {number} of {point[index].numel():,} elements {verb} wrong, the worst:"
-    return Problem(Kind.WRONG, message, name, elements, _hints(index, judged.mismatches))
+    return Problem(Kind.WRONG, message, name, elements, hints)
 
 
 def _hints(index: int, directions: Sequence[Direction]) -> tuple[str, ...]:

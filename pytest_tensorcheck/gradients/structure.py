@@ -112,16 +112,14 @@ def nondeterministic(base: Run, again: Run, tolerance: float) -> Problem | None:
 
 
 def is_plain_values(tensor: torch.Tensor) -> bool:
-    return tensor.layout == torch.strided and not tensor.is_quantized and tensor.device.type != "meta"
+    return bool(tensor.layout == torch.strided and not tensor.is_quantized and tensor.device.type != "meta")
 
 
 def same(first: torch.Tensor, second: torch.Tensor, tolerance: float = 0.0) -> bool:
     """Equal within `tolerance`, NaN equal to NaN."""
-    return (
-        torch.allclose(first.detach(), second.detach(), rtol=0.0, atol=tolerance, equal_nan=True)
-        if (is_differentiable_dtype(first.dtype))
-        else torch.equal(first, second)
-    )
+    if is_differentiable_dtype(first.dtype):
+        return bool(torch.allclose(first.detach(), second.detach(), rtol=0.0, atol=tolerance, equal_nan=True))
+    return bool(torch.equal(first, second))
 
 
 def first_difference(first: torch.Tensor, second: torch.Tensor) -> int:

@@ -136,9 +136,11 @@ class Subject:
 
     def _callable(self, function: Any) -> Callable[..., Any]:
         if isinstance(function, torch.nn.Module):
-            return self.twins.module(function, "")
-        if isinstance(function, type) and issubclass(function, torch.autograd.Function):
-            return function.apply
+            module: Callable[..., Any] = self.twins.module(function, "")
+            return module
+        if is_autograd_function(function):
+            apply: Callable[..., Any] = function.apply
+            return apply
         if not callable(function):
             raise BadInput(
                 f"gradcheck needs a function, an nn.Module or an autograd.Function, not {type(function).__name__}"
@@ -221,12 +223,8 @@ class Subject:
 
 def is_plain(tensor: torch.Tensor) -> bool:
     """Strided memory that can be cloned and perturbed: no sparse, quantised, nested, fake or meta tensor."""
-    return (
-        tensor.layout == torch.strided
-        and tensor.device.type != "meta"
-        and not tensor.is_quantized
-        and not tensor.is_nested
-    )
+    strided = tensor.layout == torch.strided and tensor.device.type != "meta"
+    return bool(strided and not tensor.is_quantized and not tensor.is_nested)
 
 
 def refuse_unusual(name: str, tensor: torch.Tensor) -> None:
@@ -243,16 +241,21 @@ def refuse_unusual(name: str, tensor: torch.Tensor) -> None:
         raise BadInput(f"{name} has no values (a meta or fake tensor): there is nothing to differentiate")
 
 
+def is_autograd_function(value: Any) -> bool:
+    """Whether `value` is a subclass of torch.autograd.Function (the class, which is never instantiated)."""
+    return isinstance(value, type) and issubclass(value, torch.autograd.Function)
+
+
 def argument_names(function: Any, count: int) -> list[str]:
     """The names the function gives its positional arguments; `inputs[2]` where they cannot be read."""
     names: list[str] = []
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):  # MyFunction.apply
+    if is_autograd_function(owner):  # MyFunction.apply
         function = owner
     target, skip = function, 0
     if isinstance(function, torch.nn.Module):
         target = function.forward
-    elif isinstance(function, type) and issubclass(function, torch.autograd.Function):
+    elif is_autograd_function(function):
         target = function.forward
         skip = 1 if function.setup_context is torch.autograd.Function.setup_context else 0
     try:
@@ -272,10 +275,10 @@ def describe(function: Any) -> tuple[str, str]:
     """The subject's name and `file:line` of the code that defines it, where it is the user's."""
     if isinstance(function, torch.nn.Module):
         return type(function).__name__, _place(type(function).forward)
-    if isinstance(function, type) and issubclass(function, torch.autograd.Function):
+    if is_autograd_function(function):
         return function.__name__, _place(function.backward)
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+    if is_autograd_function(owner):
         return describe(owner)
     inner = function
     while hasattr(inner, "func"):  # functools.partial

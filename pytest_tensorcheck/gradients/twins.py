@@ -29,7 +29,7 @@ _DEPTH = 4
 
 
 def is_differentiable_dtype(dtype: torch.dtype) -> bool:
-    return dtype.is_floating_point or dtype.is_complex
+    return bool(dtype.is_floating_point or dtype.is_complex)
 
 
 class Twins:

@@ -57,7 +57,7 @@ def run(pytester, *args: str):
 
 
 def environment() -> dict[str, str]:
-    others = ("PYTEST_", "TORCHINDUCTOR_", "HOME", "USERPROFILE")  # the last two are pytester's
+    others = ("PYTEST_", "TORCHINDUCTOR_", "HOME", "USERPROFILE", "PY_COLORS", "TOX_ENV_DIR")  # pytester sets these
     return {name: value for name, value in os.environ.items() if not name.startswith(others)}
 
 
@@ -313,6 +313,7 @@ def test_the_marker_switches_it_off_for_one_test(pytester):
     result = run(pytester, "--tensorcheck-state", "error")
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_after*"])
+    assert os.environ.pop("EXCUSED")  # nobody was asked to look after it
 
 
 def test_warning_filters_count_only_where_pytest_does_not_put_them_back(pytester):

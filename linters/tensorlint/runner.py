@@ -20,10 +20,11 @@ from tensorlint.linter import FileResult, Linter, renamed
 from tensorlint.project import Lookup, Project
 from tensorlint.source import SourceError, decode, write_atomically
 
-# Below this many bytes the pool's own start-up and each worker's imports cost more than they save: measured with
-# benchmarks/lint_speed.py on two processors.
-PARALLEL_BYTES = 400_000
+# Below this many bytes the pool's own start-up costs more than it saves. Measured on model files of timm and two
+# processors: from 80 kB on two processes are quicker.
+PARALLEL_BYTES = 100_000
 _CHUNK_BYTES = 120_000
+_CHUNKS_PER_PROCESS = 4  # so that one slow chunk does not keep the others waiting at the end
 
 ModuleLookups = list[tuple[str, bytes, dict[Lookup, str | None]]]
 
@@ -103,14 +104,15 @@ def _size(path: str) -> int:
         return 0
 
 
-def _chunks(paths: Iterable[str], sizes: dict[str, int]) -> Iterator[list[str]]:
+def _chunks(paths: Iterable[str], sizes: dict[str, int], jobs: int) -> Iterator[list[str]]:
     """Neighbours together, as they import each other; each chunk about as large."""
+    enough = min(_CHUNK_BYTES, sum(sizes.values()) // (jobs * _CHUNKS_PER_PROCESS))
     chunk: list[str] = []
     total = 0
     for path in paths:
         chunk.append(path)
         total += sizes[path] + 1_000
-        if total >= _CHUNK_BYTES:
+        if total >= enough:
             yield chunk
             chunk, total = [], 0
     if chunk:
@@ -133,7 +135,7 @@ def _in_processes(
         return ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(options.overrides,))
 
     importlib.import_module("tensorlint.inference.analysis")  # once, where processes are forked
-    chunks = list(_chunks(paths, sizes))
+    chunks = list(_chunks(paths, sizes, jobs))
     unfinished: list[str] = []
     with pool(min(jobs, len(chunks))) as executor:
         futures: dict[Future[tuple[list[FileResult], ModuleLookups]], list[str]] = {}

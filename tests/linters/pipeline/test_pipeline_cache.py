@@ -155,6 +155,8 @@ class TestCache:
         assert cached(project, "--fix").code == 0
         assert path.read_text() == HEAD + "y = layer(x)\n"
         assert cached(project).findings == []
+        path.write_text(BAD)  # as it was: what is known of it is not what was found after the fix
+        assert len(cached(project).findings) == 1
 
     def test_a_warm_run_imports_neither_libcst_nor_the_interpreter(self, project):
         project.write("a.py", BAD)

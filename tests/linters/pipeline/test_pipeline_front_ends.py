@@ -41,6 +41,11 @@ class TestFlake8:
     def test_standard_input(self, project):
         assert "3:5: TOY101" in self.flake8(project, "-", stdin=BAD).stdout
 
+    def test_noqa_is_left_to_flake8(self, project):
+        project.write("a.py", HEAD + "layer.forward(x)  # noqa: TOY101\n")
+        assert self.flake8(project, "a.py").stdout == ""
+        assert "TOY101" in self.flake8(project, "--disable-noqa", "a.py").stdout
+
     def test_it_is_registered(self):
         done = subprocess.run([sys.executable, "-m", "flake8", "--version"], capture_output=True, text=True)
         assert f"pytest-tensorcheck: {tensorlint.version()}" in done.stdout.replace("\n", "")

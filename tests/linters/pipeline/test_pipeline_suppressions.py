@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 import pytest
+from tensorlint.suppressions import statement_lines
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
 
@@ -34,7 +38,6 @@ HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
         "if (\n    layer.forward(x)\n    and y  # noqa: TOY101\n):\n    pass",
         "for a in layer.forward(x):  # noqa: TOY101\n    pass\nelse:\n    pass",
         "match layer.forward(x):  # noqa: TOY101\n    case 1:\n        pass",
-        "@layer.forward(x)\n# noqa: TOY101\ndef f():\n    pass",
         "with layer.forward(x) as a, \\\n     b:  # noqa: TOY101\n    pass",
         "# tensorlint: ignore-file\ny = layer.forward(x)",
         "y = layer.forward(x)\n# tensorlint: ignore-file[TOY101]",
@@ -43,6 +46,9 @@ HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
     ],
 )
 def test_silent(project, program):
+    disarmed = re.sub("noqa", "nope", program, flags=re.IGNORECASE).replace("tensorlint", "tensor")
+    project.write("a.py", HEAD + disarmed + "\n")
+    assert "TOY101 [*]" in project.check().out, "without its comment the program must be flagged"
     project.write("a.py", HEAD + program + "\n")
     outcome = project.check("--output-format", "concise")
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
@@ -133,3 +139,13 @@ def test_a_fix_leaves_what_is_silenced(project):
     path = project.write("a.py", HEAD + "y = layer.forward(x)  # noqa: TOY101\nz = layer.forward(x)\n")
     assert project.check("--fix").code == 0
     assert path.read_text() == HEAD + "y = layer.forward(x)  # noqa: TOY101\nz = layer(x)\n"
+
+
+def test_the_lines_of_a_statement_or_its_header():
+    """A decorator, a comment below it and the definition are one header; a body is not."""
+    tree = ast.parse(
+        "@a(\n  1\n)\n# c\ndef f(\n  x,\n):\n\n    y = (\n      1\n    )\n    if y: z\n    else:\n        w\n"
+    )
+    expected = {1: (1, 8), 3: (1, 8), 6: (1, 8), 10: (9, 11), 12: (12, 12), 14: (14, 14)}
+    for line, (first, last) in expected.items():
+        assert statement_lines(tree, line) == range(first, last + 1), line

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import torch
 from torch.overrides import TorchFunctionMode
 
-from pytest_tensorcheck.broadcasting import operations as ops
 from pytest_tensorcheck.broadcasting.axis_names import Names, conflict, follow
 from pytest_tensorcheck.broadcasting.callers import (
     KIND,
@@ -31,6 +30,7 @@ from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, 
 from pytest_tensorcheck.broadcasting.guard import allowed, deliver
 from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, broadcast_observation, user_line_at
 from pytest_tensorcheck.broadcasting.operations import Operation
+from pytest_tensorcheck.broadcasting.torch_traits import OPERATIONS, PLAIN, TRAITS, function_name
 from pytest_tensorcheck.broadcasting.verdict import Kind, Operand, is_accident, relation
 from pytest_tensorcheck.call_source import line_at, line_span_at, rebinds
 from pytest_tensorcheck.shapes.checker import on_named
@@ -39,21 +39,21 @@ _Tensor = torch.Tensor
 _broadcast_tensors = torch.functional.broadcast_tensors
 _Parameter = torch.nn.Parameter
 _is_compiling = torch.compiler.is_dynamo_compiling
+_is_tracing = torch._C._is_tracing  # what torch.jit.is_tracing asks (seen in torch 2.6 to 2.13)
 
 
-class Trait(NamedTuple):
-    """What a function does to the provenance of its result. `passes_on` keeps what its one tensor operand had."""
+class _Judged(dict[type, bool]):
+    """Whether a type's shapes are numbers to compare: plain tensors and people's own subclasses are; numbers and lists
+    are not tensors; torch's fake, functional and distributed tensors may have symbols for sizes."""
 
-    explicit: str = ""
-    grid: bool = False
-    prediction: bool = False
-    passes_on: bool = False
-    reshapes: bool = False
-    keepdim: bool = False
-    inplace: bool = False
+    def __missing__(self, kind: type) -> bool:
+        judged = self[kind] = issubclass(kind, _Tensor) and (
+            kind in (_Tensor, _Parameter, torch.nn.Buffer) or not kind.__module__.startswith("torch.")
+        )
+        return judged
 
 
-_PLAIN = Trait()
+_JUDGED = _Judged()
 
 
 class Entry(NamedTuple):
@@ -69,81 +69,7 @@ class Entry(NamedTuple):
     prediction: bool
 
 
-def _name(function: Any) -> str:
-    """`sub` for torch.sub, Tensor.sub, Tensor.sub_ and Tensor.__sub__; the attribute's name for a getter."""
-    name = getattr(function, "__name__", "")
-    if name == "__get__":
-        name = getattr(getattr(function, "__self__", None), "__name__", "")
-    if name.startswith("__") and name.endswith("__"):
-        name = name[2:-2]
-        return name if name in ops.ELEMENTWISE or name == "getitem" else f"__{name}__"
-    if name.startswith("special_"):
-        name = name[8:]
-    return name
-
-
-class _Operations(dict[Any, "Operation | None"]):
-    """Function -> the operation it is, found out once for each function."""
-
-    def __missing__(self, function: Any) -> Operation | None:
-        name = _name(function)
-        found = None
-        if getattr(function, "__module__", None) == "torch.nn.functional" or name in ("cosine_similarity",):
-            found = ops.FUNCTIONAL.get(name)
-        if found is None and getattr(function, "__module__", "") != "torch.nn.functional":
-            found = ops.ELEMENTWISE.get(name) or ops.ELEMENTWISE.get(name.removesuffix("_"))
-            if found is None and name.endswith("_loss"):  # torch.poisson_nll_loss and others without a Python layer
-                found = ops.FUNCTIONAL.get(name)
-        self[function] = found
-        return found
-
-
-class _Traits(dict[Any, Trait]):
-    def __missing__(self, function: Any) -> Trait:
-        name = _name(function)
-        bare = name.removesuffix("_")
-        explicit = (
-            "strong"
-            if name in ops.STRONG
-            else "weak"
-            if name in ops.WEAK
-            else "transpose"
-            if name in ops.TRANSPOSE
-            else ""
-        )
-        trait = Trait(
-            explicit=explicit,
-            grid=name in ops.GRID,
-            prediction=name in ops.PREDICTION,
-            passes_on=name in ops.PASSES_ON or bare in ops.PASSES_ON,
-            reshapes=bool(explicit) or name in _RESHAPES,
-            keepdim=name in _REDUCTIONS,
-            inplace=getattr(function, "__name__", "") in _AUGMENTED
-            or (name.endswith("_")
-            and not name.endswith("__")
-            and bare not in ("unsqueeze", "squeeze", "t")),
-        )
-        if trait == _PLAIN:
-            trait = _PLAIN
-        self[function] = trait
-        return trait
-
-
-_RESHAPES = ops.words("squeeze squeeze_ flatten ravel getitem select narrow index_select gather unbind split chunk")
-_REDUCTIONS = ops.words(
-    "sum mean prod std var max min amax amin argmax argmin median nanmedian mode logsumexp norm nansum "
-    "nanmean all any quantile nanquantile std_mean var_mean aminmax kthvalue linalg_norm vector_norm "
-    "linalg_vector_norm count_nonzero cosine_similarity pairwise_distance"
-)
-
 _relation = lru_cache(maxsize=4096)(relation)
-# `a -= b`. What writes into an operand cannot make it grow: torch refuses, or the operand has the shape already.
-_AUGMENTED = ops.words(
-    "__iadd__ __isub__ __imul__ __idiv__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __ior__ __ixor__ "
-    "__ilshift__ __irshift__"
-)
-_OPERATIONS = _Operations()
-_TRAITS = _Traits()
 
 
 class BroadcastMode(TorchFunctionMode):
@@ -165,14 +91,15 @@ class BroadcastMode(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True
-        if _is_compiling():  # torch.compile traces modes too; what it compiles is not judged, and not broken up
+        if _is_compiling() or _is_tracing():
+            # torch.compile traces modes too, and in a trace a size is not a number: neither is judged nor disturbed.
             return func(*args, **kwargs) if kwargs else func(*args)
-        operation = _OPERATIONS[func]
+        operation = OPERATIONS[func]
         if operation is not None:
             # The shapes of the first two operands settle almost every call.
             if len(args) == 2 and not kwargs:
                 first, second = args
-                if isinstance(first, _Tensor) and isinstance(second, _Tensor):
+                if _JUDGED[type(first)] and _JUDGED[type(second)]:
                     try:
                         mine, theirs = first.shape, second.shape
                     except RuntimeError:  # nested tensors have no shape
@@ -212,7 +139,7 @@ class BroadcastMode(TorchFunctionMode):
         return found[1] if found is not None and found[0]() is value else None
 
     def _follow_names(self, result: Any, func: Any, args: Any, kwargs: Any) -> None:
-        name = _name(func)
+        name = function_name(func)
         for at, each in enumerate(result if isinstance(result, tuple) else (result,)):
             if not isinstance(each, _Tensor) or (
                 at and isinstance(result, tuple) and name not in ("max", "min", "topk")
@@ -228,7 +155,7 @@ class BroadcastMode(TorchFunctionMode):
     # -- who made what -------------------------------------------------------------------------------------------
 
     def _remember(self, result: Any, func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
-        trait = _TRAITS[func]
+        trait = TRAITS[func]
         if trait.inplace and args and result is args[0] and id(result) in self.entries:
             return
         inner = frame.f_code
@@ -243,8 +170,8 @@ class BroadcastMode(TorchFunctionMode):
             user = nearest_user_frame(frame)
             code, lasti = (None, 0) if user is None else (user.f_code, user.f_lasti)
         explicit, grid, prediction = trait.explicit, trait.grid, trait.prediction
-        if trait is not _PLAIN:
-            if func.__name__ == "__getitem__":
+        if trait is not PLAIN:
+            if trait.indexes:
                 index = args[1]
                 if index is None or (type(index) is tuple and any(each is None for each in index)):
                     explicit = "strong"
@@ -254,6 +181,8 @@ class BroadcastMode(TorchFunctionMode):
                 parent = self._only_parent(args)
                 if parent is not None:
                     prediction = prediction or parent.prediction or is_forward(parent.inner)
+                    if trait.reshapes and TRAITS[parent.function].grid:
+                        grid = True
                     if trait.passes_on:
                         explicit, grid = explicit or parent.explicit, grid or parent.grid
         entries = self.entries
@@ -289,7 +218,8 @@ class BroadcastMode(TorchFunctionMode):
         found = []
         for position, name in enumerate(operation.operands):
             value = args[position] if position < len(args) else kwargs.get(name) if kwargs else None
-            if isinstance(value, _Tensor):
+            if _JUDGED[type(value)]:
+                assert value is not None
                 try:
                     found.append((position, value, tuple(value.shape)))
                 except RuntimeError:  # nested and other tensors without a shape
@@ -299,7 +229,7 @@ class BroadcastMode(TorchFunctionMode):
                 how = _relation(first_shape, second_shape)
                 if how is None and self.named and not allowed():
                     self._look_at_names(operation, func, (first, second), (position, other), frame)
-                if how is not None and not allowed() and not _TRAITS[func].inplace:
+                if how is not None and not allowed() and not TRAITS[func].inplace:
                     acting = acting_frame(frame)
                     if acting is not None and is_distribution_code(acting):
                         self._look_at_distribution(acting)
@@ -395,7 +325,8 @@ class BroadcastMode(TorchFunctionMode):
                 explicit = "weak"
         prediction = grown or entry.prediction or returned
         setup = entry.code is not None and entry.code.co_name in ("__init__", "setup", "build", "__post_init__")
-        return Operand(shape, explicit, same, prediction, entry.grid, learned, True, setup, storage)  # type: ignore[arg-type]
+        positions = entry.grid and TRAITS[entry.function].reshapes
+        return Operand(shape, explicit, same, prediction, entry.grid, learned, True, setup, storage, positions)  # type: ignore[arg-type]
 
     def _maker(self, tensor: Any) -> Maker | None:
         entry = self.entry(tensor)
@@ -410,10 +341,10 @@ def _spoken(entry: Entry) -> str:
     if is_forward(inner) and inner is not entry.code:
         owner = inner.co_qualname.rpartition(".")[0]
         return f"nn.{owner}" if KIND[inner.co_filename] in (TORCH, THIN) else f"{owner}.forward"
-    name = _name(entry.function)
+    name = function_name(entry.function)
     if name == "getitem":
         return "indexing"
-    operation = _OPERATIONS[entry.function]
+    operation = OPERATIONS[entry.function]
     raw = getattr(entry.function, "__name__", "")
     if raw.startswith("__") and operation is not None:
         return operation.title

@@ -32,7 +32,7 @@ class Operand:
     `explicit`: how it got its axes: "strong" (`unsqueeze`, `[:, None]`, `keepdim`, `expand`), "weak" (`view`,
     `reshape`), "transpose", "keepdim" (a reduction), "" (nothing says so). `same_statement`: that happened in the very
     statement that is judged. `prediction`: a model's output or an argmax. `grid`: made by arange or linspace.
-    `learned`: a parameter. `known`: made while somebody was looking; `setup`: made in `__init__` or the like.
+    `positions`: such a grid, reshaped and not computed with: bins, centres. `learned`: a parameter. `known`: made while somebody was looking; `setup`: made in `__init__` or the like.
     """
 
     shape: Shape
@@ -44,6 +44,7 @@ class Operand:
     known: bool = True
     setup: bool = False
     storage: int = field(default=0)
+    positions: bool = False
 
 
 def relation(first: Shape, second: Shape) -> Relation | None:
@@ -109,5 +110,5 @@ def _excuses(kind: Kind, how: Relation, mine: Operand, other: Operand) -> bool:
     if mine.explicit == "transpose":
         return how != "rank"
     if mine.explicit == "weak":
-        return mine.same_statement or how != "rank" or mine.prediction == other.prediction
+        return mine.same_statement or mine.positions or how != "rank" or mine.prediction == other.prediction
     return False

@@ -129,6 +129,12 @@ TORCH_BUGS: dict[str, str] = {
         outputs = nn.Linear(3, 1)(torch.rand(n, 3)).squeeze()
         error = ((outputs - labels) ** 2).mean()
     """,
+    "toy regression": """
+        x = torch.linspace(-1, 1, n).view(-1, 1)
+        y = torch.sin(x)
+        pred = nn.Linear(1, 1)(x).squeeze()
+        loss = ((pred - y) ** 2).mean()
+    """,
     "accuracy with labels unsqueezed": """
         labels = torch.zeros(n)
         labels = labels[:, None]

@@ -412,14 +412,36 @@ def test_torch_is_not_imported_for_numpy_and_its_late_import_is_said():
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
-def test_compiled_functions_stay_in_one_graph():
+def test_compiled_exported_and_traced_programs_are_left_alone():
     program = """
+        import warnings
         import torch
+        from torch.fx.experimental.proxy_tensor import make_fx
         from pytest_tensorcheck.broadcasting import observe
-        compiled = torch.compile(lambda a, b: (a * b).relu().sum(), backend="eager", fullgraph=True)
-        a, b = torch.rand(3), torch.rand(3)
-        with observe() as seen:
-            assert torch.equal(compiled(a, b), (a * b).relu().sum())
-        assert not seen
+        from pytest_tensorcheck.numerics import observe as observe_numerics
+
+        def forward(x):
+            y = x * 2
+            return y * x.sum(1, keepdim=True) + x.mean() + torch.ones(4)
+
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                return forward(x)
+
+        x, longer = torch.rand(5, 4), torch.rand(9, 4)
+        for watch in (observe, observe_numerics):
+            with watch() as seen, warnings.catch_warnings():
+                warnings.simplefilter("error", torch.jit.TracerWarning)
+                compiled = torch.compile(forward, backend="eager", fullgraph=True)
+                assert torch.equal(compiled(x), forward(x))
+                exported = torch.export.export(
+                    Model(), (x,), dynamic_shapes={"x": {0: torch.export.Dim("b")}}, strict=False
+                )
+                assert torch.equal(exported.module()(longer), forward(longer))
+                assert torch.equal(make_fx(forward, tracing_mode="symbolic")(x)(longer), forward(longer))
+                if watch is observe:  # torch.jit.trace fails under every dispatch mode, also an empty one
+                    assert torch.equal(torch.jit.trace(forward, x)(longer), forward(longer))
+            assert not seen
+            torch._dynamo.reset()
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], check=True)

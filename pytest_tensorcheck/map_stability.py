@@ -102,7 +102,7 @@ class StableMap:
             return result
         place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
         command = _pytest_command(caller)
-        records = [_run(command, seed, self.calls) for seed in seeds]
+        records = _run(command, seeds, self.calls)
         _compare(records, list(seeds), place)
         return result
 
@@ -150,32 +150,38 @@ def _pytest_command(caller: FrameType) -> list[str]:
     return command
 
 
-def _run(command: list[str], seed: int, call: int) -> list[dict[str, Any]]:
+def _run(command: list[str], seeds: Sequence[int], call: int) -> list[list[dict[str, Any]]]:
+    """The records of one fresh process for each seed; the processes run side by side."""
     with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder, "record.json")
-        # A cache of its own: a hit would hide that a part is made while the rows are computed.
-        environment = os.environ | {
-            "PYTHONHASHSEED": str(seed),
-            _RECORD: f"{target}:{call}",
-            "HF_DATASETS_CACHE": str(Path(folder, "cache")) if call == 0 else os.environ.get("HF_DATASETS_CACHE", ""),
-        }
-        if not environment["HF_DATASETS_CACHE"]:
-            del environment["HF_DATASETS_CACHE"]
-        for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
-            environment.pop(name, None)
+        targets = [Path(folder, f"{number}.json") for number in range(len(seeds))]
+        running = [_start(command, seed, target, call) for seed, target in zip(seeds, targets, strict=True)]
         try:
-            done = subprocess.run(
-                command, env=environment, capture_output=True, text=True, timeout=_LONGEST, check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise StableMapProcessError(f"a fresh process did not come to the call in {_LONGEST} s") from None
-        if not target.exists():
-            said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-15:]
-            raise StableMapProcessError(
-                f"a fresh process (PYTHONHASHSEED={seed}) did not come to the call; it said:\n" + "\n".join(said)
-            )
-        records: list[dict[str, Any]] = json.loads(target.read_text(encoding="utf-8"))
-        return records
+            return [_records(*entry) for entry in zip(running, seeds, targets, strict=True)]
+        finally:
+            for process in running:
+                process.kill()
+                process.wait()
+
+
+def _start(command: list[str], seed: int, target: Path, call: int) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONHASHSEED": str(seed), _RECORD: f"{target}:{call}"}
+    for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
+        environment.pop(name, None)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _records(process: subprocess.Popen[str], seed: int, target: Path) -> list[dict[str, Any]]:
+    try:
+        out, err = process.communicate(timeout=_LONGEST)
+    except subprocess.TimeoutExpired:
+        raise StableMapProcessError(f"a fresh process did not come to the call in {_LONGEST} s") from None
+    if not target.exists():
+        said = "\n".join((err.strip() or out.strip()).splitlines()[-15:])
+        raise StableMapProcessError(
+            f"a fresh process (PYTHONHASHSEED={seed}) did not come to the call; it said:\n{said}"
+        )
+    records: list[dict[str, Any]] = json.loads(target.read_text(encoding="utf-8"))
+    return records
 
 
 def _leave() -> NoReturn:
@@ -226,7 +232,7 @@ def _check_program(path: Path, function: str, seeds: Sequence[int]) -> list[Any]
     if not path.is_file():
         raise FileNotFoundError(f"stable_map: there is no program {path}")
     command = [sys.executable, "-m", "pytest_tensorcheck.map_stability", str(path.resolve()), function]
-    records = [_run(command, seed, 0) for seed in seeds]
+    records = _run(command, seeds, 0)
     if not records[0]:
         raise StableMapProcessError(f"{path} made no map and no filter, so nothing was compared")
     _compare(records, list(seeds), str(path))

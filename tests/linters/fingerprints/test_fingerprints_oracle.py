@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from fingerprint_oracle import moves, run
-from fingerprint_programs import codes, expected, programs, threads
+from fingerprint_programs import ROWS, codes, expected, programs, threads
 from tensorlint.rules.hash_seed_dependent_map import HashSeedDependentMap
 from tensorlint.rules.unseeded_map_parent import UnseededMapParent
 from tensorlint.rules.unstable_map_closure import UnstableMapClosure
@@ -68,6 +68,11 @@ def test_a_moving_program_has_one_finding_of_its_rule(title: str) -> None:
 @pytest.mark.parametrize("title", programs("staying"))
 def test_a_staying_program_has_no_finding(title: str) -> None:
     assert codes(programs("staying")[title]) == []
+
+
+@pytest.mark.parametrize("title", programs("not_cached"))
+def test_what_is_not_kept_under_a_fingerprint_has_no_finding(title: str) -> None:
+    assert codes(programs("not_cached")[title].removeprefix(ROWS)) == []
 
 
 @pytest.mark.parametrize("case", threads(), ids=lambda case: case.get("id", case["why"][:40]))

@@ -87,7 +87,20 @@ class Calls(DatasetCalls):
                 self._returning.discard(id(function.node))
         if function.kind == "partial" and function.owner is not None:
             return self.called(function.owner, node)
+        if function.dotted == "collections.namedtuple" and isinstance(function.node, ast.Call):
+            return self._namedtuple(function.node, node)
         return Value("unknown", self._argument_traits(node), self._arguments_vary(node))
+
+    def _namedtuple(self, made: ast.Call, node: ast.Call) -> Value:
+        listed = made.args[1] if len(made.args) > 1 else keyword(made, "field_names")
+        given = constant(listed)
+        names = given.replace(",", " ").split() if isinstance(given, str) else []
+        if isinstance(listed, (ast.List, ast.Tuple)):
+            names = [str(constant(entry)) for entry in listed.elts]
+        fields = list(zip(names, (self.value(argument) for argument in node.args), strict=False))
+        fields += [(entry.arg, self.value(entry.value)) for entry in node.keywords if entry.arg]
+        varies = any(value.varies for _, value in fields)
+        return Value("settings", (), varies, dotted="a namedtuple", fields=tuple(fields), node=node)
 
     def _instance(self, function: Value, node: ast.Call) -> Value:
         assert isinstance(function.node, ast.ClassDef)
@@ -192,6 +205,8 @@ class Calls(DatasetCalls):
         if dotted == "re.compile" or dotted.startswith(("logging.", "threading.", "pathlib.", "os.path.")):
             kept = traits_of(arguments) if not dotted.startswith(("logging.", "threading.")) else ()
             return Value("external", kept, any(a.varies for a in arguments), dotted=dotted, elements="strings")
+        if dotted == "collections.namedtuple":
+            return Value("external", dotted=dotted, node=node)
         if dotted == "collections.Counter":
             return Value("unknown", ())
         if dotted in ("copy.copy", "copy.deepcopy") and arguments:
@@ -280,6 +295,8 @@ class Calls(DatasetCalls):
             return Value("settings", varies=True, dotted="an argparse namespace", node=node)
         if base.kind in ("set", "frozenset"):
             return self._set_method(base, name, node)
+        if name == "cursor":
+            return replace(base, kind="external", dotted="cursor")
         if name in ("split", "splitlines", "rsplit"):
             return Value("sequence", base.traits, base.varies, elements="strings")
         if name == "manual_seed":

@@ -284,6 +284,9 @@ class Evaluator(Parameters):
         """`labels.sort()` takes the hash order away; an unseeded `random.shuffle(labels)` brings another."""
         if value.kind in ("dataset", "function", "class", "module"):
             return value
+        for loop in self.filled_in_loops.get(name, ()):
+            if self.names.resolve(name, self.names.scope_at[loop]) is scope:
+                value = value.with_traits(self.ordered(self.value(loop.iter), loop.iter))
         end = self._statement_place(at) if at is not None and self._runs_in(at, scope) else (1 << 30, 0)
         for call in self.mutations.get(name, ()):
             place = (call.lineno, call.col_offset)
@@ -301,7 +304,7 @@ class Evaluator(Parameters):
             return Value("module", dotted=binding.imported.lstrip("."), node=binding.node)
         if binding.how == "def":
             assert isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            return Value("function", node=binding.node)
+            return self._decorated(binding.node)
         if binding.how == "class":
             return Value("class", node=binding.node)
         if binding.how == "parameter":
@@ -318,6 +321,17 @@ class Evaluator(Parameters):
         if binding.how == "augmented":
             return replace(UNKNOWN, traits=self.value(binding.value).traits)
         return UNKNOWN
+
+    def _decorated(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+        """A function, or with a decorator of this file what that returns together with the function."""
+        plain = Value("function", node=node)
+        wrapped = [plain]
+        for decorator in node.decorator_list:
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            made = self.value(target)
+            if isinstance(made.node, ast.FunctionDef) and made.kind == "function" and made.node is not node:
+                wrapped.append(self.called(made, ast.copy_location(ast.Call(target, [], []), target)))
+        return Value("sequence", parts=tuple(wrapped)) if len(wrapped) > 1 else plain
 
     def _item(self, binding: Binding) -> Value:
         source = binding.value

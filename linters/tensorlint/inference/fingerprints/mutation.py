@@ -52,13 +52,18 @@ def changed_before(transform: Transform, every: list[Transform], evaluator: Eval
         if scope is None:
             continue
         value = evaluator.named(name, scope, transform.call)
-        if value.traits or not any(_changes(use, value, evaluator) for use in uses):
+        if value.traits or value.kind in ("module", "dataset", "function", "class", "constant"):
             continue
+        by_itself = any(_changes(use, value, evaluator) for use in uses)
         path = (getattr(function, "name", "lambda"), name)
-        other = _used_conditionally(name, scope, value, function, transform, evaluator)
+        other = _used_conditionally(name, scope, value, function, transform, evaluator, by_itself)
         if other is not None:
             reason = f"the function changes {name} by using it, and whether {name} is used before depends on a setting"
+            if not by_itself:
+                reason = f"whether {name} is changed before depends on what belongs to one run or rank"
             yield Found("M8", name, path, reason, other)
+            continue
+        if not by_itself:
             continue
         earlier = _mapped_before(name, scope, transform, every, evaluator)
         if earlier is not None:
@@ -118,9 +123,19 @@ def _method_changes(value: Value, name: str, evaluator: Evaluator) -> bool:
 
 
 def _used_conditionally(
-    name: str, scope: Scope, value: Value, function: FunctionNode, transform: Transform, evaluator: Evaluator
+    name: str,
+    scope: Scope,
+    value: Value,
+    function: FunctionNode,
+    transform: Transform,
+    evaluator: Evaluator,
+    by_itself: bool,
 ) -> ast.AST | None:
-    """A changing use before the transform, under a condition that settings decide."""
+    """A changing use before the transform, under a condition that settings decide.
+
+    Where the function does not change the object itself, only a condition on the run or the rank counts: settings may
+    mean to change it.
+    """
     inside = set(ast.walk(function))
     end = (transform.call.lineno, transform.call.col_offset)
     for node in ast.walk(scope.node):
@@ -139,7 +154,7 @@ def _used_conditionally(
                 test = current.test
             if test is not None:
                 decided = evaluator.value(test)
-                if decided.varies or decided.traits:
+                if decided.traits or (by_itself and decided.varies):
                     return node
     return None
 

@@ -17,6 +17,8 @@ from tensorlint.inference.fingerprints.values import (
     joined,
 )
 
+_STREAMED = frozenset(["datasets.IterableDataset", "datasets.IterableDatasetDict"])
+
 
 class Parameters(Calls):
     """Annotations, parameters and returns."""
@@ -51,6 +53,8 @@ class Parameters(Calls):
             if dotted in self.dataset_classes and outer not in ("dict", "Dict", "list", "List", "Callable", "tuple"):
                 is_dict = dotted.endswith("Dict")
                 found = Value("dataset", is_dict=is_dict)
+            elif dotted in _STREAMED and found.kind == "unknown":
+                found = Value("dataset", stream=True)
             elif dotted.rpartition(".")[2] in words.SETTINGS_ANNOTATIONS and found.kind == "unknown":
                 found = Value("settings", dotted="the settings", varies=True)
             elif bindings and bindings[-1].how == "class" and found.kind == "unknown":

@@ -26,6 +26,32 @@ def constant(node: ast.expr | None) -> object:
     return node.value if isinstance(node, ast.Constant) else ...
 
 
+def _filled(loop: ast.For) -> Iterator[str]:
+    """Names whose order follows the loop: `vocab.append(w)`, `vocab[w] = len(vocab)`."""
+    for part in ast.walk(loop):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            owner = part.func.value
+            counts = part.func.attr == "setdefault" and any(_counts(given, owner) for given in part.args)
+            if isinstance(owner, ast.Name) and (part.func.attr == "append" or counts):
+                yield owner.id
+        elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
+            target = part.targets[0].value
+            if isinstance(target, ast.Name) and _counts(part.value, target):
+                yield target.id
+
+
+def _counts(node: ast.expr, owner: ast.expr) -> bool:
+    """Whether `len(owner)` is in an expression."""
+    if not isinstance(owner, ast.Name):
+        return False
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "len" and part.args:
+            counted = part.args[0]
+            if isinstance(counted, ast.Name) and counted.id == owner.id:
+                return True
+    return False
+
+
 class Survey:
     """A file's calls by the name they call, and the values found so far. `Evaluator` adds the expressions."""
 
@@ -40,6 +66,7 @@ class Survey:
         self._returning: set[int] = set()
         self.dataset_classes = _DATASET_CLASSES
         self.mutations: dict[str, list[ast.Call]] = {}
+        self.filled_in_loops: dict[str, list[ast.For]] = {}
         self._by_callee: dict[str, list[ast.Call]] = {}
         self.seeds: set[str] = set()
         self.settings_fields: set[str] | None = set()
@@ -60,6 +87,10 @@ class Survey:
                 self._parser_field(call)
             if "seed" in name.lower() and (call.args or call.keywords) and constant((*call.args, None)[0]) is not None:
                 self.seeds.add(self._seeded(call, name))
+        for node in self.names.parents:
+            if isinstance(node, ast.For):
+                for name in _filled(node):
+                    self.filled_in_loops.setdefault(name, []).append(node)
         for bindings in self.names.module.bindings.values():
             for binding in bindings:
                 self._survey_import(binding.imported)

@@ -89,6 +89,8 @@ def _functions(transform: Transform, evaluator: Evaluator) -> Iterator[tuple[Val
                 yield Value("function", node=binding.node), name
             elif binding.how == "assign" and binding.value is not None:
                 yield evaluator.value(binding.value), name
+            elif binding.how == "item" and binding.index is None:
+                yield from ((part, name) for part in evaluator.value(binding.value).parts if part.callable)
         return
     yield value, name
 

@@ -1,0 +1,134 @@
+"""What the reader of a finding sees: the path, what else moves the hash, the remedy; and that the fix keeps the meaning."""
+
+from __future__ import annotations
+
+import ast
+import time
+
+import libcst
+import pytest
+from fingerprint_programs import hazards, programs
+from tensorlint.inference.fingerprints import find_hazards
+from tensorlint.rules.hash_seed_dependent_map import HashSeedDependentMap
+from tensorlint.rules.rule import AnyRule
+from tensorlint.rules.stale_map_function import StaleMapFunction
+from tensorlint.rules.unseeded_map_parent import UnseededMapParent
+from tensorlint.rules.unstable_map_closure import UnstableMapClosure
+
+NODE = libcst.parse_expression("f")
+
+
+def message(rule: AnyRule, title: str) -> str:
+    (hazard,) = hazards(programs("moving")[title])
+    said = rule.judge(hazard, NODE)
+    assert said is not None
+    return said
+
+
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        (
+            "argparse namespace in a nested function [TSR401]",
+            ["cut → args", "captures the settings args", "args.output_dir changes it too", '"max_len": args.max_len'],
+        ),
+        (
+            "nested object that holds the run [TSR401]",
+            ["lambda → self → run → id", "uuid.uuid4() is another in every run", "fn_kwargs"],
+        ),
+        (
+            "database connection on self [TSR401]",
+            ["db", "a database connection cannot be pickled", "random fingerprint"],
+        ),
+        ("unseeded random.Random [TSR401]", ["noisy → rng", "takes another seed in every run", "seed it"]),
+        ("mutually recursive helpers [TSR401]", ["call each other", "recursion", "make them one function"]),
+        ("warmed-up cache decided by a setting [TSR401]", ["length → cache", "changes cache by using it"]),
+    ],
+)
+def test_closures(title: str, parts: list[str]) -> None:
+    said = message(UnstableMapClosure(), title)
+    assert [part for part in parts if part not in said] == [], said
+
+
+def test_self_with_settings_that_the_method_does_not_read() -> None:
+    code = """
+from datasets import load_dataset
+
+class Module:
+    def __init__(self, width, out_dir, rate):
+        self.width = width
+        self.out_dir = out_dir
+        self.rate = rate
+
+    def cut(self, row):
+        return {"t": row["text"][: self.width]}
+
+    def setup(self):
+        return load_dataset("x").map(self.cut)
+"""
+    (hazard,) = find_hazards(ast.parse(code), code)
+    assert UnstableMapClosure().judge(hazard, NODE) == (  # type: ignore[arg-type]
+        "self.cut → self: self.cut captures the whole of self, and map keeps its result under a hash of all of it: "
+        "self.out_dir, self.rate change it too; read width = self.width before the function and use that, or pass it "
+        "in fn_kwargs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        ("membership in a set literal [TSR402]", ["lambda", "compiled to a frozenset", "PYTHONHASHSEED", "a tuple"]),
+        ("captured frozenset [TSR402]", ["lambda → STOP", "frozenset of strings", "capture a set"]),
+        ("list of a set of words [TSR402]", ["lambda → vocab", "sorted(...)"]),
+    ],
+)
+def test_hash_seed(title: str, parts: list[str]) -> None:
+    said = message(HashSeedDependentMap(), title)
+    assert [part for part in parts if part not in said] == [], said
+
+
+def test_parents() -> None:
+    said = message(UnseededMapParent(), "split without a seed [TSR403]")
+    assert "big.train_test_split" in said
+    assert "the map after it never finds its cache; give train_test_split a seed" in said
+
+
+def test_one_finding_for_a_function_that_is_mapped_twice_with_both_places() -> None:
+    code = (
+        "from datasets import load_dataset\n"
+        'train, test = load_dataset("x", split=["train", "test"])\n'
+        "def keep(row):\n"
+        '    return row["t"] in {"a", "b", "c"}\n'
+        "train.filter(keep)\n"
+        "test.filter(keep)\n"
+    )
+    (hazard,) = find_hazards(ast.parse(code), code)
+    assert hazard.node.lineno == 4  # type: ignore[attr-defined]
+    assert [step.line for step in hazard.evidence] == [5, 6]
+
+
+def test_the_fix_keeps_comments_and_lines() -> None:
+    code = 'from datasets import load_dataset\nds = load_dataset("x")\nds.filter(lambda r: r["t"] in {  # kept\n "a", "b",\n})\n'
+    (hazard,) = find_hazards(ast.parse(code), code)
+    rule = HashSeedDependentMap()
+    target = rule.fix_target(hazard)  # type: ignore[arg-type]
+    text = ast.get_source_segment(code, target)
+    assert text is not None
+    fixed = rule.fix(hazard, libcst.parse_expression(text))  # type: ignore[arg-type]
+    assert fixed is not None
+    assert libcst.Module([]).code_for_node(fixed) == '(  # kept\n "a", "b",\n)'
+
+
+def test_strict_findings_are_of_another_rule() -> None:
+    code = 'import os\nfrom datasets import load_dataset\nds = load_dataset("x")\nds.map(lambda r: {"t": os.environ["A"]})\n'
+    (hazard,) = find_hazards(ast.parse(code), code)
+    assert UnstableMapClosure().judge(hazard, NODE) is None  # type: ignore[arg-type]
+    assert "os.environ is read while mapping" in str(StaleMapFunction().judge(hazard, NODE))  # type: ignore[arg-type]
+
+
+def test_a_file_without_datasets_costs_next_to_nothing() -> None:
+    code = "x = [f(y) for y in z]\n" * 20_000
+    tree = ast.parse(code)
+    start = time.perf_counter()
+    assert find_hazards(tree, code) == []
+    assert time.perf_counter() - start < 0.05

@@ -32,6 +32,7 @@ class Configuration:
     torch: bool
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    cpu_of_one: list[float] = field(default_factory=list)
 
 
 PLUGIN = ["-p", "pytest_tensorcheck.plugin"]
@@ -63,15 +64,23 @@ def configurations() -> list[Configuration]:
 
 
 def measure(configuration: Configuration, folder: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *configuration.arguments]
+    """All tests, and one test alone: the difference is what the tests cost, without what starting costs."""
+    configuration.cpu_of_one.append(run(configuration, folder, "test_empty.py::test_0")[1])
+    wall, cpu = run(configuration, folder, "test_empty.py")
+    configuration.wall.append(wall)
+    configuration.cpu.append(cpu)
+
+
+def run(configuration: Configuration, folder: Path, what: str) -> tuple[float, float]:
+    """Wall and CPU seconds."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *configuration.arguments, what]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "OMP_NUM_THREADS": "1"}
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if result.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
-    configuration.wall.append(wall)
-    configuration.cpu.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def table(found: list[Configuration], tests: int, rounds: int) -> str:
@@ -84,7 +93,7 @@ def table(found: list[Configuration], tests: int, rounds: int) -> str:
         f"{tests} empty tests, minimum of {rounds} interleaved rounds. Python {platform.python_version()}, {versions}, "
         f"{os.cpu_count()} cores.",
         "",
-        "| configuration | CPU s | wall s | against pytest alone | per test |",
+        "| configuration | CPU s | wall s | CPU against pytest alone | of it per test |",
         "|---|---:|---:|---:|---:|",
     ]
     for configuration in found:
@@ -92,7 +101,8 @@ def table(found: list[Configuration], tests: int, rounds: int) -> str:
         cpu, wall = min(configuration.cpu), min(configuration.wall)
         extra = cpu - min(bare.cpu)
         versus = "" if configuration is bare else f"{extra * 1e3:+.0f} ms ({extra / min(bare.cpu):+.1%})"
-        each = "" if configuration is bare else f"{extra / tests * 1e6:+.0f} µs"
+        slope = (cpu - min(configuration.cpu_of_one) - min(bare.cpu) + min(bare.cpu_of_one)) / (tests - 1)
+        each = "" if configuration is bare else f"{slope * 1e6:+.0f} µs"
         lines.append(f"| {configuration.name} | {cpu:.3f} | {wall:.3f} | {versus} | {each} |")
     return "\n".join(lines) + "\n"
 
@@ -115,7 +125,7 @@ def main() -> None:
             (folders[torch] / "test_empty.py").write_text(tests)
         for configuration in found:  # once unmeasured: bytecode, and the assertion rewriter's cache
             measure(configuration, folders[configuration.torch])
-            configuration.wall.clear(), configuration.cpu.clear()
+            configuration.wall.clear(), configuration.cpu.clear(), configuration.cpu_of_one.clear()
         for _ in range(options.rounds):
             for configuration in found:
                 measure(configuration, folders[configuration.torch])

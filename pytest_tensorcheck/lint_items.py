@@ -57,6 +57,14 @@ class LintHooks:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         return LintFile.of(parent, file_path, self.linter) if file_path in self.files else None
 
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+        """`pytest src/model.py::tensorlint` asks for the lint item: the file is read, not imported."""
+        asked = [arg.partition("::")[2] for arg in self.config.args if _names(arg, module_path)]
+        if asked and all(name == ITEM_NAME for name in asked):
+            module: pytest.Module = NotImported.from_parent(parent, path=module_path)
+            return module
+        return None
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """With `testpaths`, pytest looks at the tests only; the rest of the project is linted all the same."""
@@ -66,6 +74,13 @@ class LintHooks:
         for path in self.files:
             if path not in collected:
                 items.extend(LintFile.of(session, path, self.linter).collect())
+
+
+class NotImported(pytest.Module):
+    """Stands for a module of which only the lint item was asked for."""
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        return []
 
 
 class LintFile(pytest.File):
@@ -100,6 +115,11 @@ class LintItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, f"{ITEM_NAME} {_shown(self.path)}"
+
+
+def _names(argument: str, path: Path) -> bool:
+    file = argument.partition("::")[0]
+    return bool(file) and Path(os.path.abspath(file)) == path
 
 
 def _shown(path: Path) -> str:

@@ -383,7 +383,7 @@ def test_the_fixtures_work_without_the_option(pytester):
 
 # --- lint items -----------------------------------------------------------------------------------------------------
 
-BAD = "import torch\n\n\ndef f():\n    x = torch.zeros(2, 3, 4)\n    return x.transpose(1, 2).view(2, 12)\n"
+BAD = "import not_installed_anywhere, torch\n\n\ndef f():\n    x = torch.zeros(2, 3, 4)\n    return x.transpose(1, 2).view(2, 12)\n"
 
 
 def test_lint_items(pytester):

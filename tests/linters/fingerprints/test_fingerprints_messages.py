@@ -132,3 +132,21 @@ def test_a_file_without_datasets_costs_next_to_nothing() -> None:
     start = time.perf_counter()
     assert find_hazards(tree, code) == []
     assert time.perf_counter() - start < 0.05
+
+
+def test_a_class_of_settings_read_by_its_name() -> None:
+    code = """
+from datasets import load_dataset
+
+class CFG:
+    width = 3
+    rate = 1e-4
+
+ds = load_dataset("x").map(lambda row: {"t": row["text"][: CFG.width]})
+"""
+    (hazard,) = find_hazards(ast.parse(code), code)
+    said = str(UnstableMapClosure().judge(hazard, NODE))  # type: ignore[arg-type]
+    assert "captures the settings CFG" in said
+    assert "CFG.rate changes it too" in said
+    assert 'fn_kwargs={"width": CFG.width}' in said
+    assert find_hazards(ast.parse(code.replace("    rate = 1e-4\n", "")), code) == []

@@ -142,7 +142,12 @@ class Captures:
             reads = self.evaluator.classes.reads(function, name, value.node)
             yield from self._instance(name, value, reads, path)
         else:
-            yield from self.follow(value, path)
+            moved = list(self.follow(value, path))
+            yield from moved
+            if not moved and isinstance(value.node, ast.ClassDef) and self._is_by_value(value.node):
+                fields, whole = self._fields_read(uses)
+                if not whole:
+                    yield from self._class_of_settings(value.node, fields, name, path)
 
     # Objects
 
@@ -268,7 +273,9 @@ class Captures:
         finally:
             self._stack.pop()
 
-    def captured_class(self, node: ast.ClassDef, reads: set[str], name: str, path: tuple[str, ...]) -> Iterator[Found]:
+    def _class_of_settings(
+        self, node: ast.ClassDef, reads: set[str], name: str, path: tuple[str, ...]
+    ) -> Iterator[Found]:
         """A class of settings, read through its name: `CFG.max_len`."""
         facts = self.evaluator.classes.facts(node)
         plain = [key for key, given in facts.constants.items() if isinstance(given, ast.Constant)]

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from ops_oracle import Sizes, Tally, compare, layouts, lift
-
 from tensorlint.inference import ops
 
 
@@ -83,8 +82,16 @@ def sweep(info: Any, tally: Tally, *, most: int, modes: tuple[str, ...] = ("numb
     return calls
 
 
-def _one(info: Any, kind: str, name: str, input: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tally: Tally,
-         modes: tuple[str, ...]) -> int:
+def _one(
+    info: Any,
+    kind: str,
+    name: str,
+    input: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tally: Tally,
+    modes: tuple[str, ...],
+) -> int:
     if kind == "method" and not isinstance(input, torch.Tensor):
         return 0
     try:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy
 import torch
-
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import table as tables
@@ -129,7 +128,9 @@ def compare(claimed: Value, real: Any, sizes: Sizes, tally: Tally, where: str) -
     if isinstance(real, numpy.generic):
         real = numpy.asarray(real)
     if isinstance(real, torch.Tensor | numpy.ndarray):
-        if real is not None and isinstance(real, torch.Tensor) and real.layout != torch.strided:
+        if isinstance(real, torch.Tensor) and real.layout != torch.strided:
+            return
+        if isinstance(real, numpy.ndarray) and real.dtype.kind not in "biufc":
             return
         tally.results += 1
         if isinstance(claimed, Tensor):
@@ -156,6 +157,9 @@ def compare(claimed: Value, real: Any, sizes: Sizes, tally: Tally, where: str) -
             return
         if isinstance(claimed, Tensor):
             tally.wrong.append(f"{where}: claimed a tensor, is {type(real).__name__}")
+        return
+    if real is None or isinstance(real, type | str):
+        # What numpy makes of no array at all.
         return
     if isinstance(claimed, Tensor) and not isinstance(real, int | float | complex):
         tally.wrong.append(f"{where}: claimed a tensor, is {type(real).__name__}")

@@ -5,13 +5,8 @@ The tables are loaded when the first name of their library is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tensorlint.inference.ops.table import Call, Entry, Misfit, Table, Undecided, apply
 from tensorlint.inference.values import Framework
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = [
     "Call",
@@ -44,14 +39,22 @@ def table(library: str) -> Table:
     """The table of `torch`, `numpy` or `einops`."""
     found = _tables.get(library)
     if found is None:
-        if library == "torch":
-            from tensorlint.inference.ops.torch import TORCH as found
-        elif library == "numpy":
-            from tensorlint.inference.ops.numpy import NUMPY as found
-        else:
-            from tensorlint.inference.ops.einops import EINOPS as found
-        _tables[library] = found
+        found = _tables[library] = _load(library)
     return found
+
+
+def _load(library: str) -> Table:
+    if library == "torch":
+        from tensorlint.inference.ops.torch import TORCH
+
+        return TORCH
+    if library == "numpy":
+        from tensorlint.inference.ops.numpy import NUMPY
+
+        return NUMPY
+    from tensorlint.inference.ops.einops import EINOPS
+
+    return EINOPS
 
 
 def function(path: str) -> Entry | None:

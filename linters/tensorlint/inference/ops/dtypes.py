@@ -5,9 +5,18 @@ A dtype is its canonical name (`float32`, `int64`, `bool`), None where it is not
 
 from __future__ import annotations
 
+from typing import Literal
+
 from tensorlint.inference.values import Const, Framework, Library, LibraryObject, Number, Scalar, Tensor, Value
 
 BOOL, INTEGER, FLOAT, COMPLEX = 0, 1, 2, 3
+# The Python number of each category.
+SCALAR_KINDS: tuple[Literal["bool"], Literal["int"], Literal["float"], Literal["complex"]] = (
+    "bool",
+    "int",
+    "float",
+    "complex",
+)
 
 CATEGORY = {
     "bool": BOOL,
@@ -112,7 +121,7 @@ _NUMPY_NAMES = {
     "<i8": "int64",
 }
 
-_BUILTIN = {
+_BUILTIN: dict[str, dict[str, str | None]] = {
     "torch": {"float": None, "int": "int64", "bool": "bool", "complex": None},
     "numpy": {"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"},
 }

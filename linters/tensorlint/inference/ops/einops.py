@@ -164,8 +164,6 @@ def subject(call: Call, given: Value) -> Tensor:
 
 
 def _reshape(given: Tensor, target: Shape) -> Tensor:
-    if given.shape == target:
-        return given
     if given.framework == "numpy":
         strides = layout.contiguous(target) if given.contiguous is True else None
     elif given.framework == "torch":
@@ -224,7 +222,10 @@ def transform(call: Call, given: Tensor, pattern: str, lengths: dict[str, Value]
     if (gone and kind != "reduce") or (new and kind != "repeat"):
         raise Undecided
     target = tuple(axes.product(group) for group in right)
-    work = _reshape(given, tuple(axes.size(axis) for axis in flat_left))
+    work = given
+    # einops reshapes where a group has another number of axes than one.
+    if any(len(group) != 1 for group in left):
+        work = _reshape(given, tuple(axes.size(axis) for axis in flat_left))
     order = [axis for axis in flat_right if axis in flat_left] + gone
     work = _permute(work, [flat_left.index(axis) for axis in order])
     if gone:
@@ -248,7 +249,8 @@ def transform(call: Call, given: Tensor, pattern: str, lengths: dict[str, Value]
         work = copy(work, shape=widened, strides=stretched)
     if new and given.framework == "numpy":
         work = copy(work, strides=None)
-    work = _reshape(work, target)
+    if any(len(group) != 1 for group in right):
+        work = _reshape(work, target)
     marks = SPELLED
     trail = given.layout_trail
     if work.strides != given.strides and call.node is not None and work.contiguous is not True:

@@ -136,7 +136,8 @@ def torch_layout(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> 
             operand_shape = tuple(known)
         met.append((operand_shape, strides))
     if renamed:
-        if all(layout.is_contiguous(*operand) for operand in operands):
+        full = 1 not in shape or all(own == shape for own, _ in met)
+        if full and all(layout.is_contiguous(*operand) for operand in operands):
             return layout.contiguous(shape)
         if not certain or 1 in shape:
             return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
@@ -217,7 +215,7 @@ def _advanced(call: Call, tensor: Tensor, axes: _Axes) -> Value:
     together = broadcast(*(axes.advanced[position][0] for position in positions))
     # Axes that `None` or a slice made may stand between the advanced ones; numpy counts integers among these.
     if tensor.framework == "torch":
-        separated = any(b - a != 1 for a, b in zip(positions, positions[1:], strict=False))
+        separated = positions[-1] - positions[0] != len(positions) - 1
     else:
         separated = _separated(axes.order)
     if tensor.framework is None and (axes.selected_at or separated):

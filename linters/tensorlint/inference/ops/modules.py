@@ -7,7 +7,7 @@ from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass
 
 from tensorlint.inference.ops.table import Call, Misfit, Parameter, Undecided, bind, parse_parameters
-from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value, is_none
 
 Forward = Callable[..., Value]
 AttributeOf = Callable[[LibraryObject, str], Value | None]
@@ -117,4 +117,7 @@ def module_attribute(obj: LibraryObject, name: str) -> Value:
         if value is not None:
             return value
     value = obj.arguments.get(name, UNKNOWN)
-    return UNKNOWN if isinstance(value, (list, dict)) else value
+    if name == "stride" and is_none(value) and "LPPool" not in obj.path:
+        # A pool's stride is its kernel's size unless it is given.
+        value = obj.arguments.get("kernel_size", UNKNOWN)
+    return UNKNOWN if isinstance(value, (list, dict)) or name in ("weight", "bias") else value

@@ -98,12 +98,11 @@ def dot(call: Call, left: Value, right: Value, operation: str = "np.dot") -> Val
         return unranked(framework, dtype)
     rank_one_product(call, a, b, operation)
     if not a.shape or not b.shape:
-        from tensorlint.inference.ops.elementwise import elementwise
-
-        return elementwise(call, [a, b], framework=framework)
+        shape = a.shape or b.shape
+        return Tensor(framework, shape, layout.contiguous(shape) if len(shape) < 2 else None, dtype, None, call.node)
     agree(a.shape[-1], b.shape[-2] if len(b.shape) > 1 else b.shape[0])
     if len(b.shape) == 1:
-        shape: Shape = a.shape[:-1]
+        shape = a.shape[:-1]
     else:
         shape = (*a.shape[:-1], *b.shape[:-2], b.shape[-1])
     strides = layout.contiguous(shape) if len(shape) <= 1 or (a.contiguous and b.contiguous) else None

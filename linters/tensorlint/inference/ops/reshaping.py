@@ -16,6 +16,8 @@ _proven: set[Symbol] = set()
 
 def resolve(shape: Shape | None, target: Shape) -> Shape:
     """The target with its -1 replaced. Raises where the numbers of elements surely differ."""
+    if any(isinstance(size, int) and size < -1 for size in target):
+        raise Undecided
     if -1 not in target:
         if shape is not None:
             check(shape, target)

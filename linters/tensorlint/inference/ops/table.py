@@ -66,7 +66,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`parameters` bind the call's arguments; a call that does not fit them is unknown."""
+    """`parameters` bind the call's arguments; a call that does not fit them is unknown.
+
+    `name` is the function's canonical dotted path, or the method's bare name.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -97,17 +100,19 @@ class Table:
 
     def add(self, names: str, parameters: tuple[Parameter, ...], transfer: Transfer, *, tensor: bool = True) -> None:
         for name in names.split():
-            entry = Entry(name, parameters, transfer, self.framework, tensor)
             if name.startswith("."):
-                self.methods[name[1:]] = entry
+                path = ""
             elif name.startswith("F."):
-                self.functions[f"torch.nn.functional.{name[2:]}"] = entry
-            elif "." in name:
-                qualified = name.startswith((f"{self.prefix}.", "torch.", "numpy."))
-                self.functions[name if qualified else f"{self.prefix}.{name}"] = entry
+                path = f"torch.nn.functional.{name[2:]}"
+            elif "." in name and name.startswith((f"{self.prefix}.", "torch.", "numpy.")):
+                path = name
             else:
-                self.functions[f"{self.prefix}.{name}"] = entry
-                self.methods[name] = entry
+                path = f"{self.prefix}.{name}"
+            if path:
+                self.functions[path] = Entry(path, parameters, transfer, self.framework, tensor)
+            if name.startswith(".") or "." not in name:
+                bare = name.removeprefix(".")
+                self.methods[bare] = Entry(bare, parameters, transfer, self.framework, tensor)
 
     def attribute(self, names: str) -> Callable[[Transfer], Transfer]:
         """Register `x.name`, read without a call: `T`, `real`, `grad`."""
@@ -145,7 +150,7 @@ def parse_parameters(text: str) -> tuple[Parameter, ...]:
             result.append(Parameter(word[1:], None, star=True))
             keyword_only = True
         elif "=" in word:
-            name, _, default = word.partition("=")
+            name, default = word.split("=", 1)
             result.append(Parameter(name, _literal(default), keyword_only=keyword_only))
         else:
             result.append(Parameter(word, None, keyword_only=keyword_only))
@@ -184,10 +189,10 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
         elif parameter.default is not None:
             bound[parameter.name] = parameter.default
         else:
-            alias = next((other for other in _ALIASES.get(parameter.name, ()) if other in kwargs), None)
-            if alias is None:
+            spelling = next((other for other in _ALIASES.get(parameter.name, ()) if other in kwargs), None)
+            if spelling is None:
                 raise Misfit(parameter.name)
-            bound[parameter.name] = kwargs[alias]
+            bound[parameter.name] = kwargs[spelling]
         if parameter.default is not None and parameter.name not in kwargs:
             for alias in _ALIASES.get(parameter.name, ()):
                 if alias in kwargs:
@@ -218,8 +223,12 @@ _ALIASES = {
 
 def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
     """The result of one operation; where the arguments do not fit or the transfer function gives up, an unknown one."""
+    call.name = entry.name
     try:
-        return entry.transfer(call, **bind(entry.parameters, args, kwargs))
+        bound = bind(entry.parameters, args, kwargs)
+        out = bound.get("out")
+        if out is None or (isinstance(out, Const) and out.value is None):
+            return entry.transfer(call, **bound)
     except (Misfit, Undecided):
         pass
     except Exception:

@@ -8,7 +8,7 @@ from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.results import short
 from tensorlint.inference.ops.table import Call
 from tensorlint.inference.ops.torch import losses
-from tensorlint.inference.values import NONE, LibraryObject, Value
+from tensorlint.inference.values import NONE, LibraryObject, Value, is_none
 
 Loss = Callable[..., Value]
 
@@ -47,15 +47,15 @@ def gaussian_nll(call: Call, obj: LibraryObject, input: Value, target: Value, va
 @layer("BCELoss", "weight=None size_average=None reduce=None reduction='mean'", "input target")
 @layer("SoftMarginLoss", _OLD, "input target")
 def same_shape(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
-    return losses.same_shape(call, input, **_reduction(obj))
+    return losses.same_shape(call, input, True, **_reduction(obj))
 
 
 @layer(
     "BCEWithLogitsLoss", "weight=None size_average=None reduce=None reduction='mean' pos_weight=None", "input target"
 )
 def bce_with_logits(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
-    plain = all(isinstance(argument(obj, name), type(NONE)) for name in ("weight", "pos_weight"))
-    return losses.same_shape(call, input, **_reduction(obj), known=plain)
+    plain = all(is_none(argument(obj, name)) for name in ("weight", "pos_weight"))
+    return losses.same_shape(call, input, plain, **_reduction(obj))
 
 
 @layer(

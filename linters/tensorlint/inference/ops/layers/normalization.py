@@ -49,7 +49,7 @@ def sync_batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
 
 @layer("InstanceNorm1d InstanceNorm2d InstanceNorm3d", _INSTANCE, attribute=_batch_attribute)
 def instance_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.batch_like(call, input)
+    return neural.contiguous_only(call, input)
 
 
 def _group_attribute(obj: LibraryObject, name: str) -> Value | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.layout import Shape, Strides, contiguous
@@ -97,7 +99,7 @@ def sequence_output(call: Call, given: Tensor, features: Size, batch_first: bool
         strides = contiguous(target)
     elif batch_first:
         strides = (features, S.multiply(shape[0], features), 1)
-    trail = ()
+    trail: tuple[tuple[ast.AST, str], ...] = ()
     if batch_first and call.node is not None:
         trail = ((call.node, "returned as a transposed view because of batch_first=True"),)
     return Tensor("torch", target, strides, given.dtype, given.device, call.node, layout_trail=trail)

@@ -144,14 +144,21 @@ def spaced(call: Call, start: Value, stop: Value, num: Value, dtype: Value, axis
         if isinstance(end, values.Opaque):
             # It may be an array; code that has a name for a bound mostly has a number.
             raise Undecided
-    return laid(call, "numpy", (size,), (1,), chosen(dtype, "float64"))
+    real = not any(isinstance(end, Tensor) and end.dtype != "float64" for end in (start, stop)) and not any(
+        dtypes.of_scalar(end) == dtypes.COMPLEX for end in (start, stop)
+    )
+    return laid(call, "numpy", (size,), (1,), chosen(dtype, "float64" if real else None))
 
 
-@op("numpy.eye numpy.identity", "N M=None k=0 dtype=None order='C' / like=None device=None")
+@op("numpy.identity", "n dtype=None / like=None")
+def identity(call: Call, n: Value, dtype: Value, like: Value) -> Value:
+    rows = arguments.count(n)
+    return fresh(call, "numpy", (rows, rows), chosen(dtype, "float64"))
+
+
+@op("numpy.eye", "N M=None k=0 dtype=None order='C' / like=None device=None")
 def eye(call: Call, N: Value, M: Value, dtype: Value, order: Value, **rest: Value) -> Value:
     rows = arguments.count(N)
-    if call.name.endswith("identity"):
-        return fresh(call, "numpy", (rows, rows), chosen(M, "float64"))
     columns = rows if values.is_none(M) else arguments.count(M)
     return laid(call, "numpy", (rows, columns), in_order(order, (rows, columns)), chosen(dtype, "float64"))
 
@@ -159,6 +166,8 @@ def eye(call: Call, N: Value, M: Value, dtype: Value, order: Value, **rest: Valu
 @op("numpy.tri", "N M=None k=0 dtype=None / like=None")
 def tri(call: Call, N: Value, M: Value, dtype: Value, **rest: Value) -> Value:
     rows = arguments.count(N)
+    if isinstance(rows, int) and rows < 0:
+        raise Undecided
     columns = rows if values.is_none(M) else arguments.count(M)
     return fresh(call, "numpy", (rows, columns), chosen(dtype, "float64"))
 
@@ -174,7 +183,6 @@ def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value
     if result.shape is None:
         return result
     result.marks = literal_marks(result.shape)
-    result.how = spelled_out(call, result.shape) if False else None
     result.how = f"np.array(...) of shape {S.show_shape(result.shape)}"
     if not (isinstance(order, Const) and order.value in ("K", "C", "A", None)):
         result.strides = in_order(order, result.shape)
@@ -186,6 +194,7 @@ def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value
     "a dtype=None order=None / like=None copy=None device=None",
 )
 def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> Value:
+    given_copy = rest["copy"]
     given = array(call, a)
     name = call.name.rpartition(".")[2]
     if given.framework == "torch":
@@ -196,7 +205,7 @@ def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> 
     elif name in ("ascontiguousarray", "asfortranarray"):
         result = copy(given, dtype=chosen(dtype, given.dtype))
     else:
-        result = converted(call, given, dtype, order, view=True)
+        result = converted(call, given, dtype, order, view=values.is_none(given_copy))
     if result.shape is not None:
         if name == "ascontiguousarray":
             shape = result.shape or (1,)
@@ -232,15 +241,19 @@ def astype(call: Call, x: Value, dtype: Value, order: Value, copy: Value, **rest
     return result
 
 
-@op("numpy.copy .copy", "a order='K' subok=False")
+@op(".copy", "a order='C'")
+def copy_method(call: Call, a: Value, order: Value) -> Value:
+    return copied(call, a, order)
+
+
+@op("numpy.copy", "a order='K' subok=False")
 def copied(call: Call, a: Value, order: Value, **rest: Value) -> Value:
     given = array(call, a)
     if given.shape is None:
         return unranked("numpy", given.dtype)
-    if call.name.rpartition(".")[0] != "numpy" and given is a and isinstance(order, Const) and order.value == "K":
-        # The method's default is C.
-        return copy(given, strides=None if given.contiguous is not True else layout.contiguous(given.shape))
-    return copy(given, strides=kept_order(given))
+    if isinstance(order, Const) and order.value == "K":
+        return copy(given, strides=kept_order(given))
+    return copy(given, strides=None if 1 in given.shape else in_order(order, given.shape))
 
 
 @op("numpy.frombuffer numpy.fromiter numpy.fromstring", "buffer dtype=None count=-1 offset=0 / like=None sep=None")
@@ -270,12 +283,12 @@ def meshgrid(call: Call, xi: list[Value], copy: Value, sparse: Value, indexing: 
     return tuple_of(results)
 
 
-@op("numpy.indices", "dimensions dtype=None sparse=False")
+@op("numpy.indices", "dimensions dtype='int64' sparse=False", tensor=False)
 def indices(call: Call, dimensions: Value, dtype: Value, sparse: Value) -> Value:
     sizes = arguments.shape([dimensions])
     if arguments.flag(sparse):
         raise Undecided
-    return fresh(call, "numpy", (len(sizes), *sizes), chosen(dtype, "int64"))
+    return fresh(call, "numpy", (len(sizes), *sizes), chosen(dtype, "float64"))
 
 
 @op("numpy.diag numpy.diagflat", "v k=0")

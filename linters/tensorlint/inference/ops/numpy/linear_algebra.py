@@ -7,9 +7,8 @@ from tensorlint.inference import values
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops import arguments, dtypes, products
 from tensorlint.inference.ops.broadcasting import broadcast
-from tensorlint.inference.ops.elementwise import elementwise
 from tensorlint.inference.ops.literals import array_of
-from tensorlint.inference.ops.numpy.creation import ranked
+from tensorlint.inference.ops.numpy.creation import chosen, ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.reducing import reduce
@@ -17,21 +16,30 @@ from tensorlint.inference.ops.results import SPELLED, fresh, short, tuple_of, un
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.linear_algebra import least_of, tensordot_shape
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Const, Tensor, Value
+from tensorlint.inference.values import Const, Sequence, Tensor, Value
 
 
-def taken(call: Call, *given: Value) -> list[Tensor]:
-    return [array_of(call, value) for value in given]
+def taken(call: Call, a: Value, b: Value) -> tuple[Tensor, Tensor]:
+    return array_of(call, a), array_of(call, b)
 
 
 @op("numpy.dot .dot", "a b out=None")
 def dot(call: Call, a: Value, b: Value, out: Value) -> Value:
-    return products.dot(call, *taken(call, a, b), "np.dot" if call.name.startswith("numpy.") else ".dot")
+    if not values.is_none(out):
+        raise Undecided
+    first, second = taken(call, a, b)
+    return products.dot(call, first, second, "np.dot" if call.name.startswith("numpy.") else ".dot")
 
 
 @op("numpy.matmul numpy.linalg.matmul", "x1 x2 out=None / dtype=None")
 def matmul(call: Call, x1: Value, x2: Value, out: Value, dtype: Value) -> Value:
-    return products.matmul(call, *taken(call, x1, x2), "np.matmul")
+    if not values.is_none(out):
+        raise Undecided
+    first, second = taken(call, x1, x2)
+    result = products.matmul(call, first, second, "np.matmul")
+    if isinstance(result, Tensor):
+        result.dtype = chosen(dtype, result.dtype)
+    return result
 
 
 @op("numpy.vdot", "a b")
@@ -47,7 +55,7 @@ def inner(call: Call, a: Value, b: Value) -> Value:
     dtype = products.common_dtype(call, "numpy", [first, second])
     products.rank_one_product(call, first, second, "np.inner")
     if not left or not right:
-        return elementwise(call, [first, second], framework="numpy")
+        return unplaced(call, "numpy", left or right, dtype)
     agree(left[-1], right[-1])
     shape = (*left[:-1], *right[:-1])
     return unplaced(call, "numpy", shape, dtype) if len(shape) > 1 else fresh(call, "numpy", shape, dtype)
@@ -56,6 +64,8 @@ def inner(call: Call, a: Value, b: Value) -> Value:
 @op("numpy.outer numpy.linalg.outer", "a b out=None")
 def outer(call: Call, a: Value, b: Value, out: Value) -> Value:
     first, second = tensor(array_of(call, a)), tensor(array_of(call, b))
+    if not values.is_none(out):
+        raise Undecided
     shape = (S.product(first.shape or ()), S.product(second.shape or ()))
     dtype = dtypes.numpy_result([first, second])
     return fresh(call, "numpy", shape, dtype, marks=SPELLED)
@@ -106,7 +116,7 @@ def trace(call: Call, a: Value, dtype: Value, **rest: Value) -> Value:
         raise Undecided
     from tensorlint.inference.ops.numpy.reductions import summed
 
-    return Tensor("numpy", (), (), summed(given.dtype), None, call.node)
+    return Tensor("numpy", (), (), chosen(dtype, summed(given.dtype)), None, call.node)
 
 
 @op("numpy.cov numpy.corrcoef", "m y=None rowvar=True bias=False ddof=None / fweights=None aweights=None dtype=None")
@@ -157,6 +167,8 @@ def pinv(call: Call, a: Value, **rest: Value) -> Value:
 
 @op("numpy.linalg.det numpy.linalg.cond numpy.linalg.matrix_rank", "a p=None tol=None hermitian=False / rtol=None")
 def det(call: Call, a: Value, **rest: Value) -> Value:
+    if any(isinstance(value, (Tensor, Sequence)) for value in rest.values()):
+        raise Undecided
     if call.name.endswith("matrix_rank"):
         given = ranked(call, a)
         if len(given.shape or ()) < 2:
@@ -258,6 +270,8 @@ def lstsq(call: Call, a: Value, b: Value, rcond: Value) -> Value:
 @op("numpy.linalg.norm", "x ord=None axis=None keepdims=False")
 def norm(call: Call, x: Value, ord: Value, axis: Value, keepdims: Value) -> Value:
     given = array_of(call, x)
+    if isinstance(ord, (Tensor, Sequence)):
+        raise Undecided
     if given.shape is not None and values.is_none(axis) and not values.is_none(ord) and len(given.shape) not in (1, 2):
         raise Undecided
     name = (

@@ -72,12 +72,12 @@ def _unary(kind: Kind) -> Callable[..., Value]:
         if isinstance(result, Tensor):
             if name == "fabs":
                 result.dtype = dtypes.numpy_float(result.dtype)
-            if result.dtype == "bool" and name in ("negative", "positive", "sign"):
-                raise Undecided
+            if result.dtype == "bool" and name in ("negative", "positive", "sign", "conj", "conjugate"):
+                result.dtype = None
             if result.dtype == "bool" and name == "square":
                 result.dtype = "int8"
             if name == "sinc" and isinstance(x, Tensor):
-                result.dtype = None if x.dtype is None else x.dtype if dtypes.is_floating(x.dtype) else "float64"
+                result.dtype = x.dtype if dtypes.is_floating(x.dtype) else None
             result.dtype = chosen(dtype, result.dtype)
         return result
 
@@ -171,13 +171,16 @@ def round(call: Call, a: Value, decimals: Value, out: Value) -> Value:
     return result
 
 
-@op("numpy.modf numpy.divmod numpy.frexp", "x y=None", tensor=False)
-def modf(call: Call, x: Value, y: Value) -> Value:
-    if not values.is_none(y):
-        result = elementwise(call, _arrays(call, x, y), framework="numpy")
-        return tuple_of([result, result])
-    if call.name.endswith("frexp"):
-        raise Undecided
+@op("numpy.divmod", "x y", tensor=False)
+def divmod(call: Call, x: Value, y: Value) -> Value:
+    result = elementwise(call, _arrays(call, x, y), framework="numpy")
+    if isinstance(result, Tensor) and result.dtype == "bool":
+        result.dtype = "int8"
+    return tuple_of([result, result])
+
+
+@op("numpy.modf", "x", tensor=False)
+def modf(call: Call, x: Value) -> Value:
     result = unary_of(call, array_of(call, x), kind="float", framework="numpy")
     return tuple_of([result, result])
 

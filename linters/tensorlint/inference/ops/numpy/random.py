@@ -118,6 +118,8 @@ def choice(call: Call, a: Value, size: Value, axis: Value, **rest: Value) -> Val
     if values.is_none(size) and given.shape is not None and len(given.shape) == 1:
         raise Undecided
     shape = arguments.shape([size])
+    if given.shape == ():
+        return created(call, shape, "int64")
     if given.shape is None:
         if "Generator" in call.name:
             return unranked("numpy", None)
@@ -135,12 +137,20 @@ def choice(call: Call, a: Value, size: Value, axis: Value, **rest: Value) -> Val
     "x axis=0 out=None",
 )
 def permutation(call: Call, x: Value, axis: Value, out: Value) -> Value:
+    if isinstance(x, Const) and (not isinstance(x.value, int) or x.value < 0):
+        raise Undecided
     if isinstance(x, (Const, Number)) or (isinstance(x, Scalar) and x.kind == "int"):
         return laid(call, "numpy", (arguments.count(x),), (1,), "int64")
     if isinstance(x, Opaque):
         raise Undecided
     given = ranked(call, x)
-    return copy(given, strides=layout.contiguous(given.shape or ()) if given.contiguous else None, made=call.node)
+    if not given.shape:
+        raise Undecided
+    return copy(
+        given,
+        strides=layout.contiguous(given.shape or ()) if given.contiguous and values.integer(axis) == 0 else None,
+        made=call.node,
+    )
 
 
 @op(
@@ -165,7 +175,7 @@ def dirichlet(call: Call, alpha: Value, size: Value) -> Value:
     "n pvals size=None",
 )
 def multinomial(call: Call, n: Value, pvals: Value, size: Value) -> Value:
-    if not isinstance(n, (Const, Number, Scalar)):
+    if not isinstance(n, (Const, Number, Scalar)) or len(ranked(call, pvals).shape or ()) != 1:
         raise Undecided
     shape = (*(() if values.is_none(size) else arguments.shape([size])), *(ranked(call, pvals).shape or ()))
     return laid(call, "numpy", shape, layout.contiguous(shape), "int64")

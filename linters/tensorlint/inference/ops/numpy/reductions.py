@@ -11,7 +11,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.reducing import reduce
-from tensorlint.inference.ops.results import laid, unplaced
+from tensorlint.inference.ops.results import laid, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Scalar, Sequence, Tensor, Value, copy
 
@@ -114,7 +114,7 @@ def percentile(call: Call, a: Value, q: Value, axis: Value, keepdims: Value, **r
         result.strides = None if result.shape else result.strides
         return result
     levels = tensor(array_of(call, q))
-    if result.shape is None or levels.shape is None:
+    if result.shape is None or levels.shape is None or len(levels.shape) > 1:
         raise Undecided
     return unplaced(call, "numpy", (*levels.shape, *result.shape), None)
 
@@ -126,24 +126,34 @@ def cumsum(call: Call, a: Value, axis: Value, dtype: Value, out: Value) -> Value
     name = chosen(dtype, summed(given.dtype))
     if values.is_none(axis):
         return laid(call, "numpy", (S.product(shape),), (1,), name)
+    if not shape:
+        raise Undecided
     arguments.axis(axis, len(shape))
     return laid(call, "numpy", shape, layout.contiguous(shape) if given.contiguous else None, name)
 
 
+@op("numpy.partition numpy.argpartition .argpartition", "a kth axis=-1 kind=None order=None")
+def partition(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
+    given = tensor(array_of(call, a))
+    shape = given.shape or ()
+    name = "int64" if "arg" in call.name else given.dtype
+    if values.is_none(axis):
+        return laid(call, "numpy", (S.product(shape),), (1,), name)
+    return unplaced(call, "numpy", shape, name) if shape else unranked("numpy", name)
+
+
 @op(
-    "numpy.sort numpy.argsort .argsort numpy.partition numpy.argpartition",
+    "numpy.sort numpy.argsort .argsort",
     "a axis=-1 kind=None order=None / stable=None kth=None",
 )
 def sort(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
     given = tensor(array_of(call, a))
     shape = given.shape or ()
     name = "int64" if "arg" in call.name else given.dtype
-    if "partition" in call.name:
-        axis = Const(-1)
-        if len(shape) > 1:
-            return unplaced(call, "numpy", shape, name)
     if values.is_none(axis):
         return laid(call, "numpy", (S.product(shape),), (1,), name)
+    if not shape:
+        raise Undecided
     return copy(given, dtype=name, strides=layout.contiguous(shape) if given.contiguous else None, made=call.node)
 
 
@@ -188,6 +198,6 @@ def bincount(call: Call, x: Value, weights: Value, minlength: Value) -> Value:
 def item(call: Call, input: Value, args: list[Value]) -> Value:
     if isinstance(input, Tensor) and input.elements is not None and len(input.elements) == 1:
         return values.number(input.elements[0])
-    if isinstance(input, Tensor) and input.dtype in dtypes.CATEGORY:
-        return Scalar(("bool", "int", "float", "complex")[dtypes.CATEGORY[input.dtype]])  # type: ignore[arg-type, index]
+    if isinstance(input, Tensor) and input.dtype is not None and input.dtype in dtypes.CATEGORY:
+        return Scalar(dtypes.SCALAR_KINDS[dtypes.CATEGORY[input.dtype]])
     raise Undecided

@@ -27,4 +27,5 @@ __all__ = [
     "reductions",
     "selection",
     "views",
+    "wrappers",
 ]

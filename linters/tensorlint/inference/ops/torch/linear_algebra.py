@@ -325,7 +325,7 @@ def eigvals(call: Call, input: Value, UPLO: Value, out: Value) -> Value:
 
 @op("linalg.solve", "A B / left=True out=None")
 def solve(call: Call, A: Value, B: Value, left: Value, out: Value) -> Value:
-    _ranked, batch, rows, _ = matrices(call, A)
+    _ranked, batch, _rows, _ = matrices(call, A)
     right = tensor(B)
     shape = right.shape or ()
     if len(shape) == 1 and not batch:

@@ -165,7 +165,7 @@ def gaussian_nll_loss(
 def binary_cross_entropy(
     call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
 ) -> Value:
-    return same_shape(call, input, reduction, reduce, size_average)
+    return same_shape(call, input, True, reduction, reduce, size_average)
 
 
 @op(
@@ -183,7 +183,7 @@ def bce_with_logits(
     pos_weight: Value,
 ) -> Value:
     plain = values.is_none(weight) and values.is_none(pos_weight)
-    return same_shape(call, input, reduction, reduce, size_average, known=plain)
+    return same_shape(call, input, plain, reduction, reduce, size_average)
 
 
 @op("F.soft_margin_loss F.multilabel_margin_loss", _PAIR)
@@ -192,12 +192,10 @@ def soft_margin_loss(
 ) -> Value:
     if call.name.endswith("multilabel_margin_loss"):
         return per_sample(call, input, reduction, reduce, size_average, 1)
-    return same_shape(call, input, reduction, reduce, size_average)
+    return same_shape(call, input, True, reduction, reduce, size_average)
 
 
-def same_shape(
-    call: Call, input: Value, reduction: Value, reduce: Value, size_average: Value, known: bool = True
-) -> Value:
+def same_shape(call: Call, input: Value, known: bool, reduction: Value, reduce: Value, size_average: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
     return reduced(call, input.shape if known else None, reduction, input, reduce, size_average)

@@ -66,7 +66,7 @@ def dropped(call: Call, input: Value) -> Value:
         raise Undecided
     if input.shape is None:
         return unranked("torch", input.dtype, input.device)
-    kept = layout.preserve(input.shape, input.strides)
+    kept = None if input.strides is None else layout.elementwise([(input.shape, input.strides)], input.shape)
     return copy(input, strides=input.strides if kept == input.strides else None)
 
 
@@ -596,6 +596,10 @@ def batch_norm(call: Call, input: Value, **rest: Value) -> Value:
     "momentum=0.1 eps=1e-5 cudnn_enabled=True",
 )
 def instance_norm(call: Call, input: Value, **rest: Value) -> Value:
+    return contiguous_only(call, input)
+
+
+def contiguous_only(call: Call, input: Value) -> Value:
     result = batch_like(call, input)
     if isinstance(result, Tensor) and isinstance(input, Tensor) and input.contiguous is not True:
         result.strides = None

@@ -483,8 +483,7 @@ def item(call: Call, input: Value) -> Value:
         if input.elements is not None and len(input.elements) == 1:
             return values.number(input.elements[0])
         if input.dtype is not None and input.dtype in dtypes.CATEGORY:
-            kinds = ("bool", "int", "float", "complex")
-            return Scalar(kinds[dtypes.CATEGORY[input.dtype]])  # type: ignore[arg-type]
+            return Scalar(dtypes.SCALAR_KINDS[dtypes.CATEGORY[input.dtype]])
     return UNKNOWN
 
 
@@ -520,7 +519,7 @@ def tolist(call: Call, input: Value) -> Value:
         return values.Sequence("list", [values.number(size) for size in ranked.elements])
     shape = ranked.shape or ()
     kind = None if ranked.dtype is None else dtypes.CATEGORY.get(ranked.dtype)
-    element: Value = UNKNOWN if kind is None else Scalar(("bool", "int", "float", "complex")[kind])  # type: ignore[arg-type]
+    element: Value = UNKNOWN if kind is None else Scalar(dtypes.SCALAR_KINDS[kind])
     for size in reversed(shape):
         element = values.Sequence("list", None, element, size)
     return element

@@ -48,7 +48,7 @@ def pad_sequence(call: Call, sequences: Value, batch_first: Value, **rest: Value
         if one.shape is None:
             raise Undecided
         trailing = one.shape[1:]
-    if not isinstance(one, Tensor) or one.shape is None or not one.shape:
+    if not one.shape:
         raise Undecided
     if any(atom.variant for size in trailing for atom in S.symbols(size)):
         raise Undecided

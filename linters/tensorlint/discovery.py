@@ -1,6 +1,6 @@
 """Which files a run reads: those that are named, and those below the folders that are named.
 
-A file that is named is always read, whatever excludes it. Below a folder the usual places are left out, and what
+A file or a folder that is named is always read, whatever excludes it. Below a folder the usual places are left out, and what
 `.gitignore` (nested, with negation) or the configuration's `exclude` leaves out.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.config import ConfigFinder
+from tensorlint.config import Config, ConfigFinder
 from tensorlint.findings import FileError
 
 if TYPE_CHECKING:
@@ -74,7 +74,15 @@ def _ignored(path: str, specs: _Specs, *, is_folder: bool) -> bool:
     return False
 
 
-def _walk(folder: str, specs: _Specs, finder: ConfigFinder, errors: list[FileError]) -> Iterator[str]:
+def _excluded(path: str, config: Config, *, is_folder: bool) -> bool:
+    """Whether the configuration's `exclude` leaves a path out."""
+    return bool(config.exclude) and _ignored(path, ((str(config.root), config.excluded),), is_folder=is_folder)
+
+
+def _walk(
+    folder: str, specs: _Specs, finder: ConfigFinder, errors: list[FileError], overruled: Config | None
+) -> Iterator[str]:
+    """The files below a folder. `overruled` is a configuration that excludes the folder that was named."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -85,7 +93,6 @@ def _walk(folder: str, specs: _Specs, finder: ConfigFinder, errors: list[FileErr
         spec = _read_gitignore(os.path.join(folder, ".gitignore"))
         if spec is not None:
             specs = (*specs, (folder, spec))
-    root = str(config.root)
     for entry in entries:
         is_folder = entry.is_dir(follow_symlinks=False)
         if is_folder:
@@ -95,11 +102,11 @@ def _walk(folder: str, specs: _Specs, finder: ConfigFinder, errors: list[FileErr
             continue
         if specs and _ignored(entry.path, specs, is_folder=is_folder):
             continue
-        if config.exclude and _ignored(entry.path, ((root, config.excluded),), is_folder=is_folder):
+        if config is not overruled and _excluded(entry.path, config, is_folder=is_folder):
             continue
         if is_folder:
             if not os.path.exists(os.path.join(entry.path, "pyvenv.cfg")):
-                yield from _walk(entry.path, specs, finder, errors)
+                yield from _walk(entry.path, specs, finder, errors, overruled)
         else:
             yield entry.path
 
@@ -111,8 +118,13 @@ def discover(paths: Iterable[str], finder: ConfigFinder) -> Discovery:
     for path in paths:
         absolute = os.path.abspath(path)
         if os.path.isdir(absolute):
-            specs = _above(absolute) if finder.of_folder(absolute).respect_gitignore else ()
-            files.update(dict.fromkeys(_walk(absolute, specs, finder, found.errors)))
+            config = finder.of_folder(absolute)
+            specs = _above(absolute) if config.respect_gitignore else ()
+            # A folder that is named is read, like a file: what would leave all of it out does not count below it.
+            if specs and _ignored(absolute, specs, is_folder=True):
+                specs = ()
+            overruled = config if _excluded(absolute, config, is_folder=True) else None
+            files.update(dict.fromkeys(_walk(absolute, specs, finder, found.errors, overruled)))
         elif os.path.lexists(absolute):
             files[absolute] = None
         else:

@@ -81,6 +81,18 @@ class TestDiscovery:
         project.write("x_pb2.py", BAD)
         assert project.codes() == []
         assert project.codes("x_pb2.py") == ["x_pb2.py:3:5 TOY101"]
+        project.write("legacy/inner/b.py", BAD)
+        assert project.codes("legacy") == ["legacy/a.py:3:5 TOY101", "legacy/inner/b.py:3:5 TOY101"]
+        assert project.codes("legacy/inner") == ["legacy/inner/b.py:3:5 TOY101"]
+
+    def test_an_ignored_folder_that_is_named_is_read(self, project):
+        (project.root / ".git").mkdir()
+        project.write(".gitignore", "generated/\n")
+        project.write("generated/a.py", BAD)
+        project.write("generated/.gitignore", "b.py\n")
+        project.write("generated/b.py", BAD)
+        assert project.codes() == []
+        assert project.codes("generated") == ["generated/a.py:3:5 TOY101"]
 
     def test_a_folder_named_like_a_file_is_walked(self, project):
         project.write("x.py/inner.py", BAD)

@@ -274,9 +274,10 @@ class RunHooks:
             self._place.run = None
         if self._watch_state and (run.whole is not None or run.settings.state == "off"):
             self.state.expected = self.state.snapshot()
+        by_fixtures = [seen for seen in run.observations if seen.check == "state"]  # wider ones that ended just now
         run.observations.extend(left)
-        if run.settings.state == "error" and left:
-            return at_user_line(StateLeak(describe(left)), left[0])
+        if run.settings.state == "error" and (blamed := [*by_fixtures, *left]):
+            return at_user_line(StateLeak(describe(blamed)), blamed[0])
         return None
 
     def _state_left(self, item: pytest.Item, run: TestRun) -> list[Observation]:

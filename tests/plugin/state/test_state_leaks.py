@@ -230,6 +230,11 @@ def test_a_module_fixture_that_leaks_is_named_at_its_end(pytester):
     lines = [line for line in result.outlines if "→" in line]
     assert len(lines) == 1
     assert "torch.float32 → torch.float16, left by the module fixture half" in lines[0]
+    failing = run(pytester, "--tensorcheck-state", "error")
+    failing.assert_outcomes(passed=3, errors=1)
+    failing.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_two*", "*StateLeak: test_a.py:4: the module fixture half left*"]
+    )
 
 
 def test_what_importing_a_module_sets_holds_for_its_tests_only(pytester):

@@ -65,8 +65,9 @@ class _Comparison:
 
     def divergence(self) -> Divergence | None:
         for step in align(self.keys_first, self.keys_second):
-            found = self._gap(step) if isinstance(step, Gap) else self._pair(step.first, step.second)
-            if found is not None:
+            if isinstance(step, Gap):
+                self.gaps.append(step)  # no accusation yet: it may have filled a cache, and values will tell
+            elif (found := self._pair(step.first, step.second)) is not None:
                 return found
         return self._end()
 
@@ -290,19 +291,13 @@ class _Comparison:
 
     # -- where the runs part
 
-    def _gap(self, gap: Gap) -> Divergence | None:
-        """Extra operations of the first run alone, at lines that the second never runs, may have filled a cache: values
-        will tell."""
-        self.gaps.append(gap)
-        (i, i_end), (j, j_end) = gap.first, gap.second
-        if i == i_end:
-            return self._control_flow()
-        if j == j_end:
-            again = set(self.keys_second)
-            return self._control_flow() if any(key in again for key in self.keys_first[i:i_end]) else None
-        if (i_end, j_end) == (len(self.keys_first), len(self.keys_second)):
-            return self._control_flow()
-        return None
+    def _counts(self, gap: Gap) -> bool:
+        """Whether a gap is a divergence where no result says that it made no difference. What only the first run did, at lines
+        that the second never runs, may have filled a cache."""
+        if gap.second[0] != gap.second[1]:
+            return True
+        again = set(self.keys_second)
+        return all(key in again for key in self.keys_first[slice(*gap.first)])
 
     def _control_flow(self) -> Divergence:
         if self.suspects:
@@ -330,8 +325,9 @@ class _Comparison:
     def _end(self) -> Divergence | None:
         one, two = self.first, self.second
         if one.result == two.result and one.error == two.error:
-            undecided = [gap for gap in self.gaps if gap.second[0] != gap.second[1]]
-            return self._control_flow() if undecided and one.result in (None, "None") else None
+            if one.result not in (None, "None"):
+                return None
+            return self._control_flow() if any(map(self._counts, self.gaps)) else None
         if self.suspects:
             return self._accuse(next(iter(self.suspects.values())))
         if self.gaps:

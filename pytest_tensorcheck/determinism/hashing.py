@@ -109,6 +109,8 @@ def hash_other_layout(tensor: Any) -> Any:
 
     try:
         with torch.no_grad():
+            if tensor.is_nested:
+                return (hash_tensor(tensor.values()), hash_tensor(tensor._nested_tensor_size()))
             if tensor.is_quantized:
                 return hash_tensor(tensor.int_repr())
             if tensor.layout is torch.sparse_coo:
@@ -119,7 +121,7 @@ def hash_other_layout(tensor: Any) -> Any:
                 return tuple(map(hash_tensor, (tensor.ccol_indices(), tensor.row_indices(), tensor.values())))
             if tensor.is_mkldnn:
                 return hash_tensor(tensor.to_dense())
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, AttributeError):
         pass
     return None
 
@@ -134,7 +136,8 @@ def hash_value(value: Any, depth: int = 0) -> Any:
         return "…"
     if torch is not None and isinstance(value, torch.Tensor):
         content = hash_tensor(value) if _has_memory(value) else hash_other_layout(value)
-        return ("tensor", tuple(value.shape), str(value.dtype), content)
+        shape = () if value.is_nested else tuple(value.shape)
+        return ("tensor", shape, str(value.dtype), content)
     if numpy is not None and isinstance(value, numpy.ndarray):
         if value.dtype.hasobject:
             return ("array", value.shape, repr(value.tolist()))
@@ -165,6 +168,6 @@ def hash_value(value: Any, depth: int = 0) -> Any:
 def _has_memory(tensor: Any) -> bool:
     import torch
 
-    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.device.type == "meta":
+    if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.is_meta:
         return False
     return getattr(type(tensor), "__torch_dispatch__", None) is getattr(torch.Tensor, "__torch_dispatch__", None)

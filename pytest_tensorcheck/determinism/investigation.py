@@ -258,6 +258,7 @@ def _stop_at(index: int, reached: Callable[[], None]) -> Any:
 
     class StopAt(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
         count = 0
+        supports_higher_order_operators = True
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if os.getpid() == process and not read_kernel(func).ignored:
@@ -284,6 +285,7 @@ def _repeat(divergence: Divergence, first: Recording, second: Recording, again: 
 
     class RepeatAt(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
         count = 0
+        supports_higher_order_operators = True
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kernel = read_kernel(func)

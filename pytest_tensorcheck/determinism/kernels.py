@@ -30,6 +30,7 @@ _EMPTY = frozenset(
         "aten::new_empty_strided",
     }
 )
+_RESIZE = frozenset({"aten::resize_", "aten::resize_as_"})
 # In-place operations after which nothing of the old content is left.
 _OVERWRITE = frozenset(
     f"aten::{name}"
@@ -93,6 +94,7 @@ def read_kernel(operator: Any) -> Kernel:
         is_view=((declared_view or name in _UNDECLARED_VIEWS) and name not in _NO_VIEWS) or name in _REBINDS,
         is_random=torch.Tag.nondeterministic_seeded in operator.tags,
         is_empty=name in _EMPTY,
+        is_resize=name in _RESIZE,
         ignored=name in _IGNORED,
         makes_results=any(result.alias_info is None for result in schema.returns),
         writes=() if name in _REBINDS else tuple(writes),

@@ -79,6 +79,7 @@ class Kernel:
     is_view: bool = False
     is_random: bool = False
     is_empty: bool = False
+    is_resize: bool = False
     ignored: bool = False
     makes_results: bool = False
     writes: tuple[int | str, ...] = ()

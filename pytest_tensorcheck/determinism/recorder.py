@@ -6,6 +6,7 @@ address.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import weakref
@@ -16,6 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode  # seen in torch 2.6 to 2.13
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
+from pytest_tensorcheck.determinism.compiled_lines import traced_line
 from pytest_tensorcheck.determinism.hashing import hash_memory, hash_other_layout, hash_tensor, physical_layout
 from pytest_tensorcheck.determinism.kernels import read_kernel
 from pytest_tensorcheck.determinism.operations import (
@@ -72,6 +74,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
     on the storage itself.
     """
 
+    supports_higher_order_operators = True  # flex_attention, cond: recorded as one operation each
+
     def __init__(self, run: int = 0, *, poison: bool = True) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
         self.run = run
@@ -86,6 +90,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         self._current_node = current_node()
         self._sequence_counter = sequence_counter()
         self._fake = False
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Lets torch.compile compile (since 2.9; it would skip its frames, or fail under fullgraph=True)."""
+        return True
 
     def erase_marks(self) -> None:
         """Remove what the recorder attached to storages that are still alive."""
@@ -168,7 +177,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         outputs: list[Operand] = []
         values: list[Any] = []
         if kernel.writes and (kernel.writes_if is None or args[kernel.writes_if]):
-            self._written(kernel, args, kwargs, place, outputs)
+            self._written(kernel, args, kwargs, place, outputs, inputs)
             if kernel.makes_results:
                 self._results(result, outputs, values, view)
         elif isinstance(result, _Tensor):
@@ -189,7 +198,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         )
         return result
 
-    def _place(self, frame: FrameType | None, node: Any) -> tuple[Place | None, bool]:
+    def _place(self, frame: FrameType | None, node: Any) -> tuple[Any, bool]:
         """The nearest place in the user's code, and whether autograd's engine lies between it and the operation."""
         user_file = self._user_file
         in_engine = False
@@ -202,6 +211,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
                 return _new(Place, (code, frame.f_lasti)), in_engine
             if node is not None and code.co_name == "_engine_run_backward":
                 in_engine = True
+            elif code.co_filename.startswith("<eval_with_key>") and (line := traced_line(frame)) is not None:
+                return line, in_engine
             frame = frame.f_back
         return None, node is not None
 
@@ -211,7 +222,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         plain = self._plain.get(tensor.__class__)
         if plain is None:
             plain = self._plain[tensor.__class__] = _is_plain(tensor.__class__)
-        if not plain or tensor.layout is not _strided:
+        if not plain or tensor.layout is not _strided or tensor.is_meta or tensor.is_nested or tensor.is_quantized:
             return self._opaque(tensor)
         storage = tensor.untyped_storage()
         mark = getattr(storage, _MARK, None)
@@ -278,7 +289,11 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         kwargs: dict[str, Any] | None,
         place: Place | None,
         outputs: list[Operand],
+        before: list[Operand],
     ) -> None:
+        if kernel.is_resize:
+            outputs.append(self._resized(args[0], before, place))
+            return
         for key in kernel.writes:
             if isinstance(key, str):
                 written = (kwargs or {}).get(key)
@@ -311,12 +326,29 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         if mark is None or tensor.numel() == 0:
             return operand
         mark.empty = place
-        if self.poison and tensor.nbytes <= _POISONED_UP_TO and not _torch_fills_memory():
-            if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
-                tensor.fill_((-1.0) ** self.run * (1.5 + self.run))
-            elif not tensor.is_quantized:
-                tensor.fill_(self.run % 2)  # 0 and 1: garbage that would be used as an index stays inside
+        if self.poison and not _torch_fills_memory():
+            self._fill(tensor)
         return operand
+
+    def _resized(self, tensor: Any, before: list[Operand], place: Place | None) -> Operand:
+        """What `resize_` adds is as uninitialised as what `empty` makes."""
+        mark = self._mark_of(tensor)
+        kept = math.prod(before[0].shape) if before else 0
+        if mark is not None and tensor.numel() > kept:
+            mark.version += 1
+            mark.empty, mark.written = place, kept * tensor.itemsize
+            if self.poison and tensor.is_contiguous() and not _torch_fills_memory():
+                self._fill(tensor.detach().view(-1)[kept:])
+        return self._operand(tensor, overwritten=True)
+
+    def _fill(self, tensor: Any) -> None:
+        """Fill memory that is nobody's with this run's numbers."""
+        if tensor.nbytes > _POISONED_UP_TO:
+            return
+        if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+            tensor.fill_((-1.0) ** self.run * (1.5 + self.run))
+        else:
+            tensor.fill_(self.run % 2)  # 0 and 1: garbage that would be used as an index stays inside
 
     def _first_sight(self, tensor: Any, storage: Any, before: _Mark | None, made: bool) -> _Mark:
         mark = _Mark(self, self._storages)
@@ -333,7 +365,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         if before is not None and before.recorder.run == self.run - 1:
             external.previous = before.storage
             external.written_by = before.written_by
-        if tensor.numel() and not tensor.is_quantized and tensor.device.type != "meta":
+        if tensor.numel():
             flat = tensor.detach().reshape(-1)
             step = max(1, -(-flat.numel() // _SAMPLE))
             external.sample = tuple(flat[::step].tolist())
@@ -344,7 +376,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         if tensor.__class__.__name__ == "FakeTensor":  # a compiler is tracing: no numbers yet
             self._fake = True
         content = hash_other_layout(tensor) if self._plain.get(tensor.__class__) else None
-        return Operand(-1, content, tuple(tensor.shape), tensor.dtype)
+        return Operand(-1, content, () if tensor.is_nested else tuple(tensor.shape), tensor.dtype)
 
     def _default_generator(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> GeneratorState | None:
         device: Any = (kwargs or {}).get("device")

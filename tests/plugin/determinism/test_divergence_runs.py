@@ -164,7 +164,7 @@ def test_what_cannot_be_compared_is_said():
     async def run():
         return torch.ones(2)
 
-    with pytest.raises(TypeError, match="asyncio.run"):
+    with pytest.raises(TypeError, match=r"asyncio.run"):
         deterministic(run)
 
 
@@ -283,3 +283,46 @@ def test_uninitialised_memory_that_is_returned_is_named():
 
     with pytest.raises(DivergenceError, match="uninitialised memory: what the function returns shows memory"):
         deterministic(run)
+
+
+@torch.library.custom_op("tensorcheck_runs::late", mutates_args=())
+def late(x: torch.Tensor) -> torch.Tensor:
+    return x + time.perf_counter()
+
+
+@late.register_fake
+def _(x):
+    return x.clone()
+
+
+def test_the_line_inside_a_function_compiled_as_one_graph():
+    def body(x):
+        y = x.sin()
+        z = torch.ops.tensorcheck_runs.late(y)
+        return z.sum()
+
+    compiled = torch.compile(body, backend="eager", fullgraph=True)
+    with pytest.raises(DivergenceError) as caught:
+        deterministic(lambda: compiled(torch.ones(3)))
+    assert caught.value.divergence.where.line == body.__code__.co_firstlineno + 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], layout=torch.jagged) * 2).sum(),
+        lambda: (torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)]) * 2).to_padded_tensor(0.0),
+        lambda: torch.func.hessian(lambda x: (x**3).sum())(torch.randn(3)),
+        lambda: torch.nn.Linear(2, 2, device="meta").weight.shape,
+        lambda: torch.ones(4).resize_(6)[:4].sum(),
+    ],
+    ids=["jagged", "nested", "functorch", "meta", "resize_"],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_tensors_of_other_kinds_pass(make):
+    deterministic(lambda: (torch.ones(1) + 1, make()))
+
+
+def test_what_resize_adds_is_uninitialised():
+    with pytest.raises(DivergenceError, match="uninitialised memory"):
+        deterministic(lambda: torch.ones(2).resize_(4).sum())

@@ -26,9 +26,9 @@ from pytest_tensorcheck.global_state import (
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_random
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
+from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_fixture
 from pytest_tensorcheck.test_run import RUN, TestRun, at_user_line, describe, observers
 from pytest_tensorcheck.unseeded import UnseededGenerators
-from pytest_tensorcheck.user_line import UserLine
 from pytest_tensorcheck.worker_threads import share_cores
 
 if TYPE_CHECKING:
@@ -150,13 +150,13 @@ class RunHooks:
         changes = [c for c in self.state.changes(before, self.state.snapshot()) if c.item.at_import]
         # A library sets variables for itself when it is first imported: only those that the module's text names.
         source = module.path.read_text(errors="replace") if any(c.item.by_key for c in changes) else ""
-        changes = [c for c in changes if not c.item.by_key or _name_of(c) in source]
+        changes = [c for c in changes if not c.item.by_key or last_name(c) in source]
         if not changes:
             return
         self.scoped.by_module[module.nodeid] = self.state.put_back(changes)
         self._blame_module[module.nodeid] = changes
         for change in worth_saying(changes):
-            self.found.observations.append((module.nodeid, _by_import(module, change)))
+            self.found.observations.append((module.nodeid, by_import(module, change)))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -286,16 +286,16 @@ class RunHooks:
             module = item.getparent(pytest.Module)
             changes = self._blame_module.pop(module.nodeid, []) if module is not None else []
             if run.settings.state == "error" and module is not None:
-                left.extend(_by_import(module, change) for change in worth_saying(changes))
+                left.extend(by_import(module, change) for change in worth_saying(changes))
         for mode in run.leaked_modes:
-            left.append(_left_by(item, f"torch modes: none → {mode}", {"name": "torch modes", "new": mode}))
+            left.append(left_by(item, f"torch modes: none → {mode}", {"name": "torch modes", "new": mode}))
         now = self.state.snapshot()
         if now != self.state.expected:
             changes = self.state.put_back(self.state.changes(self.state.expected, now))
             # What could not be put back is what the next test starts from; it is not to be blamed for it.
             self.state.expected = self.state.snapshot()
             for change in worth_saying(changes):
-                left.append(_left_by(item, str(change), _facts(change), restored=change.restored))
+                left.append(left_by(item, str(change), facts_of(change), restored=change.restored))
         return left
 
     # --- wider-scoped fixtures --------------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ class RunHooks:
         if run is None or fixturedef.scope == "session" or run.settings.state == "off":
             return  # after the session nobody is left to suffer from it
         for change in worth_saying(restored):
-            run.observations.append(_left_by_fixture(fixturedef, change))
+            run.observations.append(left_by_fixture(fixturedef, change))
 
 
 _OPEN_TEARDOWNS: pytest.StashKey[dict[int, Any]] = pytest.StashKey()
@@ -376,52 +376,4 @@ def _identity(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
         getattr(function, "__qualname__", "") or "",
         parameter,
         request.node.nodeid,
-    )
-
-
-def _name_of(change: Change) -> str:
-    return change.name.rpartition(" ")[2]
-
-
-def _facts(change: Change) -> dict[str, Any]:
-    return {"name": change.name, "old": change.shown_old, "new": change.shown_new, "restored": change.restored}
-
-
-def _left_by(item: pytest.Item, what: str, facts: dict[str, Any], restored: bool = True) -> Observation:
-    path, line, name = item.location
-    where = UserLine(str(item.config.rootpath / path), (line or 0) + 1, name)
-    after = "It was put back for the tests that follow." if restored else "It cannot be put back in this process."
-    return Observation(
-        check="state",
-        message=f"{what}, left by {item.nodeid}",
-        where=where,
-        detail=f"{item.nodeid} left global state changed: {what}. {after} Change it inside a `with` block or with "
-        "monkeypatch, or put it back in the fixture that set it.",
-        facts=facts,
-    )
-
-
-def _left_by_fixture(fixturedef: pytest.FixtureDef[Any], change: Change) -> Observation:
-    code = getattr(fixturedef.func, "__code__", None)
-    where = UserLine(code.co_filename, code.co_firstlineno, code.co_qualname) if code is not None else None
-    name = f"the {fixturedef.scope} fixture {fixturedef.argname}"
-    return Observation(
-        check="state",
-        message=f"{change}, left by {name}",
-        where=where,
-        detail=f"{name} left global state changed: {change}. It was put back for the tests that follow. "
-        "Put it back after the fixture's `yield`.",
-        facts=_facts(change),
-    )
-
-
-def _by_import(module: pytest.Module, change: Change) -> Observation:
-    return Observation(
-        check="state",
-        message=f"{change}, set by importing {module.nodeid}",
-        where=UserLine(str(module.path), 1, "<module>"),
-        detail=f"importing {module.nodeid} changed global state: {change}. tensorcheck keeps it for this module's "
-        "tests and takes it back for all others; without tensorcheck it reaches every test that runs after the "
-        "import. Set it in a fixture of the module instead.",
-        facts=_facts(change),
     )

@@ -80,10 +80,14 @@ def source_of(function: Any) -> str:
 def record(simulate: bool) -> dict[str, Any]:
     corpus = runner.load_corpus()
     out: dict[str, Any] = {}
-    for name, function in sorted({**runner.functions(corpus, aside=False), **runner.functions(corpus, aside=True)}.items()):
+    for name, function in sorted(
+        {**runner.functions(corpus, aside=False), **runner.functions(corpus, aside=True)}.items()
+    ):
         if simulate:
             result = runner.run(function)
-            lines = sorted({*result["wanted"]} - {*result["missed"]} | {x for x in result["false"] if isinstance(x, int)})
+            lines = sorted(
+                {*result["wanted"]} - {*result["missed"]} | {x for x in result["false"] if isinstance(x, int)}
+            )
             entry = {"debug_mode": lines, "trace": lines, "crash": result["crash"]}
         else:
             with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
@@ -117,7 +121,9 @@ def main() -> int:
         return 0
     target = ROOT / "tests" / "data" / f"sync_parity_{re.sub(r'[^a-z0-9]+', '_', gpu.lower()).strip('_')}.json"
     target.write_text(text)
-    print(f"wrote {target.relative_to(ROOT)}: {len(document['functions'])} functions on {gpu}, torch {torch.__version__}")
+    print(
+        f"wrote {target.relative_to(ROOT)}: {len(document['functions'])} functions on {gpu}, torch {torch.__version__}"
+    )
     return 0
 
 

@@ -14,6 +14,7 @@ from types import CodeType, FrameType
 from pytest_tensorcheck.user_line import UserLine, is_user_file, user_line
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Frames of torch's that pass a call on: a wait in them is the user's own.
 _PASSING_ON = (
     "torch/_tensor.py", "torch/_tensor_str.py", "torch/functional.py", "torch/overrides.py", "torch/_ops.py",
@@ -27,13 +28,15 @@ _ENGINE = f"torch{os.sep}autograd{os.sep}graph.py"
 @dataclass(frozen=True, slots=True)
 class Place:
     """`in_engine`: between here and the user's line the autograd engine runs (the line is that which called backward).
-    `inner_expression`: the expression of the library frame that waits, where it is not the user's own."""
+    `inner_expression`: the expression of the library frame that waits, where it is not the user's own.
+    `ours`: it is one of this package's own checks that reads the value, and not the user's program."""
 
     where: UserLine | None
     expression: str
     inside: str
     in_engine: bool
     inner_expression: str = ""
+    ours: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -71,14 +74,16 @@ def expression_at(code: CodeType, instruction: int) -> str:
 def user_place(depth: int = 1, *, functional_counts: bool = False) -> Place:
     """Walk outwards to the user's frame. `functional_counts`: torch.nn.functional's own lines are not the user's."""
     frame: FrameType | None = sys._getframe(depth)
-    inside, in_engine, inner = "", False, ""
+    inside, in_engine, inner, ours = "", False, "", False
     while frame is not None:
         name = frame.f_code.co_filename
         if is_user_file(name):
             line = UserLine(name, frame.f_lineno, frame.f_code.co_qualname)
-            return Place(line, expression_at(frame.f_code, frame.f_lasti), inside, in_engine, inner)
+            return Place(line, expression_at(frame.f_code, frame.f_lasti), inside, in_engine, inner, ours)
         if name.endswith(_ENGINE):
             in_engine = True
+        elif name.startswith(_OURS):
+            ours = ours or not name.startswith(_HERE)
         elif not inside:
             library = _library_name(name)
             passing = library.startswith(_PASSING_ON) or (library == "torch/nn/functional.py" and not functional_counts)
@@ -86,7 +91,7 @@ def user_place(depth: int = 1, *, functional_counts: bool = False) -> Place:
                 inside = f"{library}:{frame.f_lineno} in {frame.f_code.co_name}"
                 inner = expression_at(frame.f_code, frame.f_lasti)
         frame = frame.f_back
-    return Place(None, "", inside, in_engine, inner)
+    return Place(None, "", inside, in_engine, inner, ours)
 
 
 def engine_caller() -> UserLine | None:

@@ -99,7 +99,7 @@ def record(kind: str, *, row: str = "", certain: bool = True, depth: int = 2) ->
     if place.where is None and node is not None:
         _record_backward(kind, row, node, certain)
         return
-    if not scopes.listening():
+    if not scopes.listening() or place.ours:
         return
     where, expression, called_from = place.where, place.expression, None
     if node is not None and place.in_engine:

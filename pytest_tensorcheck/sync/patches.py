@@ -294,7 +294,7 @@ def _hooks(simulation: Simulation, undo: ExitStack) -> None:
                 continue
             for parameter in group["params"]:
                 step = optimizer.state.get(parameter, {}).get("step")
-                if isinstance(step, torch.Tensor) and place_of(step) == NONE:
+                if isinstance(step, torch.Tensor) and place_of(step) in (NONE, PLAIN):
                     put(step, HOST)
 
     def buffers(module: Any, args: Any) -> None:

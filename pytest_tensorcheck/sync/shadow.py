@@ -87,6 +87,8 @@ class Simulation:
         if not scopes.listening():
             return
         place = user_place(depth + 1, functional_counts=row == "scalar")
+        if place.ours:
+            return
         if integer and place.inside:
             return  # a library's own bookkeeping
         where, expression, called_from = place.where, place.expression, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -103,6 +104,27 @@ def test_optimizer_state_made_before_the_block() -> None:
     optimizer.step()
     with no_sync():
         optimizer.step()
+
+
+def test_optimizer_state_from_a_checkpoint() -> None:
+    optimizer = torch.optim.AdamW(MODEL.parameters())
+    MODEL(BATCH).sum().backward()
+    optimizer.step()
+    with no_sync():
+        other = torch.optim.AdamW(MODEL.parameters())
+        other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        for state in other.state.values():
+            state["step"] = state["step"].clone()
+        other.step()
+        other.step()
+
+
+def test_our_own_checks_are_not_the_users_program() -> None:
+    from pytest_tensorcheck import gradcheck
+
+    with observe() as seen:
+        gradcheck(torch.sin, (torch.rand(3, dtype=torch.float64, requires_grad=True),))
+    assert seen == []
 
 
 def test_plain_tensors_are_left_as_they_are() -> None:

@@ -6,6 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
 
+from pytest_tensorcheck.sync import simulation  # noqa: E402
+
+with simulation():  # loads every module now: pytester forgets those that are first imported in a session of its own
+    pass
+
 TESTS = """
 import pytest
 import torch
@@ -63,7 +68,10 @@ def test_fixtures_without_a_flag(pytester: pytest.Pytester, no_gpu: None) -> Non
     result = pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(
-        ["*the host waits for the GPU once in no_sync() (none allowed):*", "*test_fixtures_without_a_flag.py:7: y.sum().item()*"]
+        [
+            "*the host waits for the GPU once in no_sync() (none allowed):*",
+            "*test_fixtures_without_a_flag.py:7: y.sum().item()*",
+        ]
     )
 
 

@@ -300,7 +300,7 @@ class BroadcastMode(TorchFunctionMode):
     def _operand(self, kind: Kind, tensor: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
         entry = self.entry(tensor)
         try:
-            storage = tensor.untyped_storage()._cdata
+            storage = hash((tensor.untyped_storage()._cdata, tensor.storage_offset()))
         except (RuntimeError, NotImplementedError):  # sparse, functorch wrappers
             storage = 0
         grown = tensor.requires_grad and not tensor.is_leaf

@@ -32,6 +32,7 @@ class Operand:
     `explicit`: how it got its axes: "strong" (`unsqueeze`, `[:, None]`, `keepdim`, `expand`), "weak" (`view`,
     `reshape`), "transpose", "keepdim" (a reduction), "" (nothing says so). `same_statement`: that happened in the very
     statement that is judged. `prediction`: a model's output or an argmax. `grid`: made by arange or linspace.
+    `storage`: where its first element lies, 0 where that is not known.
     `positions`: such a grid, reshaped and not computed with: bins, centres. `learned`: a parameter. `known`: made while somebody was looking; `setup`: made in `__init__` or the like.
     """
 

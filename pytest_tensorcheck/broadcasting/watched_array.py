@@ -274,10 +274,7 @@ def _name_axes(result: Any, name: str, args: Any, kwargs: Any) -> None:
 
 def _operand(value: Any, shape: tuple[int, ...], acting: FrameType) -> Operand:
     origin = getattr(value, "_origin", None)
-    root = value
-    while isinstance(getattr(root, "base", None), numpy.ndarray):
-        root = root.base
-    storage = id(root)
+    storage = value.__array_interface__["data"][0] if isinstance(value, numpy.ndarray) else 0
     if origin is None or origin.code is None:
         base = getattr(value, "base", None)
         explicit = "strong" if isinstance(base, numpy.ndarray) and 0 < base.ndim < len(shape) else ""

@@ -157,6 +157,7 @@ TORCH_BUGS: dict[str, str] = {
         total += torch.rand(n, 1) - torch.rand(n)
     """,
     "a column slice": "data = torch.rand(n, 4); data[:, :1] - data[:, 1] * 0 - torch.rand(n)",
+    "two columns of one table": "data = torch.rand(n, 4); data[:, :1] - data[:, 1]",
     "a gathered column": "torch.rand(n, 4).gather(1, torch.zeros(n, 1, dtype=torch.long)).log() * torch.rand(n)",
     "stacked column": "torch.stack([torch.rand(1) for _ in range(n)]) - torch.rand(n)",
     "from numpy": "torch.from_numpy(np.random.rand(n, 1)) - torch.from_numpy(np.random.rand(n))",
@@ -241,6 +242,7 @@ TORCH_CORRECT: dict[str, str] = {
         outer = a * torch.rand(n)
     """,
     "column minus its own transpose": "s = torch.rand(n, 1); s - s.T",
+    "column against itself, squeezed": "s = torch.rand(n, 1); s - s.squeeze(1); s.flatten() * s",
     "another column's transpose": "torch.rand(n, 1) - torch.rand(n, 1).T",
     "supervised contrastive mask": """
         labels = torch.zeros(n).contiguous().view(-1, 1)
@@ -461,6 +463,7 @@ NUMPY_BUGS: dict[str, str] = {
         y_pred, effect = np.random.rand(100, 2), np.random.rand(100, 1)
         score = np.mean((y_pred[:, 1] - effect) ** 2)
     """,
+    "two columns of one table": "data = np.random.rand(n, 4); data[:, :1] - data[:, 1]",
     "np.subtract": "np.subtract(np.ones((n, 1)), np.ones(n))",
     "np.where": "np.where(np.ones((n, 1)) > 0, np.ones(n), 0.0)",
     "allclose": "np.allclose(np.ones((n, 1)), np.ones(n))",
@@ -486,6 +489,7 @@ NUMPY_CORRECT: dict[str, str] = {
     """,
     "own transpose": "s = np.random.rand(n, 1); s - s.T",
     "itself": "x = np.random.rand(n); x[:, np.newaxis] - x",
+    "itself, raveled": "s = np.random.rand(n, 1); s - s.ravel()",
     "expand_dims": "np.expand_dims(np.random.rand(n), 1) - np.random.rand(n)",
     "outer": "np.subtract.outer(np.random.rand(n), np.random.rand(n)) - np.random.rand(n)",
     "ix_": "a, b = np.ix_(np.arange(n), np.arange(n)); a + b",

@@ -278,6 +278,19 @@ def test_without_names_or_with_a_symmetric_matrix_nothing_is_said():
     assert not seen
 
 
+def test_only_a_certain_clash_of_names_counts():
+    from pytest_tensorcheck.broadcasting.axis_names import conflict
+
+    assert conflict(("batch", "dim"), ("batch",)) == (-1, "dim", "batch")
+    assert conflict(("batch",), ("batch", "dim")) == (-1, "batch", "dim")
+    assert conflict(("batch", "dim"), ("dim",)) is None
+    assert conflict(("batch", "dim"), ("other",)) is None
+    assert conflict(("batch", "dim"), (None,)) is None
+    assert conflict(("batch", "dim"), ("dim", "batch")) is None
+    assert conflict(("x", "batch", "dim"), ("dim", "batch")) is None
+    assert conflict(None, ("dim",)) is None
+
+
 def test_the_names_of_numpy_axes_are_followed_too():
     with observe() as seen:
         x = watch(np.random.rand(4, 4))

@@ -224,15 +224,10 @@ class Classes(State):
         """Attributes of self that other methods than the initialiser assign."""
         names: set[str] = set()
         for name, method in cls.methods.items():
-            if name in _INITIALISERS:
-                continue
-            first = method.args.args[0].arg if method.args.args else None
-            if first is None:
-                continue
-            for part in ast.walk(method):
-                if isinstance(part, ast.Attribute) and isinstance(part.ctx, (ast.Store, ast.Del)):
-                    if isinstance(part.value, ast.Name) and part.value.id == first:
-                        names.add(part.attr)
+            facts = cls.scope.file.facts.scopes.get(method)
+            if name not in _INITIALISERS and method.args.args and facts is not None:
+                first = method.args.args[0].arg
+                names |= {attribute for owner, attribute in facts.stored if owner == first}
         for base in cls.bases:
             if isinstance(base, Class):
                 names |= self.attributes_set_elsewhere(base)

@@ -22,6 +22,8 @@ class ScopeFacts:
     textual: Counter[str] = field(default_factory=Counter)
     shared: set[str] = field(default_factory=set)
     is_generator: bool = False
+    stored: set[tuple[str, str]] = field(default_factory=set)
+    """(name, attribute) of every `name.attribute = ...` in the scope and in the functions within it."""
 
     def is_stable(self, name: str) -> bool:
         """Bound once, and nobody else rebinds it: a closure that runs later sees that one object."""
@@ -38,9 +40,13 @@ class FileFacts:
 
 
 def collect(tree: ast.Module) -> FileFacts:
-    facts = FileFacts()
-    _Walk(facts).scope(tree, tree.body, initialiser=True)
-    return facts
+    """The facts of a file; kept with its tree, since a module is looked at from many others."""
+    known: FileFacts | None = getattr(tree, "tensorlint_facts", None)
+    if known is None:
+        known = FileFacts()
+        _Walk(known).scope(tree, tree.body, initialiser=True)
+        tree.tensorlint_facts = known  # type: ignore[attr-defined]
+    return known
 
 
 class _Walk:
@@ -70,7 +76,8 @@ class _Walk:
                     scope.is_generator = True
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
-                self.scope(statement, statement.body, initialiser=statement.name in _INITIALISERS)  # type: ignore[attr-defined]
+                inner = self.scope(statement, statement.body, initialiser=statement.name in _INITIALISERS)  # type: ignore[attr-defined]
+                scope.stored |= inner.stored
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
@@ -125,6 +132,8 @@ class _Walk:
         elif kind is ast.Attribute:
             if not initialiser:
                 self.facts.unstable_attributes.add(target.attr)  # type: ignore[attr-defined]
+            if type(target.value) is ast.Name:  # type: ignore[attr-defined]
+                scope.stored.add((target.value.id, target.attr))  # type: ignore[attr-defined]
         elif kind is ast.Tuple or kind is ast.List:
             for element in target.elts:  # type: ignore[attr-defined]
                 self.target(scope, element, weight, initialiser)

@@ -364,7 +364,7 @@ class Reports(State):
             return
         if current is not None:
             own = self.frame.env.get(self.frame.first_argument or "self") is receiver
-            if (current.name == "__call__" and own) or self.is_exported(current):
+            if (own and (current.name == "__call__" or self.patches_forward)) or self.is_exported(current):
                 return
             if (
                 current.name == "forward"

@@ -50,6 +50,8 @@ def tensor_difference(one: Any, two: Any) -> str:
         return f"shape {tuple(one.shape)} and {tuple(two.shape)}"
     if one.numel() == 0:
         return ""
+    if one.is_quantized:
+        one, two = one.dequantize(), two.dequantize()
     wide = torch.complex128 if one.is_complex() else torch.float64
     a, b = one.detach().cpu().to(wide), two.detach().cpu().to(wide)
     differing = (a != b) & ~(a.isnan() & b.isnan())

@@ -28,6 +28,8 @@ _EMPTY = frozenset(
         "aten::empty_permuted",
         "aten::new_empty",
         "aten::new_empty_strided",
+        "aten::_empty_affine_quantized",
+        "aten::_empty_per_channel_affine_quantized",
     }
 )
 _RESIZE = frozenset({"aten::resize_", "aten::resize_as_"})

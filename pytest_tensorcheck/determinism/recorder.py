@@ -323,8 +323,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         """Note that the memory is nobody's yet, and fill it with this run's numbers."""
         operand = self._operand(tensor, overwritten=True, made=True)
         mark = self._mark_of(tensor)
-        if mark is None or tensor.numel() == 0:
-            return operand
+        if mark is None or tensor.is_meta or tensor.numel() == 0:
+            return operand._replace(content=None)
         mark.empty = place
         if self.poison and not _torch_fills_memory():
             self._fill(tensor)

@@ -181,7 +181,10 @@ class _Session:
                         fixtures.restore()
                         return self.call()
 
-                    investigate(divergence, recorders[-2].recording, recording, again, self.definition)
+                    try:
+                        investigate(divergence, recorders[-2].recording, recording, again, self.definition)
+                    except Exception as raised:  # what was found stands without it
+                        divergence.notes.append(f"looking closer failed: {type(raised).__name__}: {raised}")
                     failure = DivergenceError.of(divergence, self.what)
                     if error is not None:
                         raise failure from error

@@ -326,3 +326,12 @@ def test_tensors_of_other_kinds_pass(make):
 def test_what_resize_adds_is_uninitialised():
     with pytest.raises(DivergenceError, match="uninitialised memory"):
         deterministic(lambda: torch.ones(2).resize_(4).sum())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_quantised_layers_pass():
+    def run():
+        model = torch.nn.Sequential(torch.nn.Linear(4, 4))
+        return torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, torch.qint8)(torch.ones(1, 4))
+
+    deterministic(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
-from tensorlint.inference.layout import Shape
+from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, products
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.elementwise import elementwise
@@ -82,7 +82,7 @@ def addmm(call: Call, input: Value, mat1: Value, mat2: Value, **rest: Value) -> 
         shape = products.matmul_shape(left, right)
     if name == "addr":
         return unplaced(call, "torch", shape, None, a.device)
-    return unplaced(call, "torch", shape, a.dtype, a.device)
+    return fresh(call, "torch", shape, a.dtype, a.device)
 
 
 @op("outer ger linalg.outer", "input vec2 / out=None")
@@ -171,7 +171,7 @@ def cdist(call: Call, x1: Value, x2: Value, p: Value, compute_mode: Value) -> Va
             right[-2],
         )
     )
-    return unplaced(call, "torch", shape, a.dtype if a.dtype == b.dtype else None, a.device)
+    return fresh(call, "torch", shape, a.dtype if a.dtype == b.dtype else None, a.device)
 
 
 @op("torch.chain_matmul linalg.multi_dot", "*matrices / out=None")
@@ -188,6 +188,15 @@ def multi_dot(call: Call, matrices: list[Value], out: Value) -> Value:
 # Decompositions. Their results are column-major where LAPACK wrote them: the layout is left open.
 
 
+def column_major(call: Call, shape: Shape, of: Tensor, dtype: str | None) -> Tensor:
+    """A stack of matrices as LAPACK writes them."""
+    strides: Strides | None = None
+    if all(map(S.surely_not_one, shape)):
+        rank = len(shape)
+        strides = layout.dense((*range(rank - 2), rank - 1, rank - 2), shape)
+    return Tensor("torch", shape, strides, dtype, of.device, call.node)
+
+
 def matrices(call: Call, input: Value) -> tuple[Tensor, Shape, Size, Size]:
     ranked = tensor(input)
     shape = ranked.shape or ()
@@ -198,9 +207,14 @@ def matrices(call: Call, input: Value) -> tuple[Tensor, Shape, Size, Size]:
     return ranked, shape[:-2], shape[-2], shape[-1]
 
 
+@op("inverse linalg.inv cholesky linalg.cholesky", "input / upper=False out=None")
+def written_by_columns(call: Call, input: Value, upper: Value, out: Value) -> Value:
+    ranked, batch, rows, columns = matrices(call, input)
+    return column_major(call, (*batch, rows, columns), ranked, ranked.dtype)
+
+
 @op(
-    "inverse linalg.inv linalg.matrix_exp matrix_exp linalg.matrix_power matrix_power cholesky linalg.cholesky "
-    "cholesky_inverse",
+    "linalg.matrix_exp matrix_exp linalg.matrix_power matrix_power cholesky_inverse",
     "input *args / upper=False out=None n=None",
 )
 def square(call: Call, input: Value, **rest: object) -> Value:
@@ -219,7 +233,7 @@ def pinv(call: Call, input: Value, args: list[Value], **rest: Value) -> Value:
 @op("det logdet linalg.det", "input / out=None")
 def det(call: Call, input: Value, out: Value) -> Value:
     ranked, batch, _, _ = matrices(call, input)
-    return unplaced(call, "torch", batch, ranked.dtype, ranked.device)
+    return fresh(call, "torch", batch, ranked.dtype, ranked.device)
 
 
 @op("slogdet linalg.slogdet", "input / out=None", tensor=False)
@@ -270,8 +284,8 @@ def svd(call: Call, input: Value, some: Value, compute_uv: Value, full_matrices:
     )
     return tuple_of(
         [
-            unplaced(call, "torch", left, ranked.dtype, ranked.device),
-            unplaced(call, "torch", (*batch, smallest), dtypes.real_of(ranked.dtype), ranked.device),
+            column_major(call, left, ranked, ranked.dtype),
+            fresh(call, "torch", (*batch, smallest), dtypes.real_of(ranked.dtype), ranked.device),
             unplaced(call, "torch", right, ranked.dtype, ranked.device),
         ]
     )
@@ -296,7 +310,7 @@ def qr(call: Call, input: Value, mode: Value, some: Value, out: Value) -> Value:
         raise Undecided
     return tuple_of(
         [
-            unplaced(call, "torch", (*batch, rows, inner_size), ranked.dtype, ranked.device),
+            column_major(call, (*batch, rows, inner_size), ranked, ranked.dtype),
             unplaced(call, "torch", (*batch, inner_size, columns), ranked.dtype, ranked.device),
         ]
     )
@@ -310,8 +324,8 @@ def eigh(call: Call, input: Value, UPLO: Value, out: Value) -> Value:
     second = ranked.dtype if hermitian else first
     return tuple_of(
         [
-            unplaced(call, "torch", (*batch, rows), first, ranked.device),
-            unplaced(call, "torch", (*batch, rows, rows), second, ranked.device),
+            fresh(call, "torch", (*batch, rows), first, ranked.device),
+            column_major(call, (*batch, rows, rows), ranked, second),
         ]
     )
 
@@ -339,7 +353,7 @@ def solve(call: Call, A: Value, B: Value, left: Value, out: Value) -> Value:
 @op("linalg.cond", "input p=None / out=None")
 def cond(call: Call, input: Value, p: Value, out: Value) -> Value:
     ranked, batch, _, _ = matrices(call, input)
-    return unplaced(call, "torch", batch, dtypes.real_of(ranked.dtype), ranked.device)
+    return fresh(call, "torch", batch, dtypes.real_of(ranked.dtype), ranked.device)
 
 
 @op("linalg.matrix_rank", "input *args / tol=None atol=None rtol=None hermitian=False out=None")
@@ -347,7 +361,7 @@ def matrix_rank(call: Call, input: Value, args: list[Value], **rest: Value) -> V
     ranked, batch, _, _ = matrices(call, input)
     if args or any(isinstance(value, Tensor) for value in rest.values()):
         raise Undecided
-    return unplaced(call, "torch", batch, "int64", ranked.device)
+    return fresh(call, "torch", batch, "int64", ranked.device)
 
 
 # Fourier transforms.
@@ -372,6 +386,8 @@ def fft(call: Call, input: Value, n: Value, dim: Value, norm: Value, out: Value)
     result = (*shape[:at], size, *shape[at + 1 :])
     dtype = dtypes.torch_float(ranked.dtype, call.default_dtype)
     dtype = dtypes.real_of(dtype) if name in ("irfft", "hfft") else dtypes.complex_of(dtype)
+    if at == len(shape) - 1 and ranked.contiguous:
+        return fresh(call, "torch", result, dtype, ranked.device)
     return unplaced(call, "torch", result, dtype, ranked.device)
 
 

@@ -34,9 +34,7 @@ def activation(call: Call, input: Value, **rest: object) -> Value:
 
 @op("F.prelu prelu", "input weight")
 def prelu(call: Call, input: Value, weight: Value) -> Value:
-    ranked = tensor(input)
-    strides = layout.contiguous(ranked.shape or ()) if ranked.contiguous else None
-    return copy(ranked, strides=strides)
+    return unary_of(call, tensor(input), framework="torch")
 
 
 @op("F.glu torch.glu", "input dim=-1")
@@ -103,7 +101,7 @@ def linear_to(
 @op("F.bilinear", "input1 input2 weight bias=None")
 def bilinear(call: Call, input1: Value, input2: Value, weight: Value, bias: Value) -> Value:
     first, by = tensor(input1), tensor(weight)
-    return unplaced(call, "torch", (*(first.shape or ())[:-1], (by.shape or ())[0]), first.dtype, first.device)
+    return fresh(call, "torch", (*(first.shape or ())[:-1], (by.shape or ())[0]), first.dtype, first.device)
 
 
 @op("F.embedding", "input weight padding_idx=None max_norm=None norm_type=2.0 scale_grad_by_freq=False sparse=False")
@@ -292,7 +290,7 @@ def pooled(
 def pool_layout(input: Tensor, target: Shape, rank: int) -> Strides | None:
     if len(target) == rank + 2 and rank > 1:
         return windows.format_like(input, target)
-    return layout.contiguous(target) if input.contiguous else None
+    return layout.contiguous(target) if rank > 1 or input.contiguous else None
 
 
 @op(
@@ -617,7 +615,7 @@ def batch_like(call: Call, input: Value) -> Value:
         if input.contiguous is not True and strides != input.strides:
             strides = None
     else:
-        strides = layout.contiguous(input.shape) if input.contiguous else None
+        strides = layout.contiguous(input.shape)
     return laid(call, "torch", input.shape, strides, input.dtype, input.device, marks=input.marks & LASTING)
 
 
@@ -632,10 +630,7 @@ def local_response_norm(call: Call, input: Value, **rest: Value) -> Value:
 @op("F.normalize", "input p=2.0 dim=1 eps=1e-12 out=None")
 def normalize(call: Call, input: Value, **rest: Value) -> Value:
     ranked = tensor(input)
-    result = unary_of(call, ranked, framework="torch")
-    if isinstance(result, Tensor) and ranked.contiguous is not True:
-        result.strides = None
-    return result
+    return unary_of(call, ranked, framework="torch")
 
 
 # Distances.
@@ -712,12 +707,35 @@ def attention(
 def attention_layout(
     q: Tensor, k: Tensor, v: Tensor, target: Shape, dropout_p: Value, mask: Value, grouped: bool
 ) -> Strides | None:
-    """CPU: the fused kernel returns the query's order of axes; contiguous operands give a contiguous result."""
+    """CPU: the fused kernel returns a tensor laid out as the query, the plain one a contiguous tensor.
+
+    The fused kernel (`use_flash_attention_cpp`) wants rank 4, one batch, one width, a last axis of stride 1 and no dropout,
+    and no mask that needs a gradient.
+    """
+    shapes = (q.shape or (), k.shape or (), v.shape or ())
     if grouped:
         return None
-    if q.contiguous and k.contiguous and v.contiguous:
-        return layout.contiguous(target)
-    return None
+    plain = layout.contiguous(target)
+    fused = layout.preserve(q.shape or (), q.strides)
+    if fused == plain and q.shape == target:
+        return plain
+    if len(target) != 4:
+        return plain
+    batch = shapes[0][:2]
+    if any(shape[:2] != batch for shape in shapes[1:]) or shapes[2][-1] != shapes[0][-1]:
+        return None
+    if not isinstance(dropout_p, Const):
+        return None
+    if dropout_p.value != 0:
+        return plain
+    if not values.is_none(mask) and not (isinstance(mask, Tensor) and mask.dtype == "bool" and mask.rank in (2, 4)):
+        return None
+    for one in (q, k, v):
+        if one.strides is None:
+            return None
+        if one.strides[-1] != 1:
+            return plain if isinstance(one.strides[-1], int) and one.shape is not None and one.shape[-1] != 1 else None
+    return fused
 
 
 @op("F.multi_head_attention_forward", "*args", tensor=False)

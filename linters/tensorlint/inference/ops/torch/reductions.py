@@ -297,7 +297,10 @@ def diff(call: Call, input: Value, n: Value, dim: Value, prepend: Value, append:
             size = S.add(size, (tensor(extra).shape or (1,))[at])
     if isinstance(size, int) and size < times:
         raise Undecided
-    return unplaced(call, "torch", (*shape[:at], S.subtract(size, times), *shape[at + 1 :]), given.dtype, given.device)
+    target = (*shape[:at], S.subtract(size, times), *shape[at + 1 :])
+    if given.contiguous and values.is_none(prepend) and values.is_none(append):
+        return fresh(call, "torch", target, given.dtype, given.device)
+    return unplaced(call, "torch", target, given.dtype, given.device)
 
 
 @op("histc", "input bins=100 min=0 max=0 / out=None")

@@ -43,7 +43,7 @@ def take(call: Call, input: Value, index: Value, out: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
     picked = tensor(index)
-    return unplaced(call, "torch", picked.shape or (), input.dtype, input.device)
+    return fresh(call, "torch", picked.shape or (), input.dtype, input.device)
 
 
 @op("index_select", "input dim index / out=None")
@@ -141,7 +141,7 @@ def searchsorted(call: Call, sorted_sequence: Value, input: Value, out_int32: Va
     name = "int32" if arguments.flag(out_int32) else "int64"
     if not isinstance(wanted, Tensor):
         return laid(call, "torch", (), (), name)
-    return unplaced(call, "torch", tensor(wanted).shape or (), name, wanted.device)
+    return fresh(call, "torch", tensor(wanted).shape or (), name, wanted.device)
 
 
 @op("flip fliplr flipud", "input *dims")
@@ -160,14 +160,20 @@ def roll(call: Call, input: Value, shifts: Value, dims: Value) -> Value:
 
 @op("rot90", "input k=1 dims=None")
 def rot90(call: Call, input: Value, k: Value, dims: Value) -> Value:
+    """A flip, which keeps the order of axes, and for an odd number of turns a transpose."""
     ranked = tensor(input)
     shape = list(ranked.shape or ())
-    a, b = (0, 1) if values.is_none(dims) else arguments.axes(dims, len(shape))
     if len(shape) < 2:
         raise Undecided
-    if arguments.whole(k) % 2:
+    a, b = (0, 1) if values.is_none(dims) else arguments.axes(dims, len(shape))
+    turns = arguments.whole(k) % 4
+    kept = layout.preserve(ranked.shape or (), ranked.strides) if turns else None
+    strides = None if kept is None else list(kept)
+    if turns % 2:
         shape[a], shape[b] = shape[b], shape[a]
-    return unplaced(call, "torch", tuple(shape), ranked.dtype, ranked.device)
+        if strides is not None:
+            strides[a], strides[b] = strides[b], strides[a]
+    return laid(call, "torch", tuple(shape), None if strides is None else tuple(strides), ranked.dtype, ranked.device)
 
 
 @op("tril triu", "input diagonal=0 / out=None")
@@ -215,7 +221,7 @@ def combinations(call: Call, input: Value, r: Value, with_replacement: Value) ->
 def multinomial(call: Call, input: Value, num_samples: Value, **rest: Value) -> Value:
     ranked = tensor(input)
     shape = ranked.shape or ()
-    return unplaced(call, "torch", (*shape[:-1], arguments.count(num_samples)), "int64", ranked.device)
+    return fresh(call, "torch", (*shape[:-1], arguments.count(num_samples)), "int64", ranked.device)
 
 
 @op("torch.one_hot F.one_hot", "tensor num_classes=-1")

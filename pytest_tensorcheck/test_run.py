@@ -97,7 +97,7 @@ class TestRun:
         if self.settings.sync == "error" and self.sync_seen:
             from pytest_tensorcheck import sync
 
-            if (error := sync.failure(self.sync_seen)) is not None:
+            if (error := sync.failure(self.sync_seen, plain=self.marked.sync is not None)) is not None:
                 if not blamed:
                     return at_user_line(error, self.sync_seen[0])
                 blamed.extend(self.sync_seen)

@@ -15,8 +15,8 @@ How the plugin uses it:
 * ``with observe() as seen:`` around setup+call for ``--tensorcheck-sync report|error`` and the marker's ``sync=``:
   `seen` is a list[Observation], one for each line and operation, which grows while the test runs; `count` is final when
   the block has ended. `facts` holds: operation, aten, expression, inside, plain (counted although the code names no
-  device), certain (False for "may block"), remedy. In ``error`` mode: ``failure(seen)`` is the SyncError to raise, or
-  None when nothing certain was seen. It starts a simulation itself when there is no GPU.
+  device), certain (False for "may block"), remedy. In ``error`` mode: ``failure(seen, plain=…)`` is the
+  SyncError to raise, or None when nothing certain was seen; plain=True only where the test itself asked (the marker). It starts a simulation itself when there is no GPU.
 * ``backend()`` says what would be used: "cuda", "simulation" or "none" (torch is not installed).
 """
 

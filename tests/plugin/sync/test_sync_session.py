@@ -99,6 +99,7 @@ def test_report_lists_the_hot_spots(pytester: pytest.Pytester, no_gpu: None) -> 
 def test_error_mode_fails_the_test(pytester: pytest.Pytester, no_gpu: None) -> None:
     pytester.makepyfile(
         """
+        import pytest
         import torch
 
         def test_a(tensor_device):
@@ -106,8 +107,15 @@ def test_error_mode_fails_the_test(pytester: pytest.Pytester, no_gpu: None) -> N
 
         def test_b(tensor_device):
             torch.ones(3, device=tensor_device).sum()
+
+        def test_plain():
+            assert torch.allclose(torch.ones(3), torch.ones(3) * 1.0)
+
+        @pytest.mark.tensorcheck(sync="error")
+        def test_plain_but_asked():
+            assert torch.ones(3).sum().item() == 3
         """
     )
     result = pytester.runpytest_inprocess("--tensorcheck", "--tensorcheck-sync", "error", "-p", "no:randomly")
-    result.assert_outcomes(passed=1, failed=1)
+    result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(["*the host waits for the GPU once in this test:*"])

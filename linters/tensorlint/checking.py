@@ -77,7 +77,7 @@ def findings_of(
     """(shown, strict only, warnings), in the source's own lines. Raises SourceError."""
     wanted = selection.enabled | selection.strict_only
     rules = [rule for rule in registry if rule.code in wanted]
-    findings = judge(hazards_of(source, project), rules, source) if rules else []
+    findings = judge(hazards_of(source, project), rules, source, selection.enabled) if rules else []
     kept, warnings = _unsuppressed(findings, source, registry, selection, noqa=noqa)
     shown = sorted((each for each in kept if each.code in selection.enabled), key=lambda each: each.sort_key)
     strict = sorted((each for each in kept if each.code not in selection.enabled), key=lambda each: each.sort_key)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tensorlint.findings import Edit, Evidence, Finding, Fix, Span
 from tensorlint.inference.hazards import Hazard
-from tensorlint.rules.rule import AnyRule
+from tensorlint.rules.rule import AnyRule, Rule
 from tensorlint.source import Lines, SourceError
 
 if TYPE_CHECKING:
@@ -198,10 +198,10 @@ def import_edit(dotted: str, tree: ast.Module, lines: Lines) -> Edit | None:
     return Edit(Span(line, 1, line, 1), f"{text}\n")
 
 
-def _fix(rule: AnyRule, hazard: Hazard, segment: Segment, source: Source) -> Fix | None:
-    target = rule.fix_target(hazard)
-    if target is not hazard.node:
-        segment = segment_of(target, source.lines)
+def _fix(rule: AnyRule, hazard: Hazard, source: Source) -> Fix | None:
+    if type(rule).fix is Rule.fix:
+        return None
+    segment = segment_of(rule.fix_target(hazard), source.lines)
     if segment.span is None:
         return None
     changed = rule.fix(hazard, segment.node)
@@ -223,8 +223,21 @@ def _in_code_points(evidence: Iterable[Evidence], lines: Lines) -> tuple[Evidenc
     return tuple(replace(step, column=lines.column(step.line, step.column - 1)) for step in evidence)
 
 
-def judge(hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source) -> list[Finding]:
-    """The findings of these rules over a program's hazards, in no order. Raises SourceError (see segment_of)."""
+def place_of(node: ast.AST, lines: Lines) -> Span | None:
+    """Where a finding about the node points; None if the tree's position is not the node's own text (in f-strings)."""
+    if isinstance(node, ast.expr) and not _same_tree(lines.slice(lines.span(node)), node):
+        return None
+    return shown_span(node, lines)
+
+
+def judge(
+    hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source, shown: Container[str] | None = None
+) -> list[Finding]:
+    """The findings of these rules over a program's hazards, in no order. Raises SourceError (see segment_of).
+
+    Fixes are made for the codes in `shown` only (None: all): nobody sees the others'. libcst is loaded by the first
+    rule that reads a node or fixes one.
+    """
     by_hazard: dict[type[Hazard] | tuple[type[Hazard], ...], list[AnyRule]] = {}
     for rule in rules:
         by_hazard.setdefault(rule.hazard, []).append(rule)
@@ -233,14 +246,14 @@ def judge(hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source) -
         interested = [rule for kind, of_kind in by_hazard.items() if isinstance(hazard, kind) for rule in of_kind]
         if not interested:
             continue
-        segment = segment_of(hazard.node, source.lines)
-        span = segment.span and shown_span(hazard.node, source.lines)
+        span = place_of(hazard.node, source.lines)
         if span is None:
             line = hazard.node.lineno  # type: ignore[attr-defined]
             text = source.lines[line]
             span = Span(line, len(text) - len(text.lstrip()) + 1, line, len(text) + 1)
         for rule in interested:
-            message = rule.judge(hazard, segment.node)
+            node: Any = segment_of(hazard.node, source.lines).node if rule.reads_node else None
+            message = rule.judge(hazard, node)
             if message is None or (span, rule.code, message) in findings:
                 continue
             findings[span, rule.code, message] = Finding(
@@ -251,7 +264,7 @@ def judge(hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source) -
                 message=message,
                 severity=rule.severity,
                 evidence=_in_code_points(hazard.evidence, source.lines),
-                fix=_fix(rule, hazard, segment, source),
+                fix=_fix(rule, hazard, source) if shown is None or rule.code in shown else None,
             )
     return list(findings.values())
 

@@ -12,7 +12,7 @@ from tensorlint.findings import FileReport
 from tensorlint.fixes import fix
 from tensorlint.project import Project
 from tensorlint.rules.registry import Registry
-from tensorlint.source import SourceError, digest_of, read_bytes
+from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
 
 
 @dataclass(slots=True)
@@ -71,6 +71,8 @@ class Linter:
                 return result
             source = open_source(path, data)
             result.report = check_source(source, registry, selection, self.project, noqa=noqa)
+            if type(source) is PythonSource:
+                self.project.keep(path, source.text, source.tree)
             if fixing and any(finding.fix for finding in result.report.findings):
                 fixed = fix(
                     source,

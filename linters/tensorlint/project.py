@@ -35,7 +35,7 @@ _IMPORT = re.compile(
 _WORD = re.compile(rb"(\w+)(?:\s+as\s+\w+)?\s*(?:#[^\n]*)?(?:,|$|\))", re.MULTILINE)
 
 MAX_MODULE_BYTES = 2_000_000
-MAX_PARSED_BYTES = 6_000_000  # of source whose trees are kept; about 60 bytes of tree per byte of source
+MAX_PARSED_BYTES = 10_000_000  # of source whose trees are kept; about 60 bytes of tree per byte of source
 
 Lookup = tuple[str, int]
 
@@ -199,14 +199,22 @@ class Project:
             if len(data) <= MAX_MODULE_BYTES:
                 source = PythonSource.of_bytes(path, data)
                 module = ProjectModule(path, source.text, source.tree)
-                self._parsed_bytes += len(source.text)
         except SourceError:
             self.digest(path)
+        self._keep(path, module)
+        return module
+
+    def keep(self, path: str, text: str, tree: ast.Module) -> None:
+        """A file that was analysed itself: others that import it need not parse it again."""
+        if path not in self._parsed and len(text) <= MAX_MODULE_BYTES:
+            self._keep(path, ProjectModule(path, text, tree))
+
+    def _keep(self, path: str, module: ProjectModule | None) -> None:
         self._parsed[path] = module
+        self._parsed_bytes += len(module.source) if module else 0
         while self._parsed_bytes > MAX_PARSED_BYTES and len(self._parsed) > 1:
             _, dropped = self._parsed.popitem(last=False)
             self._parsed_bytes -= len(dropped.source) if dropped else 0
-        return module
 
     def matters(self, path: str, data: bytes) -> bool:
         """Whether a file can hold anything for a rule: a tensor library's name in it or in what it imports."""

@@ -28,11 +28,11 @@ def _tuple(sizes: Iterable[object]) -> str:
 
 
 def describe(binding: Binding) -> str:
-    """`x: (B, T, 3*C)`; strides where the tensor is not contiguous, the dtype and the device where they are known."""
+    """`x: (B, T, 3*C)`; `strided` where the tensor is not contiguous, the dtype and the device where they are known."""
     shape = "unknown shape" if binding.shape is None else _tuple(binding.shape)
     words = [f"{binding.name}: {shape}"]
     if binding.contiguous is False and binding.strides is not None:
-        words.append(f"strides {_tuple(binding.strides)}")
+        words.append("strided")
     if binding.dtype and binding.dtype not in ("float32", "torch.float32"):
         words.append(str(binding.dtype).removeprefix("torch."))
     if binding.device and binding.device != "cpu":

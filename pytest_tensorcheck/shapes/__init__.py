@@ -6,11 +6,26 @@ the same with bindings that last (the `assert_shape` fixture); `check_annotation
 
 from __future__ import annotations
 
+import sys
+import types
+from typing import Any
+
 from pytest_tensorcheck.shapes.annotations import check_annotations
 from pytest_tensorcheck.shapes.checker import ShapeChecker, ShapeError, assert_shape, shapes
 from pytest_tensorcheck.shapes.closeness import CloseError, assert_close
 from pytest_tensorcheck.shapes.companions import assert_dtype, assert_finite, assert_same_shape
 from pytest_tensorcheck.shapes.spec import ShapeSpecError
+
+
+class _CallableModule(types.ModuleType):
+    """`from pytest_tensorcheck import shapes` gives the function at first, and this module once Python has bound the
+    submodule to the same name: calling either opens the block."""
+
+    def __call__(self) -> Any:
+        return shapes()
+
+
+sys.modules[__name__].__class__ = _CallableModule
 
 __all__ = [
     "CloseError",

@@ -403,6 +403,9 @@ class Calls(State):
         if self.depth >= _MAX_DEPTH or self.active.count(code) > 0 or self.budget <= 0:
             self.escape(args, kwargs)
             return UNKNOWN
+        if not function.scope.file.own and not worth_following(args, kwargs):
+            self.escape(args, kwargs)
+            return UNKNOWN
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
             return UNKNOWN
@@ -520,6 +523,19 @@ def _NO_FACTS() -> Any:
     from tensorlint.inference.names import ScopeFacts
 
     return ScopeFacts()
+
+
+def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether a function of another file may tell something: it is given a shape, or nothing that is unknown."""
+    values = [*args, *kwargs.values()]
+    if any(isinstance(value, Tensor) and value.shape is not None for value in values):
+        return True
+    return all(
+        isinstance(value, (Const, LibraryObject, Function, Class))
+        or (isinstance(value, Instance) and bool(value.fields))
+        or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
+        for value in values
+    )
 
 
 def _memo_key(value: Value) -> object:

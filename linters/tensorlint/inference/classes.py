@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.calls import worth_following
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -249,6 +250,9 @@ class Classes(State):
             return instance
         method = self.find_in_class(cls, "__init__")
         if isinstance(method, Function):
+            if not cls.scope.file.own and not worth_following(args, kwargs):
+                self.escape(args, kwargs)
+                return instance
             if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
                 self.escape(args, kwargs)
                 return self.generic_instance(cls) if cls.generic is not None else UNKNOWN

@@ -38,6 +38,7 @@ class DirectForward(Rule[DirectForwardHazard]):
     name = "direct-forward"
     summary = "`module.forward(x)` where `module(x)` is meant"
     hazard = DirectForwardHazard
+    reads_node = False
 
     flagged = (
         Example(

@@ -38,6 +38,7 @@ class HashSeedDependentMap(Rule[MapHashSeedHazard]):
     name = "hash-seed-dependent-map"
     summary = "the fingerprint of a cached transform of datasets depends on PYTHONHASHSEED"
     hazard = MapHashSeedHazard
+    reads_node = False
     flagged = (
         Example(
             _ROWS

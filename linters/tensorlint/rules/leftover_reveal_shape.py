@@ -19,6 +19,7 @@ class LeftoverRevealShape(Rule[RevealShapeHazard]):
     summary = "`reveal_shape(x)`: shows what is inferred, and must not stay"
     severity = "info"
     hazard = RevealShapeHazard
+    reads_node = False
 
     flagged = (
         Example("import torch\n\nx = torch.randn(2, 3)\nreveal_shape(x)\n", raises="NameError"),

@@ -24,6 +24,7 @@ class LossBroadcast(Rule[Hazard]):
     summary = "a loss, or a difference that is reduced, of `(n, 1)` and `(n,)`"
     severity = "error"
     hazard = (BroadcastHazard, WrongAxisHazard)
+    reads_node = False
 
     flagged = (
         Example("import torch\nfrom torch import nn\n\nloss = nn.MSELoss()(torch.randn(100, 1), torch.randn(100))\n"),

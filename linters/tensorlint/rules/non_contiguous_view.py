@@ -27,6 +27,7 @@ class NonContiguousView(Rule[ViewHazard]):
     summary = "`.view` that torch will refuse for this layout"
     severity = "error"
     hazard = ViewHazard
+    reads_node = False
 
     flagged = (
         Example(

@@ -22,6 +22,7 @@ class RankOneCreation(Rule[RankOneCreationHazard]):
     severity = "info"
     fix_applicability = "unsafe"
     hazard = RankOneCreationHazard
+    reads_node = False
 
     flagged = (
         Example(

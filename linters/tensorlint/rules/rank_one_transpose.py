@@ -19,6 +19,7 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
     name = "rank-one-transpose"
     summary = "`.T`, `.t()`, `transpose` of a rank-1 array: it does nothing"
     hazard = RankOneTransposeHazard
+    reads_node = False
 
     flagged = (
         Example("import numpy as np\n\nx = np.linspace(0, 1, 5)\ncolumn = x.T\n", shows="column.shape == (5,)"),

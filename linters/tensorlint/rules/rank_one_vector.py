@@ -18,6 +18,7 @@ class RankOneVector(Rule[RankOneVectorHazard]):
     name = "rank-one-vector"
     summary = "a rank-1 array where a row or column vector is meant"
     hazard = RankOneVectorHazard
+    reads_node = False
 
     flagged = (
         Example("import numpy as np\n\na = np.random.randn(5)\nouter = np.dot(a, a.T)\n", shows="outer.shape == ()"),

@@ -45,6 +45,7 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
     name = "row-column-broadcast"
     summary = "a row met a column and became a matrix, and nothing says that this was meant"
     hazard = BroadcastHazard
+    reads_node = False
 
     flagged = (
         Example("import numpy as np\n\nmask = np.random.rand(10, 1) > 0.5\nd = np.random.rand(10)\nnearest = mask * d\n",

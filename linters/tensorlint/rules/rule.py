@@ -47,6 +47,7 @@ class Rule(Generic[H]):
     severity: ClassVar[Severity] = "warning"
     fix_applicability: ClassVar[Applicability] = "safe"
     hazard: ClassVar[type[Hazard] | tuple[type[Hazard], ...]]
+    reads_node: ClassVar[bool] = True  # False: `judge` needs the hazard only, and gets None for the node
     flagged: ClassVar[tuple[Example, ...]] = ()
     silent: ClassVar[tuple[Example, ...]] = ()
 

@@ -33,6 +33,7 @@ class StaleMapFunction(Rule[MapClosureHazard]):
     default = "strict"
     severity = "info"
     hazard = MapClosureHazard
+    reads_node = False
     flagged = (
         Example(
             _ROWS

@@ -33,6 +33,7 @@ class UnseededMapParent(Rule[UnseededParentHazard]):
     name = "unseeded-map-parent"
     summary = "shuffle or train_test_split without a seed upstream of a cached map or filter"
     hazard = UnseededParentHazard
+    reads_node = False
     flagged = (
         Example(
             _ROWS

@@ -42,6 +42,7 @@ class UnstableMapClosure(Rule[MapClosureHazard]):
     name = "unstable-map-closure"
     summary = "a function given to datasets' map or filter captures what changes from run to run or with other settings"
     hazard = MapClosureHazard
+    reads_node = False
     flagged = (
         Example(
             _ROWS

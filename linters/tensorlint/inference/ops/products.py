@@ -169,7 +169,9 @@ def einsum_layout(tensors: list[Tensor], terms: list[str], output: str, shape: S
         if tensors[0].strides is None or len(set(terms[0])) != len(terms[0]) or sorted(terms[0]) != sorted(output):
             return (1,) if len(shape) == 1 and set(terms[0]) != set(output) else () if not shape else None
         return tuple(tensors[0].strides[terms[0].index(letter)] for letter in output)
-    if len(tensors) != 2 or any(len(set(term)) != len(term) for term in terms):
+    if len(tensors) != 2 or any(len(set(term)) != len(term) for term in terms) or not all(
+        tensor.contiguous for tensor in tensors
+    ):
         return () if not shape else None
     left, right = terms
     if 1 in shape or any(1 in (tensor.shape or ()) for tensor in tensors):
@@ -183,6 +185,14 @@ def einsum_layout(tensors: list[Tensor], terms: list[str], output: str, shape: S
     summed = [x for x in left if x in right and x not in output]
     if not summed:
         return None
+    inner = [letter for letter in output if letter not in batch]
+    if any(letter not in right and letter not in output for letter in left) or any(
+        letter not in left and letter not in output for letter in right
+    ):
+        return None
+    if rows and columns and inner == [*columns, *rows]:
+        # einsum swaps the operands where that spares it a transpose.
+        rows, columns = columns, rows
     # sumproduct_pair: bmm of (batch, rows, summed) and (batch, summed, columns), viewed and permuted back.
     order = [*batch, *rows, *columns]
     dense = layout.contiguous(tuple(sizes[x] for x in order))

@@ -1,0 +1,116 @@
+"""The type of a call of a module: its `forward`, bound to the module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mypy.checkmember import analyze_member_access
+from mypy.nodes import ARG_POS, SuperExpr, Var
+from mypy.plugin import AttributeContext, MethodSigContext
+from mypy.types import (
+    CallableType,
+    FunctionLike,
+    Instance,
+    Overloaded,
+    ProperType,
+    Type,
+    UninhabitedType,
+    get_proper_type,
+)
+
+from tensorlint.mypy_plugin.modules import MODULE, instance_of, is_module, owner_of
+from tensorlint.mypy_plugin.pooling import POOLS, plain_pool_call
+
+DATA_PARALLEL = "torch.nn.parallel.data_parallel.DataParallel"
+
+# Where an Instance keeps what it was made with: names no attribute can have.
+WRAPPED, LAST, FIRST, ELEMENT, RESULT = "<wrapped>", "<last>", "<first>", "<element>", "<result>"
+
+
+def forward_type(typ: ProperType, context: Any, api: Any) -> ProperType | None:
+    """The signature of `forward` bound to `typ`; None where nothing is known about it."""
+    instance = instance_of(typ)
+    if instance is None or not is_module(instance.type) or instance.type.fallback_to_any:
+        return None
+    made_with = _made_with(instance)
+    if made_with is not None:
+        return _made_with_type(instance, made_with, context, api)
+    owner = owner_of(instance.type, "forward")
+    if owner is None or owner.fullname == MODULE:
+        return None
+    with api.msg.filter_errors():
+        found = get_proper_type(
+            analyze_member_access(
+                "forward",
+                typ,
+                context,
+                is_lvalue=False,
+                is_super=False,
+                is_operator=False,
+                original_type=typ,
+                chk=api,
+            )
+        )
+    if isinstance(found, CallableType) and not found.implicit:
+        if isinstance(get_proper_type(found.ret_type), UninhabitedType):
+            return None  # an abstract forward: the code behind the call is not dead
+        if owner.fullname in POOLS:
+            return plain_pool_call(found, context, api)
+        return found
+    return found if isinstance(found, Overloaded) else None
+
+
+def _made_with(instance: Instance) -> dict[str, Type] | None:
+    if instance.type.fullname == DATA_PARALLEL and len(instance.args) == 1:
+        return {WRAPPED: instance.args[0]}
+    attrs = instance.extra_attrs.attrs if instance.extra_attrs else {}
+    return attrs if attrs.keys() & {WRAPPED, LAST, RESULT} else None
+
+
+def _made_with_type(instance: Instance, attrs: dict[str, Type], context: Any, api: Any) -> ProperType | None:
+    if WRAPPED in attrs:
+        return _call_type(attrs[WRAPPED], context, api)
+    if RESULT in attrs:
+        own = forward_type(Instance(instance.type, instance.args), context, api)
+        return own.copy_modified(ret_type=attrs[RESULT]) if isinstance(own, CallableType) else None
+    first, last = (_call_type(attrs[key], context, api) for key in (FIRST, LAST))
+    if not (isinstance(first, CallableType) and isinstance(last, CallableType) and first.arg_types):
+        return None
+    if first.arg_kinds[0].is_star() or any(kind.is_required() for kind in first.arg_kinds[1:]):
+        return None
+    return CallableType(
+        first.arg_types[:1], [ARG_POS], [None], last.ret_type, first.fallback, name="forward of Sequential"
+    )
+
+
+def _call_type(typ: Type, context: Any, api: Any) -> ProperType | None:
+    """What calling a value of this type is: the class's own `__call__`, or its forward."""
+    with api.msg.filter_errors():
+        instance = instance_of(typ)
+        if instance is None or not is_module(instance.type):
+            return None
+        owner = owner_of(instance.type, "__call__")
+        if owner is not None and owner.fullname == MODULE:
+            return forward_type(get_proper_type(typ), context, api)
+        return None
+
+
+def call_of_attribute(ctx: AttributeContext) -> Type:
+    """`Module.__call__`, declared as a variable: every use of it, also as a Callable or a Protocol's member."""
+    instance = instance_of(ctx.type)
+    if ctx.is_lvalue or instance is None:
+        return ctx.default_attr_type
+    owner = owner_of(instance.type, "__call__")
+    if (owner is None or owner.fullname != MODULE) and not isinstance(ctx.context, SuperExpr):
+        return ctx.default_attr_type  # the class's own __call__; only its super().__call__ is Module's
+    return forward_type(ctx.type, ctx.context, ctx.api) or ctx.default_attr_type
+
+
+def call_of_method(ctx: MethodSigContext) -> FunctionLike:
+    """`Module.__call__`, declared as a method (what torch plans): direct calls."""
+    instance = instance_of(ctx.type)
+    owner = owner_of(instance.type, "__call__") if instance is not None else None
+    if owner is None or owner.fullname != MODULE or isinstance(owner.names["__call__"].node, Var):
+        return ctx.default_signature
+    found = forward_type(ctx.type, ctx.context, ctx.api)
+    return found if isinstance(found, CallableType | Overloaded) else ctx.default_signature

@@ -1,0 +1,54 @@
+"""Max pooling: torch annotates the `input` and not the result, which hangs on how the layer was made.
+
+It is a Tensor, or (Tensor, Tensor) with `return_indices=True`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mypy.nodes import ARG_POS, CallExpr, Expression, MemberExpr, NameExpr, TypeInfo
+from mypy.types import CallableType, Instance, ProperType, get_proper_type
+
+from tensorlint.mypy_plugin.modules import METADATA, instance_of
+
+POOLS = frozenset(
+    [f"torch.nn.modules.pooling.MaxPool{n}d" for n in (1, 2, 3)]
+    + [f"torch.nn.modules.pooling.AdaptiveMaxPool{n}d" for n in (1, 2, 3)]
+    + [f"torch.nn.modules.pooling.FractionalMaxPool{n}d" for n in (2, 3)]
+)
+
+
+def is_plain_pool(call: Expression) -> bool:
+    """`nn.MaxPool2d(2)`: written without `return_indices`, by keyword, by position or in `**`."""
+    if not isinstance(call, CallExpr) or not isinstance(call.callee, NameExpr | MemberExpr):
+        return False
+    made = call.callee.node
+    return (
+        isinstance(made, TypeInfo)
+        and made.fullname in POOLS
+        and "return_indices" not in call.arg_names
+        and all(kind.is_named() or kind == ARG_POS for kind in call.arg_kinds)
+        and call.arg_kinds.count(ARG_POS) < (2 if "Adaptive" in made.name else 4)
+    )
+
+
+def plain_pool_call(found: CallableType, context: Any, api: Any) -> ProperType | None:
+    """A pooling layer's call where the layer in sight was made without `return_indices`.
+
+    In sight: `nn.MaxPool2d(2)(x)`, and `self.pool(x)` in a class that gives `self.pool` nothing but such layers.
+    """
+    if not isinstance(context, CallExpr):
+        return None
+    callee = context.callee
+    if not is_plain_pool(callee):
+        if not isinstance(callee, MemberExpr) or not isinstance(callee.expr, NameExpr):
+            return None
+        holder = instance_of(api.lookup_type(callee.expr))
+        if holder is None:
+            return None
+        said = {base.metadata.get(METADATA, {}).get("pools", {}).get(callee.name) for base in holder.type.mro}
+        if said - {None} != {"plain"}:
+            return None
+    tensor = get_proper_type(found.arg_types[0]) if found.arg_types else None
+    return found.copy_modified(ret_type=tensor) if isinstance(tensor, Instance) else None

@@ -1,0 +1,29 @@
+"""The plugin's options, read from mypy's own configuration file."""
+
+from __future__ import annotations
+
+import configparser
+import tomllib
+from typing import Any
+
+SECTION = "tensorlint-mypy"
+
+
+def _flag(value: object) -> bool:
+    return value is True or str(value).strip().lower() in ("true", "yes", "on", "1")
+
+
+def read_options(config_file: str | None) -> dict[str, bool]:
+    """The plugin's section of mypy's own configuration file; unreadable is empty, as mypy has said so itself."""
+    section: dict[str, Any] = {}
+    try:
+        if config_file and config_file.endswith(".toml"):
+            with open(config_file, "rb") as stream:
+                section = tomllib.load(stream).get("tool", {}).get(SECTION, {})
+        elif config_file:
+            parser = configparser.ConfigParser(interpolation=None)
+            parser.read(config_file, encoding="utf-8")
+            section = dict(parser[SECTION]) if parser.has_section(SECTION) else {}
+    except (OSError, ValueError, configparser.Error):
+        pass
+    return {"containers": _flag(section.get("containers", False))}

@@ -51,6 +51,10 @@ _SELF_METHODS = frozenset(
         "to_empty",
     ]
 )
+# Decorators that leave a function callable as it is written.
+_TRANSPARENT = (
+    "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
+)  # fmt: skip
 _INITIALISERS = ("__init__", "__post_init__")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -134,9 +138,8 @@ class Classes(State):
             elif path in ("builtins.property", "functools.cached_property"):
                 function.kind = "property"
             elif path is not None and (
-                path.startswith(("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing."))
+                path.startswith(_TRANSPARENT)
                 or path in ("torch.compile", "functools.lru_cache", "functools.cache", "abc.abstractmethod")
-                or path.startswith(("jaxtyping.", "beartype."))
                 or "autocast" in path
             ):
                 continue

@@ -6,6 +6,7 @@ It is kept in the Instance's `extra_attrs`, which mypy caches and does not compa
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from mypy.nodes import GeneratorExpr, ListComprehension, ListExpr, TupleExpr
 from mypy.plugin import FunctionContext, MethodContext

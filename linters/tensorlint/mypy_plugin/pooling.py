@@ -7,29 +7,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from mypy.nodes import ARG_POS, CallExpr, Expression, MemberExpr, NameExpr, TypeInfo
+from mypy.nodes import ARG_POS, CallExpr, Expression, MemberExpr, NameExpr
 from mypy.types import CallableType, Instance, ProperType, get_proper_type
 
 from tensorlint.mypy_plugin.modules import METADATA, instance_of
 
-POOLS = frozenset(
-    [f"torch.nn.modules.pooling.MaxPool{n}d" for n in (1, 2, 3)]
-    + [f"torch.nn.modules.pooling.AdaptiveMaxPool{n}d" for n in (1, 2, 3)]
-    + [f"torch.nn.modules.pooling.FractionalMaxPool{n}d" for n in (2, 3)]
-)
+# Each layer, and how many arguments come before its `return_indices`.
+POSITIONS = {
+    **dict.fromkeys(("MaxPool1d", "MaxPool2d", "MaxPool3d"), 4),
+    **dict.fromkeys(("AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d"), 1),
+    **dict.fromkeys(("FractionalMaxPool2d", "FractionalMaxPool3d"), 3),
+}
+POOLS = frozenset(f"torch.nn.modules.pooling.{name}" for name in POSITIONS)
 
 
 def is_plain_pool(call: Expression) -> bool:
-    """`nn.MaxPool2d(2)`: written without `return_indices`, by keyword, by position or in `**`."""
-    if not isinstance(call, CallExpr) or not isinstance(call.callee, NameExpr | MemberExpr):
-        return False
-    made = call.callee.node
+    """`nn.MaxPool2d(2)`: called by a pooling layer's name, and without `return_indices`, by keyword, place or `**`.
+
+    The name is enough, as this is asked before mypy knows what names in functions are; the type is asked later.
+    """
     return (
-        isinstance(made, TypeInfo)
-        and made.fullname in POOLS
+        isinstance(call, CallExpr)
+        and isinstance(call.callee, NameExpr | MemberExpr)
+        and call.callee.name in POSITIONS
         and "return_indices" not in call.arg_names
         and all(kind.is_named() or kind == ARG_POS for kind in call.arg_kinds)
-        and call.arg_kinds.count(ARG_POS) < (2 if "Adaptive" in made.name else 4)
+        and call.arg_kinds.count(ARG_POS) <= POSITIONS[call.callee.name]
     )
 
 

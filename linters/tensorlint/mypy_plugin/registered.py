@@ -112,7 +112,8 @@ def record_class(ctx: ClassDefContext) -> None:
                     ):
                         plain = is_plain_pool(statement.rvalue)
                         pools[target.name] = "plain" if plain and pools.get(target.name) != "other" else "other"
-    pools = {name: kind for name, kind in pools.items() if kind == "plain"} and pools
+    inherited = {name for base in ctx.cls.info.mro[1:] for name in base.metadata.get(METADATA, {}).get("pools", {})}
+    pools = {name: kind for name, kind in pools.items() if kind == "plain" or name in inherited}
     if names or pools:
         ctx.cls.info.metadata[METADATA] = {"names": names, "pools": pools}
 

@@ -8,6 +8,7 @@ import time
 import libcst
 import pytest
 from fingerprint_programs import hazards, programs
+
 from tensorlint.inference.fingerprints import find_hazards
 from tensorlint.rules.hash_seed_dependent_map import HashSeedDependentMap
 from tensorlint.rules.rule import AnyRule

@@ -8,6 +8,7 @@ import sys
 import pytest
 from fingerprint_oracle import moves, run
 from fingerprint_programs import ROWS, codes, expected, programs, threads
+
 from tensorlint.rules.hash_seed_dependent_map import HashSeedDependentMap
 from tensorlint.rules.unseeded_map_parent import UnseededMapParent
 from tensorlint.rules.unstable_map_closure import UnstableMapClosure

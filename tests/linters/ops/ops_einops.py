@@ -9,6 +9,7 @@ import einops
 import torch
 from ops_fuzz import array, tensor
 from ops_oracle import Sizes, Tally, compare, lift
+
 from tensorlint.inference import ops
 from tensorlint.inference.values import Const
 

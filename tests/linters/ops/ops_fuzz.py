@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 import torch
 from ops_oracle import Sizes, Tally, compare, lift
+
 from tensorlint.inference import ops
 from tensorlint.inference.ops import elementwise, indexing
 from tensorlint.inference.values import UNKNOWN

@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 from ops_oracle import Sizes, Tally, compare, layouts, lift
+from torch import nn
+
 from tensorlint.inference import ops
 from tensorlint.inference.ops import modules
 from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value
-from torch import nn
 
 MODES = ("numbers", "shared", "own")
 Sample = tuple[str, tuple[Any, ...], dict[str, Any], tuple[Any, ...]]

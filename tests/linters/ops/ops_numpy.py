@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 from ops_fuzz import array
 from ops_oracle import Sizes, Tally, compare, lift
+
 from tensorlint.inference import ops
 
 MODES = ("numbers", "shared", "own")

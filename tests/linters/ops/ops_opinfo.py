@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from ops_oracle import Sizes, Tally, compare, layouts, lift
+
 from tensorlint.inference import ops
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import torch
+
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import table as tables
@@ -196,10 +197,12 @@ def _compare_tensor(claimed: Tensor, real: Any, sizes: Sizes, tally: Tally, wher
         return
     exact = tuple(real.stride()) if is_torch else tuple(stride // real.itemsize for stride in real.strides)
     found = [sizes.evaluate(stride) for stride in claimed.strides]
-    free = () if is_torch else (1,)
+    # A size with a name is taken to be neither 0 nor 1: the stride of an axis that has one step is of no account.
+    exactly = is_torch and sizes.mode == "numbers"
+    free = [size == 1 and (not exactly or named != 1) for size, named in zip(shape, claimed.shape, strict=True)]
     if len(found) != len(exact) or any(
-        one is not None and one != stride and size not in free and 0 not in shape
-        for one, stride, size in zip(found, exact, shape, strict=True)
+        one is not None and one != stride and not loose and 0 not in shape
+        for one, stride, loose in zip(found, exact, free, strict=True)
     ):
         tally.wrong.append(f"{where}: claimed strides {S.show_shape(claimed.strides)} for {shape}, are {exact}")
         return

@@ -15,6 +15,7 @@ from ops_layers import sweep as sweep_layers  # noqa: E402
 from ops_numpy import sweep as sweep_numpy  # noqa: E402
 from ops_opinfo import database, known, sweep  # noqa: E402
 from ops_oracle import Tally  # noqa: E402
+from ops_views import attentions, einsums, views  # noqa: E402
 
 
 def _no_wrong_claim(tally: Tally, results: int) -> None:
@@ -58,6 +59,23 @@ def test_layers() -> None:
         tally.wrong += part.wrong
     _no_wrong_claim(tally, 2_500)
     assert tally.shapes > 0.95 * tally.results
+
+
+def test_chains_of_views() -> None:
+    tally = views(61, 1_000)
+    _no_wrong_claim(tally, 4_000)
+    assert tally.shapes > 0.98 * tally.results
+    assert tally.strides > 0.8 * tally.results
+
+
+def test_einsum() -> None:
+    _no_wrong_claim(einsums(71, 800), 2_000)
+
+
+def test_attention() -> None:
+    tally = attentions(81, 400)
+    _no_wrong_claim(tally, 1_000)
+    assert tally.strides > 0.5 * tally.results
 
 
 def test_numpy_functions() -> None:

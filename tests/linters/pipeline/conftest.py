@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from tensorlint.cli import main
 from tensorlint.rules.registry import load
 

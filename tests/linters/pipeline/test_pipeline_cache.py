@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+
 from tensorlint import runner
 from tensorlint.linter import Linter
 from tensorlint.project import Project, imported_names

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+
 from tensorlint import source
 from tensorlint.config import ConfigFinder
 from tensorlint.discovery import discover

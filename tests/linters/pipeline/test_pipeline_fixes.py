@@ -10,6 +10,7 @@ import libcst
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tensorlint.findings import Edit, Finding, Fix, Span
 from tensorlint.fixes import choose, fix
 from tensorlint.judging import import_edit, segment_of, smallest_edit

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
 import tensorlint
 from tensorlint.flake8_plugin import TensorlintPlugin
 from tensorlint.linter import Linter

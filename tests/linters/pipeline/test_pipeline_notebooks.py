@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tensorlint.findings import Edit, Span
 from tensorlint.notebook import NotebookSource, blank_magics
 from tensorlint.source import SourceError

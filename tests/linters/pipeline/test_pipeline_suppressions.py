@@ -6,6 +6,7 @@ import ast
 import re
 
 import pytest
+
 from tensorlint.suppressions import statement_lines
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"

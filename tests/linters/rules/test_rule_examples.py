@@ -10,6 +10,7 @@ import warnings
 from importlib.util import find_spec
 
 import pytest
+
 from tensorlint.example_tests import flagged_failure, silent_failure
 from tensorlint.rules.registry import load
 from tensorlint.rules.rule import AnyRule, Example

@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from tensorlint.cli import main
 from tensorlint.config import Config, Overrides, select_rules
 from tensorlint.rules.page import page

@@ -119,6 +119,9 @@ def result_layout(
 
 def torch_layout(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> Strides | None:
     """`layout.elementwise` where symbolic sizes under two names are one size: they met, so they are equal."""
+    plain = layout.contiguous(shape)
+    if all((own == shape and strides == plain) or not own for own, strides in operands):
+        return plain
     met: list[tuple[Shape, Strides | None]] = []
     certain = True
     renamed = False

@@ -17,6 +17,7 @@ import ast
 from collections.abc import Callable
 from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from tensorlint.inference.sizes import Size
@@ -131,9 +132,12 @@ _LITERALS = {"None": None, "True": True, "False": False}
 def _literal(text: str) -> Value:
     if text in _LITERALS:
         return Const(_LITERALS[text])
-    return Const(ast.literal_eval(text))
+    if text[0] == "'":
+        return Const(text[1:-1])
+    return Const(int(text) if text.lstrip("-").isdigit() else float(text))
 
 
+@cache
 def parse_parameters(text: str) -> tuple[Parameter, ...]:
     """`"input dim=None *rest / out=None"`: `=` gives a default, `*` takes the rest, after `/` keyword only.
 

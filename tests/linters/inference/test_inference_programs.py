@@ -49,7 +49,9 @@ def wrong_claims(program: Program) -> tuple[list[str], int, int, int]:
     # Every statement ran: a view that torch took is no hazard.
     for hazard in analysis.hazards:
         if isinstance(hazard, ViewHazard):
-            wrong.append(f"seed {program.seed}: false alarm on {ast.unparse(hazard.node)} of {hazard.shape} {hazard.strides}")
+            wrong.append(
+                f"seed {program.seed}: false alarm on {ast.unparse(hazard.node)} of {hazard.shape} {hazard.strides}"
+            )
     return wrong, len(program.made), shapes, strides
 
 

@@ -1,0 +1,156 @@
+"""No program makes the interpreter crash, hang or run away."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tensorlint.inference.analysis import analyse
+from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.interpreter import Interpreter
+from tensorlint.inference.names import collect
+
+PROGRAMS = {
+    "a function that calls itself": """
+        import torch
+        def f(x):
+            return f(x.t())
+        f(torch.zeros(2, 3))
+        """,
+    "functions that call each other": """
+        import torch
+        def even(x, n):
+            return odd(x.t(), n - 1) if n else x
+        def odd(x, n):
+            return even(x.t(), n - 1) if n else x
+        y = even(torch.zeros(2, 3), 10)
+        """,
+    "a class that holds itself": """
+        import torch
+        class Node(torch.nn.Module):
+            def __init__(self, depth=3):
+                super().__init__()
+                self.child = Node(depth - 1)
+            def forward(self, x):
+                return self.child(x)
+        Node()(torch.zeros(2))
+        """,
+    "a class that derives from a name bound to it": """
+        import torch
+        class A(torch.nn.Module): pass
+        class A(A):
+            def forward(self, x):
+                return A.forward(self, x)
+        A()(torch.zeros(1))
+        """,
+    "a generator that never ends": """
+        import torch
+        def batches():
+            while True:
+                yield torch.zeros(2, 3)
+        for batch in batches():
+            x = batch.t()
+        """,
+    "growing in a loop": """
+        import torch
+        x = torch.zeros(2)
+        while True:
+            x = torch.cat([x, x])
+            y = x.unsqueeze(0).expand(x.shape[0], -1)
+        """,
+    "sizes that multiply": """
+        import torch
+        def f(a, b, c, d, e):
+            n = a
+            for _ in range(1000):
+                n = n * (a + b) * (c + d) + e
+            return torch.zeros(n, n).view(-1)
+        """,
+    "huge numbers": "import torch\nx = torch.zeros(10 ** 1000, 2)\ny = x.view(-1)\nz = [0] * (10 ** 12)\n",
+    "a list that is its own item": "import torch\nx = []\nx.append(x)\ny = torch.tensor(x)\nfor i in x: i.append(i)\n",
+    "lambdas all the way": "f = lambda g: g(g)\nf(f)\n",
+    "names that are deleted": "import torch\nx = torch.zeros(2)\ndel x\nprint(x.T)\n",
+    "star arguments": "import torch\nargs = [2, 3]\nx = torch.zeros(*args, **{})\ny = torch.zeros(*unknown)\n",
+    "match": """
+        import torch
+        def f(x):
+            match x.shape:
+                case (a, b):
+                    y = torch.zeros(a, b)
+                case _:
+                    y = x
+            return y
+        """,
+    "everything else": """
+        import torch, asyncio
+        async def f(q):
+            async with q as r:
+                async for x in r:
+                    yield await x
+        class P:
+            x: int = 1
+            @property
+            def y(self): return self.y
+        print(P().y)
+        a, *b = c = torch.zeros(2), 1, 2
+        (d := torch.ones(3)).sum()
+        try:
+            x = torch.zeros(1)
+        except* ValueError as error:
+            x = error
+        finally:
+            y = x
+        global_x = [*a, *b] if c else {**{}}
+        z = not -d if d is None else f"{d!r:>{10}}"
+        """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_odd_programs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import textwrap
+
+    monkeypatch.setenv("TENSORLINT_DEBUG", "1")
+    source = textwrap.dedent(PROGRAMS[name])
+    analyse(ast.parse(source), source)
+
+
+def test_deep_nesting() -> None:
+    source = "import torch\nx = " + "(" * 80 + "torch.zeros(2)" + " + 1)" * 80 + "\n"
+    analyse(ast.parse(source), source)
+    source = "import torch\nx = torch.zeros(2)" + ".exp()" * 900 + "\ny = torch.zeros(2, 3)\n"
+    analysis = analyse(ast.parse(source), source)
+    assert [row.shape for row in analysis.bindings if row.name == "y"] == [(2, 3)]
+    body = "".join("    " * depth + f"if a{depth}:\n" for depth in range(60)) + "    " * 60 + "x = 1\n"
+    analyse(ast.parse(body), body)
+
+
+def test_an_error_of_ours_costs_one_statement(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorlint.inference.statements import Statements
+
+    def fail(self: object, node: ast.Delete) -> None:
+        raise KeyError("ours")
+
+    monkeypatch.setattr(Statements, "exec_delete", fail)
+    monkeypatch.delenv("TENSORLINT_DEBUG", raising=False)
+    source = "import torch\nx = torch.zeros(2)\ndel x\ny = torch.zeros(3)\ndef f():\n    del y\n\nz = torch.zeros(4)\n"
+    analysis = analyse(ast.parse(source), source)
+    assert [(row.name, row.shape) for row in analysis.bindings] == [("x", (2,)), ("y", (3,)), ("z", (4,))]
+
+
+def test_work_grows_with_the_length_of_a_file() -> None:
+    """Ten times the file is at most about ten times the statements that are followed."""
+
+    def followed(functions: int) -> int:
+        part = (
+            "def f{0}(x, n):\n    B, T, C = x.shape\n    y = x.view(B, T * C)\n    for i in range(n):\n"
+            "        y = y + f{1}(x, i)\n    return y\n\n"
+        )
+        source = "import torch\n" + "".join(part.format(at, max(at - 1, 0)) for at in range(functions))
+        tree = ast.parse(source)
+        interpreter = Interpreter(SourceFile("<string>", source, tree, collect(tree)))
+        interpreter.run()
+        return interpreter.steps
+
+    assert followed(1000) < 15 * followed(100)

@@ -70,6 +70,8 @@ def axes(value: Value, rank: int) -> tuple[int, ...]:
     if isinstance(value, Range):
         if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step or 1, int):
             step = value.step if isinstance(value.step, int) else 1
+            if len(range(value.start, value.stop, step)) > 64:
+                raise Undecided
             return tuple(axis(Const(at), rank) for at in range(value.start, value.stop, step))
         raise Undecided
     return (axis(value, rank),)

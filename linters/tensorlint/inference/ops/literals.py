@@ -24,7 +24,7 @@ _KINDS = ("bool", "int64", "float64", "complex128")
 
 
 def nested(value: Value, depth: int = 0) -> tuple[Shape, list[Value] | None]:
-    """The shape of nested sequences and their leaves, None where a leaf's type is not known.
+    """The shape of nested sequences and one leaf of each kind, None where a leaf's type is not known.
 
     Raises where even the rank is not known: an item may be a list in turn.
     """
@@ -40,7 +40,7 @@ def nested(value: Value, depth: int = 0) -> tuple[Shape, list[Value] | None]:
         if value.start is None or value.stop is None or value.step != 1:
             raise Undecided
         length = S.subtract(value.stop, value.start)
-        return (length,), [Scalar("int")]
+        return (max(length, 0) if isinstance(length, int) else length,), [Scalar("int")]
     if not isinstance(value, Sequence) or depth > 8 or value.kind not in ("list", "tuple"):
         raise Undecided
     if value.items is None:
@@ -53,31 +53,31 @@ def nested(value: Value, depth: int = 0) -> tuple[Shape, list[Value] | None]:
     if not value.items:
         return (0,), []
     shape, first_leaves = nested(value.items[0], depth + 1)
-    all_leaves: list[Value] | None = list(first_leaves) if first_leaves is not None else None
+    kinds: dict[object, Value] | None = None if first_leaves is None else {_kind(leaf): leaf for leaf in first_leaves}
     for item in value.items[1:]:
         inner, leaves = nested(item, depth + 1)
         if len(inner) != len(shape):
             raise Undecided
         if inner != shape:
             # Rows of different lengths are refused, so sizes that meet are equal.
-            shape = tuple(a if isinstance(a, int) or a == b else b for a, b in zip(shape, inner, strict=True))
             if any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(shape, inner, strict=True)):
                 raise Undecided
-        if all_leaves is not None and leaves is not None:
-            all_leaves = [*all_leaves, *leaves] if len(all_leaves) < 256 else [*all_leaves, _widest(leaves)]
-        else:
-            all_leaves = None
-    return (len(value.items), *shape), all_leaves
+            shape = tuple(a if isinstance(a, int) or a == b else b for a, b in zip(shape, inner, strict=True))
+        if kinds is None or leaves is None:
+            kinds = None
+            continue
+        for leaf in leaves:
+            kinds.setdefault(_kind(leaf), leaf)
+    return (len(value.items), *shape), None if kinds is None else list(kinds.values())
 
 
-def _widest(leaves: list[Value]) -> Value:
-    best = leaves[0] if leaves else Scalar("bool")
-    for leaf in leaves:
-        if isinstance(leaf, Tensor):
-            return leaf
-        if (dtypes.of_scalar(leaf) or 0) > (dtypes.of_scalar(best) or 0):
-            best = leaf
-    return best
+def _kind(leaf: Value) -> object:
+    """Leaves of one kind weigh the same in the array's type."""
+    if isinstance(leaf, Tensor):
+        return leaf.dtype or leaf
+    if isinstance(leaf, Const) and type(leaf.value) is int and not -(2**63) <= leaf.value < 2**63:
+        return "big"
+    return dtypes.of_scalar(leaf)
 
 
 def leaf_dtype(leaves: list[Value] | None, framework: Framework, default: str | None) -> str | None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tensorlint.inference.ops.numpy import creation, joining, linear_algebra, pointwise, random, reductions, shaping
+from tensorlint.inference.ops.numpy import (
+    creation,
+    further,
+    joining,
+    linear_algebra,
+    pointwise,
+    random,
+    reductions,
+    shaping,
+)
 from tensorlint.inference.ops.numpy.registry import NUMPY
 
-__all__ = ["NUMPY", "creation", "joining", "linear_algebra", "pointwise", "random", "reductions", "shaping"]
+__all__ = ["NUMPY", "creation", "further", "joining", "linear_algebra", "pointwise", "random", "reductions", "shaping"]

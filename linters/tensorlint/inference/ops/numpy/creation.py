@@ -46,7 +46,7 @@ def created(call: Call, shape: Shape, dtype: str | None, order: Value = values.N
 
 
 def in_order(order: Value, shape: Shape) -> Strides | None:
-    if isinstance(order, Const) and order.value in ("C", None):
+    if isinstance(order, Const) and order.value == "C":
         return layout.contiguous(shape)
     if isinstance(order, Const) and order.value == "F":
         return layout.dense(tuple(reversed(range(len(shape)))), shape)
@@ -166,9 +166,9 @@ def eye(call: Call, N: Value, M: Value, dtype: Value, order: Value, **rest: Valu
 @op("numpy.tri", "N M=None k=0 dtype=None / like=None")
 def tri(call: Call, N: Value, M: Value, dtype: Value, **rest: Value) -> Value:
     rows = arguments.count(N)
-    if isinstance(rows, int) and rows < 0:
-        raise Undecided
     columns = rows if values.is_none(M) else arguments.count(M)
+    if any(isinstance(size, int) and size < 0 for size in (rows, columns)):
+        raise Undecided
     return fresh(call, "numpy", (rows, columns), chosen(dtype, "float64"))
 
 
@@ -233,7 +233,7 @@ def converted(call: Call, given: Tensor, dtype: Value, order: Value, view: bool 
 
 @op(".astype numpy.astype", "x dtype order='K' casting='unsafe' subok=True copy=True")
 def astype(call: Call, x: Value, dtype: Value, order: Value, copy: Value, **rest: Value) -> Value:
-    if not isinstance(x, Tensor):
+    if not isinstance(x, Tensor) or values.is_none(dtype):
         raise Undecided
     name = dtypes.named(dtype, "numpy")
     result = converted(call, x, dtype, order, view=arguments.truth(copy) is not True)

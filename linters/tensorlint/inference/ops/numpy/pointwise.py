@@ -16,7 +16,7 @@ from tensorlint.inference.values import Const, Number, Opaque, Scalar, Sequence,
 
 _UNARY: dict[Kind, str] = {
     "same": """numpy.negative numpy.positive numpy.square numpy.sign numpy.conj numpy.conjugate .conj .conjugate
-        numpy.nan_to_num numpy.invert numpy.bitwise_not numpy.ceil numpy.floor numpy.trunc""",
+        numpy.invert numpy.bitwise_not numpy.ceil numpy.floor numpy.trunc""",
     "float": """numpy.exp numpy.exp2 numpy.expm1 numpy.log numpy.log2 numpy.log10 numpy.log1p numpy.sqrt numpy.cbrt
         numpy.sin numpy.cos numpy.tan numpy.arcsin numpy.arccos numpy.arctan numpy.sinh numpy.cosh numpy.tanh
         numpy.arcsinh numpy.arccosh numpy.arctanh numpy.deg2rad numpy.rad2deg numpy.radians numpy.degrees numpy.rint

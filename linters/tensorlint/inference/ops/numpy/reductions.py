@@ -157,7 +157,7 @@ def sort(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
     return copy(given, dtype=name, strides=layout.contiguous(shape) if given.contiguous else None, made=call.node)
 
 
-@op("numpy.diff", "a n=1 axis=-1 prepend=None append=None")
+@op("numpy.diff", "a n=1 axis=-1 prepend=None append=None", tensor=False)
 def diff(call: Call, a: Value, n: Value, axis: Value, prepend: Value, append: Value) -> Value:
     given = tensor(array_of(call, a))
     shape = given.shape or ()

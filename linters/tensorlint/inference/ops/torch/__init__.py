@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorlint.inference.ops.torch import (
     creation,
+    further,
     joining,
     linear_algebra,
     losses,
@@ -19,6 +20,7 @@ from tensorlint.inference.ops.torch.registry import TORCH
 __all__ = [
     "TORCH",
     "creation",
+    "further",
     "joining",
     "linear_algebra",
     "losses",

@@ -1,0 +1,120 @@
+"""Less common functions of numpy: sets, polynomials, index helpers."""
+
+from __future__ import annotations
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference import values
+from tensorlint.inference.ops import arguments
+from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.numpy.creation import complex_part, ranked
+from tensorlint.inference.ops.numpy.registry import op
+from tensorlint.inference.ops.results import SPELLED, laid, tuple_of, unplaced
+from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.values import Tensor, Value, copy
+
+
+@op("numpy.real numpy.imag", "val")
+def real(call: Call, val: Value) -> Value:
+    return complex_part(call, tensor(array_of(call, val)))
+
+
+@op("numpy.isin numpy.in1d", "element test_elements assume_unique=False invert=False / kind=None")
+def isin(call: Call, element: Value, **rest: Value) -> Value:
+    given = ranked(call, element)
+    shape = given.shape or ()
+    return unplaced(call, "numpy", (S.product(shape),) if call.name.endswith("in1d") else shape, "bool")
+
+
+@op("numpy.intersect1d numpy.union1d numpy.setdiff1d numpy.setxor1d", "ar1 ar2 assume_unique=False")
+def sets(call: Call, ar1: Value, ar2: Value, assume_unique: Value) -> Value:
+    first, second = array_of(call, ar1), array_of(call, ar2)
+    name = first.dtype if first.dtype == second.dtype else None
+    return laid(call, "numpy", (S.symbol(),), None, name)
+
+
+@op("numpy.ix_", "*args", tensor=False)
+def ix(call: Call, args: list[Value]) -> Value:
+    found: list[Value] = []
+    for at, item in enumerate(args):
+        given = ranked(call, item)
+        if len(given.shape or ()) != 1 or given.dtype in (None, "bool"):
+            raise Undecided
+        shape = tuple((given.shape or ())[0] if place == at else 1 for place in range(len(args)))
+        name = given.dtype if given.shape != (0,) else None
+        found.append(Tensor("numpy", shape, None, name, None, call.node, None, SPELLED))
+    return tuple_of(found)
+
+
+@op("numpy.polyval", "p x")
+def polyval(call: Call, p: Value, x: Value) -> Value:
+    given = ranked(call, x)
+    if len(ranked(call, p).shape or ()) != 1:
+        raise Undecided
+    return unplaced(call, "numpy", given.shape or (), None)
+
+
+@op("numpy.polyfit", "x y deg rcond=None full=False w=None cov=False", tensor=False)
+def polyfit(call: Call, y: Value, deg: Value, full: Value, cov: Value, **rest: Value) -> Value:
+    target = ranked(call, y)
+    if arguments.flag(full) or arguments.truth(cov) is not False or len(target.shape or ()) not in (1, 2):
+        raise Undecided
+    size = values.size_of(deg)
+    if size is None or isinstance(deg, Tensor):
+        raise Undecided
+    return unplaced(call, "numpy", (S.add(size, 1), *(target.shape or ())[1:]), None)
+
+
+@op("numpy.trapezoid numpy.trapz", "y x=None dx=1.0 axis=-1")
+def trapezoid(call: Call, y: Value, x: Value, dx: Value, axis: Value) -> Value:
+    given = ranked(call, y)
+    shape = given.shape or ()
+    if not values.is_none(x) and len(ranked(call, x).shape or ()) > 1:
+        raise Undecided
+    if isinstance(dx, (Tensor, values.Sequence)):
+        raise Undecided
+    at = arguments.axis(axis, len(shape))
+    return unplaced(call, "numpy", (*shape[:at], *shape[at + 1 :]), None)
+
+
+@op("numpy.vander", "x N=None increasing=False")
+def vander(call: Call, x: Value, N: Value, increasing: Value) -> Value:
+    given = ranked(call, x)
+    shape = given.shape or ()
+    if len(shape) != 1:
+        raise Undecided
+    return unplaced(call, "numpy", (shape[0], shape[0] if values.is_none(N) else arguments.count(N)), None)
+
+
+@op("numpy.lexsort", "keys axis=-1")
+def lexsort(call: Call, keys: Value, axis: Value) -> Value:
+    given = ranked(call, keys)
+    if len(given.shape or ()) < 2:
+        raise Undecided
+    return unplaced(call, "numpy", (given.shape or ())[1:], "int64")
+
+
+@op("numpy.nan_to_num", "x copy=True nan=0.0 posinf=None neginf=None")
+def nan_to_num(call: Call, x: Value, **rest: Value) -> Value:
+    given = tensor(array_of(call, x))
+    return copy(given, strides=given.strides if given.contiguous else None)
+
+
+@op("numpy.hanning numpy.hamming numpy.blackman numpy.bartlett", "M")
+def window(call: Call, M: Value) -> Value:
+    size = arguments.count(M)
+    if isinstance(M, Tensor) or (isinstance(size, int) and size < 1):
+        raise Undecided
+    return laid(call, "numpy", (size,), (1,), "float64")
+
+
+@op("numpy.fft.fftfreq numpy.fft.rfftfreq", "n d=1.0 device=None")
+def fftfreq(call: Call, n: Value, **rest: Value) -> Value:
+    size = values.size_of(n)
+    if size is None or any(isinstance(one, (Tensor, values.Sequence)) for one in (n, *rest.values())):
+        raise Undecided
+    if call.name.endswith("rfftfreq"):
+        half = S.floor_divide(size, 2)
+        if half is None:
+            raise Undecided
+        size = S.add(half, 1)
+    return laid(call, "numpy", (size,), None, None)

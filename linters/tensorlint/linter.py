@@ -71,7 +71,7 @@ class Linter:
                 return result
             source = open_source(path, data)
             result.report = check_source(source, registry, selection, self.project, noqa=noqa)
-            if type(source) is PythonSource:
+            if type(source) is PythonSource and not result.report.errors:
                 self.project.keep(path, source.text, source.tree)
             if fixing and any(finding.fix for finding in result.report.findings):
                 fixed = fix(

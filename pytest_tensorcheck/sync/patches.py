@@ -77,6 +77,8 @@ def _compiling(undo: ExitStack, made: list[tuple[Any, str, Any, Any]]) -> None:
         undo.enter_context(torch.compiler.set_stance("force_eager"))
 
     if "torch._dynamo" in sys.modules:
+        with _lifted(made), private_torch.without_torch_function():
+            private_torch.remember_functions()
         run_eagerly()
         return
     finder = _CompilerFinder(made, run_eagerly)

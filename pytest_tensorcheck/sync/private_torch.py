@@ -100,6 +100,17 @@ _LEFT_ALONE = (
 _found: tuple[int, list[tuple[ModuleType, str, Any]]] = (0, [])
 
 
+def remember_functions() -> None:
+    """Let torch's compiler look up the functions of torch that it has rules for, once, while none is patched.
+
+    torch._dynamo.trace_rules, seen in 2.4 to 2.13.
+    """
+    trace_rules = sys.modules.get("torch._dynamo.trace_rules")
+    look_up = getattr(trace_rules, "get_torch_obj_rule_map", None)
+    if look_up is not None:
+        look_up()
+
+
 def mode_questions() -> list[tuple[ModuleType, str, Any]]:
     """What to patch so that functions written in Python do not switch the mode off: (module, name, replacement)."""
     global _found

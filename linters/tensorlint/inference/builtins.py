@@ -174,7 +174,7 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
     if known.items is not None and start is not None:
         items = [Sequence("tuple", [Const(start + at), item]) for at, item in enumerate(known.items)]
         return Sequence("iterator", list(items))
-    return Sequence("iterator", None, Sequence("tuple", [Scalar("int"), interp.any_item(known)]), known.length)
+    return Sequence("iterator", None, Sequence("tuple", [Number(S.symbol()), interp.any_item(known)]), known.length)
 
 
 def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -532,10 +532,26 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return args[1]
     if path in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm") and args:
         return args[0]
+    if _makes_model(path):
+        return Opaque(None, kind=f"model of {path.partition('.')[0]}")
     if path.endswith(".reveal_shape"):
         return _reveal_shape(interp, args, kwargs, node)
     interp.escape(args, kwargs)
     return UNKNOWN
+
+
+def _makes_model(path: str) -> bool:
+    """Functions of other libraries that return an nn.Module."""
+    library, _, rest = path.partition(".")
+    name = path.rpartition(".")[2]
+    if library == "torchvision":
+        return path.startswith("torchvision.models.") and name.islower() and not name.startswith(("get_", "list_", "_"))
+    if library == "timm":
+        return path in ("timm.create_model", "timm.models.create_model")
+    if library == "transformers":
+        owner = rest.rpartition(".")[0].rpartition(".")[2]
+        return name in ("from_pretrained", "from_config") and ("Model" in owner or "For" in owner) and "TF" not in owner[:2]
+    return False
 
 
 def _from_pairs(value: Value) -> Value:
@@ -620,7 +636,7 @@ def _frame_to_numpy(interp: State, receiver: LibraryObject) -> Value:
         ]
         if columns[0] is not None and all(column == columns[0] for column in columns):
             rows = columns[0]
-            return Tensor("numpy", (rows, len(columns)), None, None)
+            return Tensor("numpy", (rows, len(columns)), (1, rows), None, how="DataFrame.to_numpy()")
         return UNKNOWN
     return UNKNOWN
 
@@ -730,7 +746,7 @@ def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value
             )
         return Sequence("list", fields)
     if isinstance(dataset, Instance):
-        sample = interp.call_method(dataset, "__getitem__", [Opaque(None)], {}, loader.made)
+        sample = interp.call_method(dataset, "__getitem__", [Number(S.symbol())], {}, loader.made)
         return _collate(interp, sample, loader)
     if isinstance(dataset, Sequence):
         return _collate(interp, interp.any_item(dataset), loader)

@@ -48,6 +48,12 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         return Opaque(None, kind=PLAIN)
     if isinstance(node, ast.Subscript):
         return _subscript(interpreter, node, dimensions)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        for part, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(other, ast.Constant) and other.value is None:
+                inner = read(interpreter, part, dimensions)
+                return inner if isinstance(inner, Opaque) and inner.kind not in (None, PLAIN) else None
+        return None
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return None
     value = interpreter.eval(node)
@@ -127,6 +133,10 @@ def _subscript(interpreter: State, node: ast.Subscript, dimensions: dict[str, An
         shape = _jaxtyping_shape(spec.value, dimensions)
         dtype = _DTYPES.get(base.path.rpartition(".")[2])
         return Tensor(framework, shape, None, dtype, marks=_PARAMETER)  # type: ignore[arg-type]
+    if base.path == "typing.Optional":
+        # None or that: a module that is called is one.
+        inner = read(interpreter, node.slice, dimensions)
+        return inner if isinstance(inner, Opaque) and inner.kind not in (None, PLAIN) else None
     if base.path.startswith("numpy.") and base.path in _TENSORS:
         return Tensor("numpy", marks=_PARAMETER)
     if base.path in ("typing.Annotated", "typing.Final", "typing.ClassVar"):

@@ -647,7 +647,7 @@ class Expressions(State):
             return self.iterate_range(value)
         if isinstance(value, Tensor):
             if value.shape:
-                item = indexing.getitem(self.call_context("iteration", value.made), value, Opaque(None))
+                item = indexing.getitem(self.call_context("iteration", value.made), value, Const(0))
                 first = value.shape[0]
                 if isinstance(item, Tensor):
                     return Sequence("iterator", None, item, first)
@@ -666,11 +666,16 @@ class Expressions(State):
             known = range(value.start, value.stop, value.step)
             if len(known) <= 8:
                 return Sequence("iterator", [Const(number) for number in known])
-            return Sequence("iterator", None, UNKNOWN, len(known))
+            return Sequence("iterator", None, _any_integer(), len(known))
         length = None
         if value.start == 0 and value.step == 1:
             length = value.stop
-        return Sequence("iterator", None, UNKNOWN, length)
+        return Sequence("iterator", None, _any_integer(), length)
+
+
+def _any_integer() -> Value:
+    """An integer that differs from round to round."""
+    return Number(S.of_symbol(S.Symbol(None, variant=True)))
 
 
 class ItemKey(str):

@@ -48,7 +48,8 @@ class BroadcastHazard(Hazard):
     `said` by unsqueeze, [:, None], keepdim and the like. `spelled_here` is true where that is done in
     the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
-    squeeze made. `context` is what the result goes into.
+    squeeze made. `selected` is true for the index of a largest element, kept with its
+    axis. `context` is what the result goes into.
     """
 
     operation: str
@@ -63,6 +64,7 @@ class BroadcastHazard(Hazard):
     both_spelled: bool
     same_length: bool
     same_rank: bool
+    selected: bool
     from_layer: bool
     suggestion: str
     loss: bool = False

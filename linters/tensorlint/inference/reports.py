@@ -26,6 +26,7 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    PLAIN,
     Attribute,
     Class,
     Function,
@@ -221,6 +222,7 @@ class Reports(State):
             both_spelled=all(tensor.marks & {"spelled", "reshaped", "literal"} for tensor in (left, right)),
             same_length=grown is not None and grown[0] == grown[1],
             same_rank=len(left.shape) == len(right.shape),
+            selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
             suggestion=_suggestion(column, column_text, left.shape, right.shape),
@@ -357,7 +359,10 @@ class Reports(State):
         elif isinstance(receiver, LibraryObject) and modules.known(receiver.path) and "forward" not in receiver.fields:
             module = receiver.path.replace("torch.nn.", "nn.")
             why = f"it is an {module}" if module[3:4] in "AEIOU" else f"it is a {module}"
-        elif isinstance(receiver, Opaque) and receiver.kind is not None:
+        elif isinstance(receiver, Opaque) and receiver.kind is not None and receiver.kind.startswith("model of "):
+            module = receiver.kind
+            why = f"it is a {module}"
+        elif isinstance(receiver, Opaque) and receiver.kind is not None and receiver.kind != PLAIN:
             module = receiver.kind.replace("torch.nn.", "nn.").removeprefix("class ")
             why = f"it is annotated as {module}"
         if why is None or module is None:
@@ -474,6 +479,11 @@ def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr
         if len(args) == 1 and isinstance(node.func, ast.Attribute):
             return node.func.value, args[0]
     return None, None
+
+
+def _selects(how: str | None) -> bool:
+    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
+    return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
 
 
 def _receiver(node: ast.AST) -> ast.expr | None:

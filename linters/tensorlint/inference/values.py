@@ -360,7 +360,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
             strides=None if value.strides is None else tuple(S.substitute(size, renamed) for size in value.strides),
         )
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
-        return Opaque(None)
+        return Number(S.symbol())
     if isinstance(value, Opaque) and value.variant:
         return Opaque(None)
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:

@@ -107,13 +107,12 @@ def rules_of_file(path: Path) -> list[AnyRule]:
     name = f"tensorlint_rules_of_{path.stem}_{abs(hash(str(path.resolve()))):x}"
     module = sys.modules.get(name)
     if module is None:
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise RuleError(f"rules file {path} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
+        module = ModuleType(name)
+        module.__file__ = str(path)
         sys.modules[name] = module
         try:
-            spec.loader.exec_module(module)
+            # Compiled here: a cached bytecode file would hide a change made within the same second.
+            exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
         except Exception as error:
             del sys.modules[name]
             raise RuleError(f"rules file {path} cannot be imported: {type(error).__name__}: {error}") from error

@@ -30,7 +30,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return True
     if hazard.spelled == "shaped":
         return hazard.context == "reduced" or not compared
-    return hazard.context == "reduced" and difference
+    return hazard.context == "reduced" and (difference or (compared and hazard.selected))
 
 
 class RowColumnBroadcast(Rule[BroadcastHazard]):

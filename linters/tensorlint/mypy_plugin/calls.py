@@ -27,14 +27,8 @@ DATA_PARALLEL = "torch.nn.parallel.data_parallel.DataParallel"
 WRAPPED, LAST, FIRST, ELEMENT, RESULT = "<wrapped>", "<last>", "<first>", "<element>", "<result>"
 
 
-def forward_type(typ: ProperType, context: Any, api: Any) -> ProperType | None:
-    """The signature of `forward` bound to `typ`; None where nothing is known about it."""
-    instance = instance_of(typ)
-    if instance is None or not is_module(instance.type) or instance.type.fallback_to_any:
-        return None
-    made_with = _made_with(instance)
-    if made_with is not None:
-        return _made_with_type(instance, made_with, context, api)
+def _declared_forward(typ: ProperType, instance: Instance, context: Any, api: Any) -> ProperType | None:
+    """`forward` bound to `typ`, where a class below Module has an annotated one."""
     owner = owner_of(instance.type, "forward")
     if owner is None or owner.fullname == MODULE:
         return None
@@ -52,12 +46,24 @@ def forward_type(typ: ProperType, context: Any, api: Any) -> ProperType | None:
             )
         )
     if isinstance(found, CallableType) and not found.implicit:
-        if isinstance(get_proper_type(found.ret_type), UninhabitedType):
-            return None  # an abstract forward: the code behind the call is not dead
-        if owner.fullname in POOLS:
-            return plain_pool_call(found, context, api)
-        return found
+        # After a call of an abstract forward that never returns, code would count as dead and go unchecked.
+        return None if isinstance(get_proper_type(found.ret_type), UninhabitedType) else found
     return found if isinstance(found, Overloaded) else None
+
+
+def forward_type(typ: ProperType, context: Any, api: Any) -> ProperType | None:
+    """The signature that calling `typ`, an nn.Module, has; None where nothing is known about it."""
+    instance = instance_of(typ)
+    if instance is None or not is_module(instance.type) or instance.type.fallback_to_any:
+        return None
+    made_with = _made_with(instance)
+    if made_with is not None:
+        return _made_with_type(instance, made_with, context, api)
+    found = _declared_forward(typ, instance, context, api)
+    owner = owner_of(instance.type, "forward")
+    if owner is not None and owner.fullname in POOLS:
+        return plain_pool_call(found, context, api) if isinstance(found, CallableType) else None
+    return found
 
 
 def _made_with(instance: Instance) -> dict[str, Type] | None:
@@ -71,7 +77,7 @@ def _made_with_type(instance: Instance, attrs: dict[str, Type], context: Any, ap
     if WRAPPED in attrs:
         return _call_type(attrs[WRAPPED], context, api)
     if RESULT in attrs:
-        own = forward_type(Instance(instance.type, instance.args), context, api)
+        own = _declared_forward(instance, instance, context, api)
         return own.copy_modified(ret_type=attrs[RESULT]) if isinstance(own, CallableType) else None
     first, last = (_call_type(attrs[key], context, api) for key in (FIRST, LAST))
     if not (isinstance(first, CallableType) and isinstance(last, CallableType) and first.arg_types):

@@ -1,0 +1,3 @@
+from typing import Any
+
+def script(obj: Any) -> Any: ...

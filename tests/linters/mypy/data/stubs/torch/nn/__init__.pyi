@@ -1,0 +1,3 @@
+from torch.nn import parallel as parallel
+from torch.nn.modules import *
+from torch.nn.parameter import Parameter as Parameter

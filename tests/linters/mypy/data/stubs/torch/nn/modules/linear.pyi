@@ -1,0 +1,6 @@
+from torch._tensor import Tensor
+from torch.nn.modules.module import Module
+
+class Linear(Module):
+    def __init__(self, in_features: int, out_features: int) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...

@@ -1,0 +1,6 @@
+from torch._tensor import Tensor
+from torch.nn.modules.module import Module
+
+class Embedding(Module):
+    def __init__(self, num_embeddings: int, embedding_dim: int) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...

@@ -91,7 +91,7 @@ def sweep(seed: int, tries: int, only: str | None = None) -> tuple[Tally, dict[s
     """Random calls of every function; the number of calls that numpy accepted, by name."""
     tally = Tally()
     accepted: dict[str, int] = {}
-    table = ops.table("numpy")
+    table = ops.table_of("numpy")
     for kind, entries in (("function", table.functions), ("method", table.methods)):
         for name in sorted(entries):
             if name in _SKIPPED or (only is not None and only not in name):

@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     Value,
 )
 
+# A transfer function's own error is raised, not taken for an unknown result.
 tables.strict = True
 
 

@@ -17,7 +17,7 @@ __all__ = [
     "attribute",
     "function",
     "method",
-    "table",
+    "table_of",
 ]
 
 _tables: dict[str, Table] = {}
@@ -35,7 +35,7 @@ _ALIASES = {
 }
 
 
-def table(library: str) -> Table:
+def table_of(library: str) -> Table:
     """The table of `torch`, `numpy` or `einops`."""
     found = _tables.get(library)
     if found is None:
@@ -62,7 +62,7 @@ def function(path: str) -> Entry | None:
     library = path.partition(".")[0]
     if library not in ("torch", "numpy", "einops"):
         return None
-    functions = table(library).functions
+    functions = table_of(library).functions
     entry = functions.get(path)
     if entry is not None:
         return entry
@@ -80,7 +80,7 @@ def function(path: str) -> Entry | None:
 
 def method(framework: Framework, name: str) -> Entry | None:
     """The entry of a tensor's or array's method; its first argument is the receiver."""
-    methods = table(framework).methods
+    methods = table_of(framework).methods
     entry = methods.get(name)
     if entry is None and framework == "torch" and name.endswith("_") and not name.endswith("__"):
         return _in_place(methods, name)
@@ -89,7 +89,7 @@ def method(framework: Framework, name: str) -> Entry | None:
 
 def attribute(framework: Framework, name: str) -> Entry | None:
     """The entry of an attribute that is itself a tensor: `T`, `real`, `data`."""
-    return table(framework).attributes.get(name)
+    return table_of(framework).attributes.get(name)
 
 
 def _in_place(entries: dict[str, Entry], name: str) -> Entry | None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass
 
-from tensorlint.inference.ops.table import Call, Misfit, Parameter, Undecided, bind, parse_parameters
+from tensorlint.inference.ops import table
+from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_parameters
 from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value, is_none
 
 Forward = Callable[..., Value]
@@ -98,8 +99,12 @@ def call_module(call: Call, obj: LibraryObject, args: Sequence_[Value], kwargs: 
         return UNKNOWN
     try:
         return found.forward(call, obj, **bind(found.inputs, args, kwargs))
-    except (Misfit, Undecided):
-        return Tensor("torch") if found.tensor else UNKNOWN
+    except table.STOPS:
+        pass
+    except Exception:
+        if table.strict:
+            raise
+    return Tensor("torch") if found.tensor else UNKNOWN
 
 
 def module_attribute(obj: LibraryObject, name: str) -> Value:
@@ -112,7 +117,11 @@ def module_attribute(obj: LibraryObject, name: str) -> Value:
     if found.attribute is not None:
         try:
             value = found.attribute(obj, name)
-        except Undecided:
+        except table.STOPS:
+            return UNKNOWN
+        except Exception:
+            if table.strict:
+                raise
             return UNKNOWN
         if value is not None:
             return value

@@ -233,10 +233,10 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         out = bound.get("out")
         if out is None or (isinstance(out, Const) and out.value is None):
             return entry.transfer(call, **bound)
-    except (Misfit, Undecided):
+    except STOPS:
         pass
     except Exception:
-        # A program that makes no sense (an axis of a list, a negative size) is no reason to stop.
+        # A program that makes no sense is no reason to stop.
         if strict:
             raise
     return Tensor(entry.framework) if entry.tensor else UNKNOWN
@@ -248,6 +248,11 @@ strict = False
 
 class Undecided(Exception):
     """A transfer function gives up: the result is unknown."""
+
+
+# What says that nothing is known of a result. An axis that is not there, or a pair of another length, would stop the
+# program too.
+STOPS = (Misfit, Undecided, LookupError, ValueError)
 
 
 def tensor(value: Value) -> Tensor:

@@ -65,6 +65,10 @@ def shape_receiver(node: ast.expr) -> ast.expr | None:
 
 def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:
     """The name now holds a value that knows more about the same object."""
+    frame = interpreter.frame
+    if isinstance(old, Tensor) and isinstance(new, Tensor) and not (interpreter.conditional or frame.loops or frame.returns):
+        # Every way through the function comes by here: what was bound to the object before had this shape too.
+        interpreter.refined[id(old)] = (old, new)
     if isinstance(target, ast.Name) and interpreter.frame.env.get(target.id) is old:
         interpreter.frame.env[target.id] = new
     elif isinstance(target, ast.Subscript) and isinstance(old, Opaque):

@@ -75,6 +75,7 @@ class Reports(State):
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor]] = {}
         self.contexts: dict[str, str] = {}
+        self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
         self.patches_forward = _PATCHES_FORWARD.search(self.own_file.text) is not None
         self.lines = self.own_file.text.split("\n")
@@ -105,6 +106,8 @@ class Reports(State):
         rows: list[Binding] = []
         for target, value in self.bindings.values():
             shape = strides = None
+            for _ in range(4):
+                value = self.refined[id(value)][1] if id(value) in self.refined else value
             if value.shape is not None:
                 shape = tuple(_json_size(size) for size in value.shape)
                 if value.strides is not None:

@@ -43,6 +43,7 @@ class State:
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor]]
     contexts: dict[str, str]
+    refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
     patches_forward: bool
     lines: list[str]

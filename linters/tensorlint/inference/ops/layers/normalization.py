@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.layers.linear import parameter, size
@@ -39,6 +40,13 @@ def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
         if len(input.shape) not in ranks:
             raise Undecided
         agree(input.shape[1], size(obj, "num_features"))
+    elif rank > 1:
+        # It takes this rank only; the sizes that were asked for before keep their identity.
+        known = getattr(input, "axes", None) or {}
+        shape = tuple(known[axis] if axis in known else S.symbol() for axis in range(rank + 2))
+        shape = (shape[0], size(obj, "num_features"), *shape[2:])
+        dtype = input.dtype if isinstance(input, Tensor) else None
+        return Tensor("torch", shape, None, dtype, None, call.node)
     return neural.batch_like(call, input)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tensorlint.findings import Evidence
 from tensorlint.inference import ops
 from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.hazards import (
     BroadcastHazard,
     DirectForwardHazard,
@@ -40,6 +41,8 @@ from tensorlint.inference.values import (
 
 _CALLED = "called here"
 _PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
+# Libraries whose modules do something else when called: ExactGP.forward is the prior, calling it gives the posterior.
+_OWN_CALLS = re.compile(r"^\s*(?:import|from) gpytorch\b", re.MULTILINE)
 _OPERATION_WORDS = {
     "+": "addition", "-": "subtraction", "*": "multiplication", "/": "division", "//": "division", "%": "remainder",
     "**": "power",
@@ -77,6 +80,7 @@ class Reports(State):
         self.contexts: dict[str, str] = {}
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
+        self.matrix_transposes: set[ast.AST] = set()
         self.patches_forward = _PATCHES_FORWARD.search(self.own_file.text) is not None
         self.lines = self.own_file.text.split("\n")
 
@@ -284,8 +288,14 @@ class Reports(State):
             del name
             return
 
+    def report_matrix_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        """The same transpose meets matrices too: code for either rank, as in `for x in (X, X[0])`."""
+        self.matrix_transposes.add(node)
+
     def report_rank_one_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
+        if _is_placeholder(tensor):
+            return
         receiver = self.text_of(_receiver(node))
         framework: Any = tensor.framework or "numpy"
         suggestion = f"{receiver}[:, None]" if receiver.isidentifier() else "x[:, None]"
@@ -299,6 +309,8 @@ class Reports(State):
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
+        if _is_placeholder(left):
+            return
         if left.source is not right and right.source is not left:
             return  # two arrays: an inner product, with a transpose too many
         # One finding for the expression: the transposes in it are its cause.
@@ -355,7 +367,7 @@ class Reports(State):
         if isinstance(receiver, Instance) and receiver.cls.is_module:
             if self.find_in_class(receiver.cls, "__call__") is not None or "forward" in receiver.fields:
                 return
-            if any(self.is_scripted(base) for base in receiver.cls.bases):
+            if any(self.is_scripted(base) for base in receiver.cls.bases) or self.has_own_call(receiver.cls):
                 return
             module = receiver.cls.name
             why = f"{module} is an nn.Module"
@@ -371,8 +383,9 @@ class Reports(State):
         if why is None or module is None:
             return
         if current is not None:
-            own = self.frame.env.get(self.frame.first_argument or "self") is receiver
-            if (own and (current.name == "__call__" or self.patches_forward)) or self.is_exported(current):
+            owners = self.methods_of(receiver)
+            own_call = any(getattr(method, "name", "") == "__call__" for method in owners)
+            if own_call or (owners and self.patches_forward) or self.is_exported(current):
                 return
             if (
                 current.name == "forward"
@@ -414,8 +427,28 @@ class Reports(State):
         path = getattr(base, "path", "")
         return isinstance(path, str) and ("ScriptModule" in path or "torch.jit" in path)
 
+    def has_own_call(self, cls: Class) -> bool:
+        """Whether instances are called in another way: an interface of TorchScript, which only has `forward`, or a
+        model of a library whose `__call__` computes something else."""
+        if any("jit" in ast.dump(decorator) for decorator in cls.node.decorator_list):
+            return True
+        return any(_OWN_CALLS.search(file.text) is not None for file in (self.own_file, cls.scope.file))
+
+    def methods_of(self, receiver: Value | None) -> list[ast.AST]:
+        """The methods of `receiver` that the current code stands in, from the innermost."""
+        found: list[ast.AST] = []
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if frame.env.get(frame.first_argument or "self") is receiver:
+                found.append(frame.node)
+            frame = frame.parent
+        return found
+
     def is_exported(self, code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        return any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list)
+        """Whether the code is (also) compiled by TorchScript, which does not call modules as Python does."""
+        if any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list):
+            return True
+        return any(isinstance(node, ast.Attribute) and node.attr == "is_scripting" for node in ast.walk(code))
 
     def reveal(self, args: list[Value], node: ast.AST | None) -> None:
         if node is None or not isinstance(node, ast.Call):
@@ -438,7 +471,9 @@ class Reports(State):
     def finished_hazards(self) -> list[Hazard]:
         """All hazards, with what became of the results known, in the order of the source."""
         found: list[Hazard] = []
-        for (node, _), hazard in self.hazards.items():
+        for (node, kind), hazard in self.hazards.items():
+            if kind is RankOneTransposeHazard and node in self.matrix_transposes:
+                continue
             if isinstance(hazard, BroadcastHazard):
                 context: Any = self.contexts.get(f"outer:{id(node)}")
                 if context is not None:
@@ -454,6 +489,7 @@ _REPORTS: dict[str, Any] = {
     "loss": Reports.report_loss,
     "one_sided": Reports.report_one_sided,
     "reduced": Reports.report_reduced,
+    "matrix_transpose": Reports.report_matrix_transpose,
     "rank_one_transpose": Reports.report_rank_one_transpose,
     "rank_one_product": Reports.report_rank_one_product,
     "rank_one_matrix": Reports.report_rank_one_matrix,
@@ -487,6 +523,11 @@ def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr
 def _selects(how: str | None) -> bool:
     """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
     return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
+
+
+def _is_placeholder(tensor: Tensor) -> bool:
+    """Whether the tensor holds nothing: `if p.shape == (0,)` asks for a parameter whose values are elsewhere."""
+    return 0 in (tensor.shape or ())
 
 
 def _receiver(node: ast.AST) -> ast.expr | None:

@@ -45,6 +45,7 @@ class State:
     contexts: dict[str, str]
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
+    matrix_transposes: set[ast.AST]
     patches_forward: bool
     lines: list[str]
 

@@ -109,6 +109,32 @@ class DirectForward(Rule[DirectForwardHazard]):
             "y = Double.apply(torch.ones(1))\nz = Double.forward(None, torch.ones(1))\n"
         ),
         Example(
+            "import torch\nfrom torch import nn\n\n\n@torch.jit.interface\nclass Stem(nn.Module):\n"
+            "    def forward(self, x: torch.Tensor) -> torch.Tensor:\n        pass\n\n\n"
+            "class Net(nn.Module):\n    def __init__(self, stem):\n        super().__init__()\n        self.stems = stem\n\n"
+            "    def forward(self, x):\n        stem: Stem = self.stems['0']\n        return stem.forward(x)\n",
+            note="An interface of TorchScript has no other way to be called.",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Encoder(nn.Module):\n    def forward(self, x):\n        return x\n\n"
+            "    def forward_torchscript(self, x):\n        if torch.jit.is_scripting():\n            return self.forward(x)\n"
+            "        return self(x)\n"
+        ),
+        Example(
+            "from torch import nn\n\n\nclass Redirect(nn.Module):\n    def __init__(self, module):\n        super().__init__()\n"
+            "        self.module = module\n\n    def forward(self, *args):\n        return self.module(*args)\n\n"
+            "    def through(self, method):\n        original = self.module.forward\n\n        def call(*args):\n"
+            "            self.module.forward = method\n            try:\n                return self.forward(*args)\n"
+            "            finally:\n                self.module.forward = original\n\n        return call\n",
+            note="The file patches `forward` itself.",
+        ),
+        Example(
+            "from typing import TYPE_CHECKING\n\nfrom torch import nn\n\nif TYPE_CHECKING:\n    from gpytorch.distributions import Distribution\n\n\n"
+            "class GP(nn.Module):\n    def forward(self, x) -> 'Distribution':\n        return x\n\n\n"
+            "def prior(model: GP, x):\n    return model.forward(x)\n",
+            note="Calling a model of gpytorch gives the posterior; `forward` is the prior.",
+        ),
+        Example(
             "import torch\nfrom torch import nn\n\n\nclass Scripted(nn.Module):\n    def forward(self, x):\n        return x\n\n"
             "    @torch.jit.export\n    def infer(self, x):\n        return self.forward(x)\n"
         ),

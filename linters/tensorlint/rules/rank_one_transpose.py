@@ -50,7 +50,11 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
         Example("import numpy as np\n\nx = np.outer(np.ones(3), np.ones(2)).T\n"),
         Example("import numpy as np\n\nx = np.vstack([np.ones(3), np.zeros(3)]).T\n"),
         Example("import numpy as np\n\nx = np.array([[1, 2, 3]]).T\n"),
-    )
+        Example("import numpy as np\n\nX = np.random.rand(50, 100)\nfor rows in (X, X[0]):\n    columns = rows.T\n",
+                note="One of the two is a matrix."),
+        Example("import numpy as np\n\n\ndef last_axis_first(x):\n    return x.T\n\n\na = last_axis_first(np.ones((3, 4)))\n"
+                "b = last_axis_first(np.ones(3))\n"),
+    )  # fmt: skip
 
     def judge(self, hazard: RankOneTransposeHazard, node: cst.CSTNode) -> str | None:
         return (

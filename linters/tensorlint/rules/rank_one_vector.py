@@ -50,6 +50,9 @@ class RankOneVector(Rule[RankOneVectorHazard]):
         Example("import numpy as np\n\na = np.array([[1.0, 2.0]])\nb = a @ a.T\n"),
         Example("import numpy as np\n\nn = np.linalg.norm(np.ones(3))\n"),
         Example("import numpy as np\n\nlabels = np.zeros(10)\nbias = np.ones(10)\ntotal = labels + bias\n"),
+        Example("import torch\n\n\ndef gram(p, gathered):\n    if p.shape == torch.Size([0]):\n        with gathered(p):\n"
+                "            return p @ p.T\n    return p @ p.T\n",
+                note="An empty placeholder: DeepSpeed's ZeRO-3 fills it inside the block."),
         Example("import numpy as np\n\n\ndef gram(v):\n    return np.dot(v, v.T)\n"),
     )
 

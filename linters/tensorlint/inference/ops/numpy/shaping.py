@@ -98,6 +98,7 @@ def flipped(call: Call, given: Tensor, spelling: str) -> Tensor:
     if rank == 1:
         call.report("rank_one_transpose", tensor=given, spelling=spelling)
         return copy(given, marks=given.marks | {"transposed"}, source=given)
+    call.report("matrix_transpose")
     return permuted(call, given, tuple(reversed(range(rank))))
 
 

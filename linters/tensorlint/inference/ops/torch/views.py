@@ -216,6 +216,7 @@ def flip_axes(call: Call, ranked: Tensor, spelling: str) -> Tensor:
     if len(shape) == 1:
         call.report("rank_one_transpose", tensor=ranked, spelling=spelling)
         return copy(ranked, marks=ranked.marks | {"transposed"}, source=ranked)
+    call.report("matrix_transpose")
     return permuted(call, ranked, tuple(reversed(range(len(shape)))), "transposed")
 
 

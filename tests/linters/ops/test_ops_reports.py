@@ -9,7 +9,7 @@ import pytest
 from tensorlint.inference import layout, ops
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import elementwise, indexing, modules
-from tensorlint.inference.values import FALSE, NONE, TRUE, Const, Number, Opaque, Sequence, Slice, Tensor, Value
+from tensorlint.inference.values import FALSE, NONE, PLAIN, TRUE, Const, Number, Opaque, Sequence, Slice, Tensor, Value
 
 
 class Listener:
@@ -290,3 +290,9 @@ class TestUnknown:
 
     def test_flags(self) -> None:
         assert method(Listener(), "any", tensor(4), keepdim=FALSE).dtype == "bool"
+
+    def test_a_plain_number_of_unknown_value_keeps_the_shape(self) -> None:
+        scaled = operator(Listener(), "*", tensor(N, M), Opaque("scale", kind=PLAIN))
+        assert (scaled.shape, scaled.strides, scaled.dtype) == ((N, M), (M, 1), "float32")
+        counted = operator(Listener(), "*", tensor(N, dtype="int64"), Opaque("scale", kind=PLAIN))
+        assert (counted.shape, counted.dtype) == ((N,), None)

@@ -242,6 +242,7 @@ def torch_result(operands: list[Value], default: str | None) -> str | None:
     dimensioned: str | None = None
     zero: str | None = None
     wrapped: str | None = None
+    open_number = False
     for operand in operands:
         if isinstance(operand, Tensor):
             if operand.dtype is None or operand.shape is None:
@@ -263,7 +264,9 @@ def torch_result(operands: list[Value], default: str | None) -> str | None:
         else:
             kind = of_scalar(operand)
             if kind is None:
-                return None
+                # A number of a type nobody knows: a floating tensor keeps its own.
+                open_number = True
+                continue
             if kind >= FLOAT and default is None:
                 # An unknown default matters unless a tensor's type wins.
                 floats = [o.dtype for o in operands if isinstance(o, Tensor) and o.dtype is not None]
@@ -274,7 +277,10 @@ def torch_result(operands: list[Value], default: str | None) -> str | None:
             if name is None:
                 return None
             wrapped = name if wrapped is None else torch_promote(wrapped, name)
-    return _combine(dimensioned, _combine(zero, wrapped))
+    result = _combine(dimensioned, _combine(zero, wrapped))
+    if open_number and (result is None or CATEGORY.get(result, -1) < FLOAT or dimensioned is None):
+        return None
+    return result
 
 
 def _uniform(operands: list[Value]) -> str | None:

@@ -13,6 +13,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.results import NO_MARKS, common_device, common_framework, lasting, surviving, unranked
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import (
+    PLAIN,
     UNKNOWN,
     Const,
     Framework,
@@ -177,6 +178,11 @@ def is_number(value: Value) -> bool:
     return isinstance(value, (Number, Scalar))
 
 
+def is_plain(value: Value) -> bool:
+    """An object that is no tensor: what torch accepts of these beside a tensor is a number."""
+    return isinstance(value, Opaque) and value.kind == PLAIN
+
+
 def elementwise(
     call: Call,
     operands: Sequence_[Value],
@@ -201,7 +207,7 @@ def elementwise(
             values.append(operand)
             if operand.shape is None:
                 unknown = True
-        elif is_number(operand):
+        elif is_number(operand) or (framework == "torch" and is_plain(operand)):
             values.append(operand)
         elif isinstance(operand, Sequence) and framework == "numpy":
             array = array_of(call, operand)
@@ -225,7 +231,7 @@ def elementwise(
                 raise Undecided
     if unknown:
         result = unranked(framework, "bool" if kind == "bool" else dtype)
-        if dtype is None and all(not isinstance(value, (Opaque, Unknown)) for value in values):
+        if dtype is None and not any(isinstance(value, (Opaque, Unknown)) for value in values):
             result.dtype = _dtype(kind, framework, values, call.default_dtype)
         return result
     result_dtype = dtype or _dtype(kind, framework, values, call.default_dtype)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tensorlint.inference import layout, values
 from tensorlint.inference.layout import Strides
 from tensorlint.inference.ops import arguments, dtypes
-from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, unary_of
+from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, unary_of
 from tensorlint.inference.ops.results import LASTING, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.creation import in_format
@@ -195,7 +195,7 @@ def where_method(call: Call, input: Value, condition: Value, other: Value) -> Va
 def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
     """Shape of all three, type of the two choices; the condition comes first in what decides the layout."""
     picked = _pair_dtype(call, input, other)
-    if not all(isinstance(value, Tensor) or is_number(value) for value in (condition, input, other)):
+    if not all(isinstance(value, Tensor) or is_number(value) or is_plain(value) for value in (condition, input, other)):
         return unranked("torch", picked)
     result = elementwise(call, [condition, input, other], framework="torch", dtype=picked)
     if isinstance(result, Tensor):
@@ -209,7 +209,11 @@ def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
                 tell(call, "torch.where", left, right, result.shape or (), (first, second))
         if not isinstance(condition, Tensor):
             result.strides = None
-        elif any(is_number(value) for value in (input, other)) and result.shape and result.strides is not None:
+        elif (
+            not (isinstance(input, Tensor) and isinstance(other, Tensor))
+            and result.shape
+            and result.strides is not None
+        ):
             # Numbers take part as 0-dim tensors.
             shapes = [
                 (value.shape or (), value.strides) if isinstance(value, Tensor) else ((), ())

@@ -165,6 +165,8 @@ def diff(call: Call, a: Value, n: Value, axis: Value, prepend: Value, append: Va
         raise Undecided
     at = arguments.axis(axis, len(shape))
     times = arguments.whole(n)
+    if not times:
+        raise Undecided
     size = shape[at]
     if isinstance(size, int):
         size = max(size - times, 0)

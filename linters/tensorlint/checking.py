@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tensorlint.findings import FileError, FileReport, Finding
-from tensorlint.inference.hazards import Hazard
+from tensorlint.inference.hazards import Hazard, UntypedCallHazard
 from tensorlint.judging import Source, in_cells, judge
 from tensorlint.notebook import NotebookSource
 from tensorlint.project import Project
 from tensorlint.rules.registry import Registry
+from tensorlint.rules.rule import AnyRule
 from tensorlint.source import PythonSource, SourceError
 from tensorlint.suppressions import read_suppressions, statement_lines
 
@@ -34,8 +35,11 @@ def open_source(path: str, data: bytes) -> PythonSource | NotebookSource:
     return kind.of_bytes(path, data)
 
 
-def hazards_of(source: Source, project: Project | None) -> list[Hazard]:
-    """What the interpreters saw. They are imported here, so that a warm cache or a triggerless run does without."""
+def hazards_of(source: Source, project: Project | None, rules: Iterable[AnyRule]) -> list[Hazard]:
+    """What the interpreters saw that one of the rules may judge.
+
+    They are imported here, so that a warm cache or a triggerless run does without.
+    """
     from tensorlint.inference.analysis import analyse
     from tensorlint.inference.fingerprints import find_hazards
 
@@ -45,6 +49,10 @@ def hazards_of(source: Source, project: Project | None) -> list[Hazard]:
         project.begin(source.path)
     hazards = list(analyse(source.tree, source.text, path=source.path, project=project).hazards)
     hazards += find_hazards(source.tree, source.text)
+    if any(rule.hazard is UntypedCallHazard for rule in rules):
+        from tensorlint.inference.typed_calls import find_untyped_calls
+
+        hazards += find_untyped_calls(source.tree, source.text)
     return hazards
 
 
@@ -77,7 +85,7 @@ def findings_of(
     """(shown, strict only, warnings), in the source's own lines. Raises SourceError."""
     wanted = selection.enabled | selection.strict_only
     rules = [rule for rule in registry if rule.code in wanted]
-    findings = judge(hazards_of(source, project), rules, source, selection.enabled) if rules else []
+    findings = judge(hazards_of(source, project, rules), rules, source, selection.enabled) if rules else []
     kept, warnings = _unsuppressed(findings, source, registry, selection, noqa=noqa)
     shown = sorted((each for each in kept if each.code in selection.enabled), key=lambda each: each.sort_key)
     strict = sorted((each for each in kept if each.code not in selection.enabled), key=lambda each: each.sort_key)

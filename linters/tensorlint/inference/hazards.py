@@ -131,10 +131,25 @@ class DirectForwardHazard(Hazard):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntypedCallHazard(Hazard):
-    """An nn.Module class with an annotated `forward` and no typed `__call__`, or a stale one. `node` is `forward`."""
+    """An nn.Module class with an annotated `forward` and no typed `__call__`, or a stale one. `node` is `forward`.
+
+    `signatures` are the definitions wanted, overloads first, without colon and body, at no indentation; empty where
+    they cannot be given as text. `declared` is the `if TYPE_CHECKING:` that holds the stale one. `following` is the
+    class's statement after forward; `alone` says that nothing else, as a comment, stands on forward's last line.
+    `unit` is one step of the class's indentation.
+    """
 
     module: str
     stale: bool = False
+    signatures: tuple[str, ...] = ()
+    declared: ast.If | None = None
+    following: ast.stmt | None = None
+    alone: bool = True
+    unit: str = "    "
+
+    @property
+    def line(self) -> int:
+        return self.node.lineno  # type: ignore[attr-defined,no-any-return]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ def forward_type(typ: ProperType, context: Any, api: Any) -> ProperType | None:
     found = _declared_forward(typ, instance, context, api)
     owner = owner_of(instance.type, "forward")
     if owner is not None and owner.fullname in POOLS:
-        return plain_pool_call(found, context, api) if isinstance(found, CallableType) else None
+        return (plain_pool_call(found, context, api) or found) if isinstance(found, CallableType) else None
     return found
 
 

@@ -143,7 +143,7 @@ def _awaited(function: Function) -> bool:
 
 class _Finder:
     def __init__(self, tree: ast.Module, text: str) -> None:
-        self.tree, self.lines = tree, text.splitlines(keepends=True)
+        self.tree, self.lines = tree, [line + "\n" for line in text.split("\n")]
         self.imports = _imports(tree)
         self.classes: dict[str, list[ast.ClassDef]] = {}
         for node in ast.walk(tree):
@@ -228,7 +228,7 @@ class _Finder:
         """
         first = self.lines[function.lineno - 1].encode()[function.col_offset :].decode()
         text = first + "".join(self.lines[function.lineno : function.end_lineno])
-        rows = text.splitlines(keepends=True)
+        rows = [line + "\n" for line in text.split("\n")]
         depth = 0
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.STRING and token.start[0] != token.end[0]:

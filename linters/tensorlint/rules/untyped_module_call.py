@@ -221,11 +221,11 @@ class UntypedModuleCall(Rule[UntypedCallHazard]):
         Below forward if forward ends its line, else above what follows it or above forward itself. Nothing can be
         put above a decorated definition here: its decorators are not part of its text.
         """
-        forward: Any = hazard.node
         if hazard.alone:
-            return forward  # type: ignore[no-any-return]
-        for statement in (forward, hazard.following):
-            if statement is not None and not getattr(statement, "decorator_list", None):
+            return hazard.node  # type: ignore[return-value]
+        definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        for statement in (hazard.node, hazard.following):
+            if isinstance(statement, definitions) and not statement.decorator_list:
                 return statement
         return None
 

@@ -20,7 +20,41 @@ import torch
 
 from pytest_tensorcheck.broadcasting import callers, observe
 
-TIMM = ["resnet18", "resnext50_32x4d", "efficientnet_b0", "mobilenetv3_small_100", "densenet121", "regnety_002", "convnext_atto", "convnextv2_atto", "vit_tiny_patch16_224", "deit_tiny_patch16_224", "swin_tiny_patch4_window7_224", "beit_base_patch16_224", "cait_xxs24_224", "xcit_nano_12_p16_224", "mixer_s32_224", "gmlp_ti16_224", "poolformer_s12", "coat_tiny", "crossvit_tiny_240", "levit_128s", "pit_ti_224", "twins_svt_small", "visformer_tiny", "edgenext_xx_small", "mobilevit_xxs", "maxvit_nano_rw_256", "eva02_tiny_patch14_224", "fastvit_t8", "hrnet_w18_small", "res2net50_26w_4s", "seresnet18", "cspresnet50", "ghostnet_100"]
+TIMM = [
+    "resnet18",
+    "resnext50_32x4d",
+    "efficientnet_b0",
+    "mobilenetv3_small_100",
+    "densenet121",
+    "regnety_002",
+    "convnext_atto",
+    "convnextv2_atto",
+    "vit_tiny_patch16_224",
+    "deit_tiny_patch16_224",
+    "swin_tiny_patch4_window7_224",
+    "beit_base_patch16_224",
+    "cait_xxs24_224",
+    "xcit_nano_12_p16_224",
+    "mixer_s32_224",
+    "gmlp_ti16_224",
+    "poolformer_s12",
+    "coat_tiny",
+    "crossvit_tiny_240",
+    "levit_128s",
+    "pit_ti_224",
+    "twins_svt_small",
+    "visformer_tiny",
+    "edgenext_xx_small",
+    "mobilevit_xxs",
+    "maxvit_nano_rw_256",
+    "eva02_tiny_patch14_224",
+    "fastvit_t8",
+    "hrnet_w18_small",
+    "res2net50_26w_4s",
+    "seresnet18",
+    "cspresnet50",
+    "ghostnet_100",
+]
 
 TINY = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 99}
 TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -38,6 +38,9 @@ def analyse(tree: ast.Module, source: str, *, path: str = "<string>", project: P
         default_dtype=default_dtype,
         module_dtypes=default_dtype is not None and not any(word in source for word in _DTYPE_WORDS),
         autocast="autocast" in source,
+        # Modules that are converted return channels-last results whatever they are given.
+        module_layouts=not ("channels_last" in source and "memory_format" in source),
+        default_device=None if "set_default_device" in source or "with torch.device" in source else "cpu",
     )  # fmt: skip
     interpreter = Interpreter(file, project)
     interpreter.run()

@@ -231,8 +231,11 @@ class Calls(State):
         if not modules.known(receiver.path):
             return builtins.call_object(self, receiver, args, kwargs, node)
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
-        if not self.file.module_dtypes and isinstance(result, Tensor) and result.dtype is not None:
-            return copy(result, dtype=None)
+        if isinstance(result, Tensor):
+            if not self.file.module_dtypes and result.dtype is not None:
+                result = copy(result, dtype=None)
+            if not self.file.module_layouts and result.rank in (4, 5) and result.contiguous:
+                result = copy(result, strides=None)
         return result
 
     # -- methods -------------------------------------------------------------------------------------------------

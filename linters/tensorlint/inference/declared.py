@@ -140,8 +140,8 @@ def _subscript(interpreter: State, node: ast.Subscript, dimensions: dict[str, An
     if base.path.startswith("numpy.") and base.path in _TENSORS:
         return Tensor("numpy", marks=_PARAMETER)
     if base.path in ("typing.Annotated", "typing.Final", "typing.ClassVar"):
-        inner = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
-        return read(interpreter, inner, dimensions)
+        first = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+        return read(interpreter, first, dimensions)
     return None
 
 

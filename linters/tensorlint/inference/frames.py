@@ -23,6 +23,8 @@ class SourceFile:
     default_dtype: str | None = "float32"
     module_dtypes: bool = True
     autocast: bool = False
+    module_layouts: bool = True
+    default_device: str | None = "cpu"
     star_imports: list[str] = field(default_factory=list)
 
 

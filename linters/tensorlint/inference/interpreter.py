@@ -239,7 +239,7 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
         return OPERATORS[type(op)]
 
     def call_context(self, name: str, node: ast.AST | None) -> ops.Call:
-        return ops.Call(name, node, self, self.file.default_dtype)
+        return ops.Call(name, node, self, self.file.default_dtype, self.file.default_device)
 
     def annotation(self, node: ast.expr) -> Value | None:
         return declared.read(self, node, {})
@@ -339,6 +339,8 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
             own=False,
             default_dtype=self.own_file.default_dtype,
             module_dtypes=self.own_file.module_dtypes,
+            module_layouts=self.own_file.module_layouts,
+            default_device=self.own_file.default_device,
             autocast=self.own_file.autocast,
         )
         frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])

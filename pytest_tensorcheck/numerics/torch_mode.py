@@ -38,6 +38,8 @@ _LINES_KEPT = 200_000
 class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """`found` is called with each observation; it may raise."""
 
+    aside_while_tracing = aside_in_torchscript = True  # see torchscript.py
+
     def __init__(self, found: Callable[[Observation], None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._found = found

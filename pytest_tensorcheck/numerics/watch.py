@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.observations import Observation, TensorcheckFailure
+from pytest_tensorcheck.torchscript import modes_step_aside
 
 
 class NonfiniteError(TensorcheckFailure):
@@ -45,6 +46,7 @@ def _watching(*, raises: bool) -> Iterator[list[Observation]]:
     torch = loaded("torch")
     observations: list[Observation] = []
     mode: Any = nullcontext()
+    aside: Any = nullcontext()
     if torch is not None:
         from pytest_tensorcheck.numerics.torch_mode import NumericsMode
 
@@ -54,9 +56,9 @@ def _watching(*, raises: bool) -> Iterator[list[Observation]]:
                 raise NonfiniteError(observation.detail)
             observations.append(observation)
 
-        mode = NumericsMode(found)
+        mode, aside = NumericsMode(found), modes_step_aside()
     try:
-        with mode:
+        with aside, mode:
             yield observations
     finally:
         if torch is None and loaded("torch") is not None:

@@ -26,8 +26,11 @@ def backend() -> Backend:
     return "cuda" if torch.cuda.is_available() else "simulation"
 
 
-def source() -> AbstractContextManager[Any]:
-    """The context that makes synchronisations visible; MissingFramework without torch."""
+def source(*, watch_only: bool = False) -> AbstractContextManager[Any]:
+    """The context that makes synchronisations visible; MissingFramework without torch.
+
+    `watch_only`: where there is no GPU, do not pretend that there is one.
+    """
     require("torch", "no_sync")
     if backend() == "cuda":
         from pytest_tensorcheck.sync.gpu_watcher import watching
@@ -35,7 +38,7 @@ def source() -> AbstractContextManager[Any]:
         return watching()
     from pytest_tensorcheck.sync.shadow import simulation
 
-    return simulation()
+    return simulation(watch_only=watch_only)
 
 
 def device() -> Any:

@@ -129,8 +129,26 @@ def _to(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict
     return mode.run(func, (tensor,), {"dtype": dtype or tensor.dtype, "copy": copy, **more})
 
 
+@handles(torch.Tensor.type_as)
+def _type_as(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The type of a tensor is its dtype and its device."""
+    tensor, other = args[0], args[1] if len(args) > 1 else kwargs["other"]
+    wants = place_of(other) == DEVICE
+    if wants == (place_of(tensor) == DEVICE):
+        return mode.run(func, args, kwargs)
+    return move(mode, tensor, DEVICE if wants else HOST, "type_as", dtype=other.dtype)
+
+
+@handles(private_torch.parse_to)
+def _parse_to_arguments(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Module.to reads its arguments by this: nothing is made."""
+    return func(*args, **kwargs)
+
+
 @handles(torch.Tensor.cuda)
 def _cuda(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not mode.simulation.pretending:
+        return func(*args, **kwargs)
     mode.simulation.name_device()
     device = args[1] if len(args) > 1 else kwargs.get("device")
     if device is not None:
@@ -154,7 +172,7 @@ def _cpu(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dic
 
 @handles(torch.Tensor.numpy, torch.Tensor.__array__)
 def _numpy(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if place_of(args[0]) == DEVICE:
+    if mode.on_device(args[0]):
         if kwargs.get("force"):
             return move(mode, args[0].detach(), HOST, "numpy").numpy()
         raise TypeError(

@@ -16,36 +16,36 @@ from pytest_tensorcheck.sync.table import COMPOSITES
 
 @handles(torch.Tensor.device.__get__)
 def _device(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return CUDA if place_of(args[0]) == DEVICE else func(*args)
+    return CUDA if mode.on_device(args[0]) else func(*args)
 
 
 @handles(torch.Tensor.is_cuda.__get__)  # type: ignore[attr-defined]
 def _is_cuda(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return place_of(args[0]) == DEVICE or func(*args)
+    return mode.on_device(args[0]) or func(*args)
 
 
 @handles(torch.Tensor.is_cpu.__get__)  # type: ignore[attr-defined]
 def _is_cpu(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return place_of(args[0]) != DEVICE and func(*args)
+    return not mode.on_device(args[0]) and func(*args)
 
 
 @handles(torch.Tensor.get_device, torch.get_device)
 def _get_device(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return 0 if place_of(args[0]) == DEVICE else func(*args)
+    return 0 if mode.on_device(args[0]) else func(*args)
 
 
 @handles(torch.Tensor.is_pinned)
 def _is_pinned(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return place_of(args[0]) == PINNED
+    return place_of(args[0]) == PINNED if mode.simulation.pretending else func(*args, **kwargs)
 
 
 @handles(torch.Tensor.type)
 def _type(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(args) == 1 and not kwargs:
         name = func(*args)
-        return name.replace("torch.", "torch.cuda.", 1) if place_of(args[0]) == DEVICE else name
+        return name.replace("torch.", "torch.cuda.", 1) if mode.on_device(args[0]) else name
     wanted = args[1] if len(args) > 1 else kwargs.get("dtype")
-    if isinstance(wanted, str) and wanted.startswith("torch.cuda."):
+    if isinstance(wanted, str) and wanted.startswith("torch.cuda.") and mode.simulation.pretending:
         mode.simulation.name_device()
         plain = wanted.replace("torch.cuda.", "torch.", 1)
         return move(
@@ -60,6 +60,8 @@ def _dtype_of(type_name: str) -> Any:
 
 @handles(torch.Tensor.pin_memory)
 def _pin_memory(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if not mode.simulation.pretending:
+        return func(*args, **kwargs)
     place = place_of(args[0])
     if place == DEVICE:
         raise RuntimeError("cannot pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned")
@@ -71,7 +73,7 @@ def _pin_memory(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwar
 @handles(torch.histc, torch.Tensor.histc)
 def _histc(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     x = args[0] if args else kwargs["input"]
-    if place_of(x) != DEVICE or x.is_floating_point() or "out" in kwargs:
+    if not mode.on_device(x) or x.is_floating_point() or "out" in kwargs:
         return mode.run(func, args, kwargs)
     # CUDA counts integers, torch's CPU kernel does not; double holds them exactly.
     kwargs.pop("input", None)

@@ -10,7 +10,18 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.sync import private_torch, scopes
 from pytest_tensorcheck.sync.conditions import CONDITIONS, Condition
-from pytest_tensorcheck.sync.device_flag import DEVICE, FLAG, HOST, NONE, PINNED, PLAIN, any_on_device, place_of, put
+from pytest_tensorcheck.sync.device_flag import (
+    DEVICE,
+    FLAG,
+    HOST,
+    NONE,
+    PINNED,
+    PLAIN,
+    any_on_device,
+    place_of,
+    put,
+    put_all,
+)
 from pytest_tensorcheck.sync.shadow import Simulation
 from pytest_tensorcheck.sync.table import BACKWARD_NODES, BY_ID, BY_OP, Row
 from pytest_tensorcheck.user_line import user_frame
@@ -129,7 +140,14 @@ class _Sides:
 
 
 class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """One for each thread; `calls` is the function mode of the same thread, which knows what Python called."""
+    """One for each thread; steps aside for TorchScript, which can fail under any dispatch mode. `calls` is the function mode of the same thread, which knows what Python called."""
+
+    aside_while_tracing = aside_in_torchscript = True
+
+    def after_torchscript(self, args: tuple[Any, ...], out: Any) -> None:
+        """What TorchScript computes from data on the device is on the device."""
+        if self._simulation.active and any_on_device(args):
+            put_all(out, DEVICE)
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -202,7 +220,7 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                         others.append((value, place))
 
         if on:
-            if others and not operation.mixes:
+            if others and not operation.mixes and simulation.pretending:
                 host = next((t for t, _ in others if t.dim() and _is_plain_cpu(t)), None)
                 if host is not None:
                     raise _wrong_device(operation, host)

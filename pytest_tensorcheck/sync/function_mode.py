@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from pytest_tensorcheck.sync import scopes
 from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, PINNED, PLAIN, place_of, put, put_all
-from pytest_tensorcheck.sync.shadow import Simulation
+from pytest_tensorcheck.sync.shadow import Simulation, current
 
 CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
@@ -24,7 +24,10 @@ HANDLERS: dict[Any, Handler] = {}
 
 
 def is_cuda(device: Any) -> bool:
-    """Whether a device argument (name, torch.device, index) means the simulated GPU."""
+    """Whether a device argument (name, torch.device, index) means the simulated GPU; never where none is pretended."""
+    simulation = current()
+    if simulation is None or not simulation.pretending:
+        return False
     if isinstance(device, torch.device):
         return device.type == "cuda"
     if isinstance(device, str):
@@ -39,7 +42,7 @@ def check_index(device: Any) -> None:
 
 
 class ShadowFunctionMode(TorchFunctionMode):
-    """One for each thread. `call` is the call that torch is running now; `silent` counts functions not to be looked into."""
+    """One for each thread. While torch.jit traces, it answers for a pretended GPU only. `call` is the call that torch is running now; `silent` counts functions not to be looked into."""
 
     def __init__(self, simulation: Simulation) -> None:
         super().__init__()
@@ -48,6 +51,14 @@ class ShadowFunctionMode(TorchFunctionMode):
         self.called_as = ""
         self.silent = 0
         self.last_node: Any = None
+
+    @property
+    def aside_while_tracing(self) -> bool:
+        return not self.simulation.pretending
+
+    def on_device(self, tensor: Any) -> bool:
+        """Whether the tensor says that it is on the GPU."""
+        return self.simulation.pretending and place_of(tensor) == DEVICE
 
     @property
     def called(self) -> str:
@@ -123,7 +134,7 @@ def handles(*functions: Any) -> Callable[[Handler], Handler]:
 def with_device(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], device: Any) -> Any:
     """A call with device=: made on the host, flagged as asked."""
     kwargs = dict(kwargs)
-    pinned = bool(kwargs.pop("pin_memory", False))
+    pinned = mode.simulation.pretending and bool(kwargs.pop("pin_memory", False))
     if device is None:
         out = mode.run(func, args, kwargs)
         return put_all(out, PINNED) if pinned else out

@@ -21,10 +21,24 @@ def _tensors_in(data: Any, depth: int = 3) -> list[Any]:
     return []
 
 
+def _elsewhere(mode: ShadowFunctionMode, kwargs: dict[str, Any]) -> bool:
+    """Whether a call names a device that the simulation knows nothing about, or that it does not pretend to have."""
+    device = kwargs.get("device")
+    if device is None:
+        return not mode.simulation.pretending and bool(kwargs.get("pin_memory"))
+    if is_cuda(device):
+        return False
+    kind = torch.device(device).type
+    mode.simulation.name_other(kind)
+    return kind != "cpu" or (not mode.simulation.pretending and bool(kwargs.get("pin_memory")))
+
+
 @handles(torch.tensor, torch.as_tensor, torch.asarray)
 def _tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     data = args[0] if args else kwargs.get("data", kwargs.get("obj"))
     device = kwargs.get("device")
+    if _elsewhere(mode, kwargs):
+        return mode.run(func, args, kwargs)
     if device is None and not isinstance(data, torch.Tensor):
         device = private_torch.default_device()
     name = func.__name__
@@ -69,6 +83,8 @@ def _tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: 
 @handles(torch.Tensor.new_tensor)
 def _new_tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     device = kwargs.get("device")
+    if _elsewhere(mode, kwargs):
+        return mode.run(func, args, kwargs)
     wants = place_of(args[0]) == DEVICE if device is None else is_cuda(device)
     kwargs = {key: value for key, value in kwargs.items() if key != "device"}
     data = args[1] if len(args) > 1 else kwargs.get("data")

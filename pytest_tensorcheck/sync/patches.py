@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from pytest_tensorcheck import torchscript
 from pytest_tensorcheck.sync import cuda_api, private_torch, scopes
 from pytest_tensorcheck.sync.device_flag import DEVICE, FLAG, HOST, NONE, PLAIN, is_on_device, place_of, put
 from pytest_tensorcheck.sync.shadow import Simulation, function_mode, thread_modes
@@ -22,26 +23,11 @@ _MISSING = object()
 
 
 def install(simulation: Simulation, undo: ExitStack) -> None:
-    """Make all changes; `undo` takes them back in reverse order."""
-
-    made: list[tuple[Any, str, Any, Any]] = []
-
-    def patch(owner: Any, name: str, value: Any) -> None:
-        before = vars(owner).get(name, _MISSING)
-        made.append((owner, name, before, value))
-        if before is _MISSING:
-            undo.callback(delattr, owner, name)
-        else:
-            undo.callback(setattr, owner, name, before)
-        setattr(owner, name, value)
-
+    """The changes without which waits are not seen; `undo` takes them back in reverse order."""
+    patch = _patching(simulation, undo)
     for owner, name, value in private_torch.mode_questions():
         patch(owner, name, value)
     for owner, name, value in private_torch.optimizer_patch():
-        patch(owner, name, value)
-    for owner, name, value in private_torch.grouping_patch(is_on_device, torch.device("cuda", 0)):
-        patch(owner, name, value)
-    for owner, name, value in cuda_api.replacements(simulation):
         patch(owner, name, value)
     for owner, name, value in _tensor_methods(simulation):
         patch(owner, name, value)
@@ -50,8 +36,34 @@ def install(simulation: Simulation, undo: ExitStack) -> None:
     patch(threading.Thread, "start", _starting(simulation, threading.Thread.start))
     _saving(simulation, undo, patch)
     _hooks(simulation, undo)
-    _compiling(undo, made)
-    _scripting(patch, made)
+    _compiling(undo, simulation.patches)
+    _scripting(patch, simulation.patches)
+    undo.enter_context(torchscript.modes_step_aside())
+
+
+def install_device(simulation: Simulation, undo: ExitStack) -> None:
+    """The changes that make "cuda" work on this machine."""
+    patch = _patching(simulation, undo)
+    for owner, name, value in private_torch.grouping_patch(is_on_device, torch.device("cuda", 0)):
+        patch(owner, name, value)
+    for owner, name, value in cuda_api.replacements(simulation):
+        patch(owner, name, value)
+    patch(torch.Tensor, "record_stream", lambda self, stream: None)
+
+
+def _patching(simulation: Simulation, undo: ExitStack) -> Callable[[Any, str, Any], None]:
+    def patch(owner: Any, name: str, value: Any) -> None:
+        before = vars(owner).get(name, _MISSING)
+        made = (owner, name, before, value)
+        simulation.patches.append(made)
+        undo.callback(simulation.patches.remove, made)
+        if before is _MISSING:
+            undo.callback(delattr, owner, name)
+        else:
+            undo.callback(setattr, owner, name, before)
+        setattr(owner, name, value)
+
+    return patch
 
 
 @contextlib.contextmanager
@@ -171,7 +183,6 @@ def _tensor_methods(simulation: Simulation) -> list[tuple[Any, str, Any]]:
         (torch.Tensor, "__repr__", __repr__),
         (torch.Tensor, "__format__", __format__),
         (torch.Tensor, "__deepcopy__", __deepcopy__),
-        (torch.Tensor, "record_stream", lambda self, stream: None),
     ]
 
 
@@ -222,10 +233,10 @@ def _saving(simulation: Simulation, undo: ExitStack, patch: Any) -> None:
     """torch.save and load keep the simulated device: "cuda:0" is the location of a flagged storage."""
 
     def tag(storage: Any) -> str | None:
-        return "cuda:0" if getattr(storage, FLAG, NONE) == DEVICE else None
+        return "cuda:0" if simulation.pretending and getattr(storage, FLAG, NONE) == DEVICE else None
 
     def restore(storage: Any, location: str) -> Any:
-        if not location.startswith("cuda"):
+        if not location.startswith("cuda") or not simulation.pretending:
             return None
         simulation.name_device()
         storage = getattr(storage, "_untyped_storage", storage)

@@ -17,6 +17,8 @@ import torch
 current_node: Callable[[], Any] = torch._C._current_autograd_node
 # The number that the next autograd node of this thread will get. 0.05 µs.
 sequence: Callable[[], int] = torch._C._autograd._get_sequence_nr
+# What Module.to reads its arguments with.
+parse_to: Callable[..., Any] = torch._C._nn._parse_to
 
 
 def node_sequence(node: Any) -> int:

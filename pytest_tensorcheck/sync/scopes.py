@@ -234,13 +234,14 @@ class _Observer:
 
 
 @contextlib.contextmanager
-def observe(*, plain: bool = True) -> Iterator[list[Observation]]:
+def observe(*, plain: bool = True, watch_only: bool = False) -> Iterator[list[Observation]]:
     """A growing list with one Observation for each line and operation that waits. Raises nothing.
 
     `plain`: whether to count tests whose code names no device (see docs/sync.md); those have ``facts["plain"]``.
+    `watch_only`: where there is no GPU, "cuda" stays what it is, an error: for looking at code that did not ask for us.
     """
     observer = _Observer(plain)
-    with backends.source():
+    with backends.source(watch_only=watch_only):
         token = _OPEN.set((*_OPEN.get(), observer))
         _ANYWHERE.append(observer)
         try:

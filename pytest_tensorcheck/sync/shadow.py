@@ -23,18 +23,21 @@ _MOST_LINES = 200_000  # forward lines remembered for backward, about 30 MB
 class Simulation:
     """What one simulation knows.
 
+    `pretending`: "cuda" works; without it the word means what it means on this machine, and waits are only watched.
     `device_named`: the code has said "cuda" somewhere, so that exactly the tensors made or moved there count; until then
     every floating point tensor does. `lines`: autograd node number -> the forward line that made it.
     """
 
     def __init__(self) -> None:
         self.active = True
+        self.pretending = False
         self.device_named = False
         self.floats_seen = False
         self.other_device = ""  # a device that the code named and of which nothing is known here: mps, xpu
         self.lines: dict[int, Any] = {}
         self.rng_state: Any = None
         self.on_device_named: list[Callable[[], None]] = []
+        self.patches: list[tuple[Any, str, Any, Any]] = []  # what is patched now: (owner, name, before, value)
 
     def name_device(self) -> None:
         """The code has spoken of the device: guesses about tensors that name none end here."""
@@ -117,6 +120,8 @@ _LOCK = threading.RLock()
 _CURRENT: Simulation | None = None
 _ENTERED = 0
 _UNDO: ExitStack | None = None
+_PRETENDING = 0
+_UNDO_PRETENDING: ExitStack | None = None
 _PER_THREAD = threading.local()
 
 
@@ -160,10 +165,17 @@ class simulation:
 
     May be entered inside itself and in several threads: patches are made by the first and undone by the last, the modes
     once for each thread. Threads that are started inside it are covered. MissingFramework without torch.
+
+    `watch_only`: waits are seen, as far as code that names no device shows them, but "cuda" is what it is without a
+    simulation: not available. So a test takes the same way and has the same outcome as without us. A simulation that
+    pretends may be entered inside.
     """
 
+    def __init__(self, *, watch_only: bool = False) -> None:
+        self._watch_only = watch_only
+
     def __enter__(self) -> Any:
-        global _CURRENT, _ENTERED, _UNDO
+        global _CURRENT, _ENTERED, _UNDO, _PRETENDING
         torch = require("torch", "the simulated GPU")
         with _LOCK:
             if _ENTERED == 0:
@@ -178,11 +190,19 @@ class simulation:
                     undo.close()
                     raise
                 _UNDO = undo
-            _ENTERED += 1
             opened = _CURRENT
+            assert opened is not None
+            if not self._watch_only and _PRETENDING == 0:
+                try:
+                    _begin_pretending(opened)
+                except BaseException:
+                    if _ENTERED == 0:
+                        _close()
+                    raise
+            _PRETENDING += not self._watch_only
+            _ENTERED += 1
         depth = getattr(_PER_THREAD, "depth", 0)
         if depth == 0:
-            assert opened is not None
             _PER_THREAD.modes = _Modes(opened)
             _PER_THREAD.modes.__enter__()
         _PER_THREAD.depth = depth + 1
@@ -194,7 +214,7 @@ class simulation:
         error: BaseException | None = None,
         trace: TracebackType | None = None,
     ) -> None:
-        global _CURRENT, _ENTERED, _UNDO
+        global _ENTERED, _PRETENDING
         try:
             _PER_THREAD.depth -= 1
             if _PER_THREAD.depth == 0:
@@ -203,14 +223,48 @@ class simulation:
         finally:
             with _LOCK:
                 _ENTERED -= 1
-                if _ENTERED == 0:
-                    closing, _CURRENT = _CURRENT, None
-                    undo, _UNDO = _UNDO, None
-                    if closing is not None:
-                        closing.active = False
-                        closing.lines.clear()
-                    if undo is not None:
-                        undo.close()
+                _PRETENDING -= not self._watch_only
+                try:
+                    if _PRETENDING == 0:
+                        _end_pretending()
+                finally:
+                    if _ENTERED == 0:
+                        _close()
+
+
+def _begin_pretending(opened: Simulation) -> None:
+    """From here on the word "cuda" works."""
+    global _UNDO_PRETENDING
+    from pytest_tensorcheck.sync.patches import install_device
+
+    undo = ExitStack()
+    try:
+        install_device(opened, undo)
+    except BaseException:
+        undo.close()
+        raise
+    _UNDO_PRETENDING, opened.pretending = undo, True
+
+
+def _end_pretending() -> None:
+    global _UNDO_PRETENDING
+    undo, _UNDO_PRETENDING = _UNDO_PRETENDING, None
+    if undo is not None:
+        if _CURRENT is not None:
+            _CURRENT.pretending = False
+        undo.close()
+
+
+def _close() -> None:
+    """The outermost simulation has ended: nothing stays patched, and its modes look at nothing any more."""
+    global _CURRENT, _UNDO
+    closing, _CURRENT = _CURRENT, None
+    undo, _UNDO = _UNDO, None
+    if closing is not None:
+        closing.active = False
+        closing.lines.clear()
+    if undo is not None:
+        undo.close()
 
 
 class thread_modes:

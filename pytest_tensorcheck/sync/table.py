@@ -110,7 +110,7 @@ ROWS: tuple[Row, ...] = (
         "t.to('cuda'), t.cuda(), module.to('cuda')",
         "sometimes",
         _COPY,
-        names=("to", "cuda"),
+        names=("to", "cuda", "type_as"),
         when="unless non_blocking=True",
         why="copy_to_device",
         remedy="to_device",

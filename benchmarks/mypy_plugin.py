@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import json
 import re
 import resource
 import subprocess
@@ -27,12 +26,12 @@ RESULTS = Path(__file__).parent / "results" / "mypy_plugin.md"
 
 # The plugin, noting every place where a module is called and whether the call has a type.
 COUNTING = """
-import atexit, json
 from mypy.nodes import CallExpr
 from mypy.types import AnyType, CallableType, Overloaded, get_proper_type
 import tensorlint.mypy_plugin as ours
 
-calls = {{}}
+# mypy leaves without running exit functions, so that each call is written as it is seen.
+calls = open({output!r}, "a", buffering=1)
 inner = ours.call_of_attribute
 
 def counting(ctx):
@@ -41,11 +40,10 @@ def counting(ctx):
         proper = get_proper_type(found)
         returned = get_proper_type(proper.ret_type) if isinstance(proper, CallableType) else None
         typed = isinstance(proper, Overloaded) or (returned is not None and not isinstance(returned, AnyType))
-        calls[f"{{ctx.api.path}}:{{ctx.context.line}}:{{ctx.context.column}}"] = typed
+        calls.write(f"{{ctx.api.path}}:{{ctx.context.line}}:{{ctx.context.column}} {{int(typed)}}\\n")
     return found
 
 ours.call_of_attribute = counting
-atexit.register(lambda: open({output!r}, "w").write(json.dumps([len(calls), sum(calls.values())])))
 plugin = ours.plugin
 """
 
@@ -117,13 +115,14 @@ def package(paths: list[str], errors: Path | None) -> str:
     """The row for real code; the errors that only the plugin brings go to `errors` or to standard output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        counts = folder / "counts.json"
+        counts = folder / "calls.txt"
         (folder / "counting.py").write_text(COUNTING.format(output=str(counts)), encoding="utf-8")
         # Calls in functions without annotations are calls as well.
         options = ("--check-untyped-defs", "--ignore-missing-imports")
         _, without = _mypy(folder, None, paths, *options)
         _, with_ = _mypy(folder, str(folder / "counting.py"), paths, *options)
-        calls, typed = json.loads(counts.read_text(encoding="utf-8"))
+        seen = dict(line.rsplit(" ", 1) for line in counts.read_text(encoding="utf-8").splitlines())
+        calls, typed = len(seen), sum(value == "1" for value in seen.values())
     new = sorted(set(with_) - set(without))
     gone = sorted(set(without) - set(with_))
     if errors is not None:

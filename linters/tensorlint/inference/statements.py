@@ -178,6 +178,8 @@ class Statements(State):
                 self.name_size(value, name)
             if isinstance(value, Tensor):
                 self.note_binding(target, value)
+        if target.id in frame.facts.shared:
+            value = Opaque(None)  # a function that declares it global or nonlocal may rebind it at any call
         frame.env[target.id] = value
 
     def name_size(self, value: Number | Opaque, name: str) -> None:

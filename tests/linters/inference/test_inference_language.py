@@ -1,0 +1,201 @@
+"""Control flow, functions, classes and containers: each program is run, and what is inferred of its names compared.
+
+`known` are the names whose whole shape must be inferred; of the others nothing wrong may be said.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is the oracle")
+numpy = pytest.importorskip("numpy", reason="numpy is the other one")
+
+from tensorlint.inference.analysis import analyse
+from tensorlint.inference.hazards import ViewHazard
+
+PROGRAMS: dict[str, tuple[str, str]] = {
+    "branches that agree": (
+        "y",
+        "x = torch.zeros(2, 3)\nif torch.rand(1).item() > 2:\n    y = x.exp()\nelse:\n    y = x + 1\n",
+    ),
+    "branches that do not": (
+        "",
+        "x = torch.zeros(2, 3)\ny = x.t() if torch.rand(1).item() > 2 else x\nz = y.reshape(-1)\n",
+    ),
+    "a branch that is known": ("y", "x = torch.zeros(2, 3)\nif x.ndim == 2:\n    y = x[None]\nelse:\n    y = x\n"),
+    "a branch that ends": (
+        "y",
+        "def f(x):\n    if x.ndim == 3:\n        return x[0]\n    return x\ny = f(torch.zeros(2, 3))\n",
+    ),
+    "a loop that changes nothing": ("x", "x = torch.zeros(2, 3)\nfor _ in range(20):\n    x = x * 2\n"),
+    "a loop that grows": (
+        "",
+        "x = torch.zeros(2, 3)\nfor _ in range(20):\n    x = torch.cat([x, x[:1]])\ny = x.sum(0)\n",
+    ),
+    "a loop that transposes": ("", "x = torch.zeros(2, 3)\nfor _ in range(15):\n    x = x.t()\ny = x + 1\n"),
+    "a short loop": ("x", "x = torch.zeros(2)\nfor n in [3, 4]:\n    x = x.unsqueeze(-1).expand(*x.shape, n)\n"),
+    "while and break": (
+        "",
+        "x = torch.zeros(2)\nwhile True:\n    y = x[None]\n    if y.sum() == 0:\n        break\n    x = y\n",
+    ),
+    "continue": (
+        "",
+        "x = torch.zeros(4)\nfor i in range(12):\n    if i % 2:\n        x = x[None][0]\n        continue\n    x = torch.zeros(i + 1)\n",
+    ),
+    "a value of the round before": (
+        "",
+        "last = torch.zeros(1)\nfor i in range(1, 12):\n    now = torch.zeros(i)\n    both = torch.cat([last, now])\n    last = now\n",
+    ),
+    "a list that is filled": (
+        "s",
+        "xs = []\nfor i in range(12):\n    xs.append(torch.zeros(2, 3))\ns = torch.stack(xs)[0]\n",
+    ),
+    "a list of different sizes": (
+        "",
+        "xs = [torch.zeros(i) for i in range(1, 12)]\na, b = xs[0], xs[1]\nc = torch.cat(xs)\n",
+    ),
+    "a list under two names": ("", "xs = [torch.zeros(2)]\nys = xs\nys.append(torch.zeros(3))\nz = xs[-1]\n"),
+    "a list changed in a function": (
+        "",
+        "def add(xs):\n    xs[0] = torch.zeros(5)\nxs = [torch.zeros(2)]\nadd(xs)\nz = xs[0]\n",
+    ),
+    "a dictionary": ("z", "d = {'a': torch.zeros(2), 'b': torch.zeros(3)}\nd['a'] = torch.zeros(4)\nz = d['a']\n"),
+    "a dictionary in a loop": (
+        "",
+        "d = {'a': torch.zeros(2)}\nfor _ in range(12):\n    z = d['a']\n    d['a'] = torch.cat([z, z[:1]])\n",
+    ),
+    "unpacking": ("a b c", "a, (b, *c_), c = torch.zeros(1), (torch.zeros(2), 1, 2), torch.zeros(3)\n"),
+    "zip and enumerate": (
+        "y",
+        "for i, (a, b) in enumerate(zip([torch.zeros(2)] * 2, [torch.zeros(3)] * 2)):\n    y = torch.outer(a, b)\n",
+    ),
+    "iteration": ("row", "for row in torch.zeros(4, 5):\n    pass\n"),
+    "keyword arguments and defaults": ("y", "def f(x, n=2, *, m):\n    return torch.zeros(n, m)\ny = f(0, m=3)\n"),
+    "star arguments": ("y", "def f(*sizes, **rest):\n    return torch.zeros(*sizes)\ny = f(2, 3, k=1)\n"),
+    "a closure": (
+        "y",
+        "def outer(n):\n    def inner(x):\n        return x.expand(n, 3)\n    return inner\ny = outer(2)(torch.zeros(1, 3))\n",
+    ),
+    "a lambda": ("y", "f = lambda x, n=2: x.repeat(n, 1)\ny = f(torch.zeros(2, 3))\n"),
+    "partial": ("y", "from functools import partial\nf = partial(torch.sum, dim=0)\ny = f(torch.zeros(2, 3))\n"),
+    "a method": (
+        "y",
+        "class A:\n    def __init__(self, n):\n        self.n = n\n    def make(self):\n        return torch.zeros(self.n, 2)\ny = A(3).make()\n",
+    ),
+    "an attribute that changes": (
+        "y",
+        "class A:\n    def __init__(self):\n        self.n = 2\n    def grow(self):\n        self.n = self.n + 1\n"
+        "    def make(self):\n        return torch.zeros(self.n)\na = A()\na.grow()\ny = a.make()\n",
+    ),
+    "a subclass": (
+        "y",
+        "class A(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n        self.f = nn.Linear(n, 4)\n    def forward(self, x):\n"
+        "        return self.f(x)\nclass B(A):\n    def forward(self, x):\n        return super().forward(x)[:, :2]\ny = B(3)(torch.zeros(5, 3))\n",
+    ),
+    "a property": ("y", "class A:\n    @property\n    def w(self):\n        return torch.zeros(2, 3)\ny = A().w.t()\n"),
+    "a dataclass": (
+        "y",
+        "from dataclasses import dataclass\n@dataclass\nclass C:\n    n: int\n    m: int = 3\nc = C(2)\ny = torch.zeros(c.n, c.m)\n",
+    ),
+    "a named tuple": (
+        "y",
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    a: torch.Tensor\n    b: int = 2\ny = P(torch.zeros(3)).a\n",
+    ),
+    "a buffer": (
+        "y",
+        "class A(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.register_buffer('b', torch.zeros(2, 3))\n"
+        "    def forward(self):\n        return self.b.t()\ny = A()()\n",
+    ),
+    "a sequential": (
+        "y",
+        "m = nn.Sequential(nn.Flatten(), nn.Linear(12, 5), nn.ReLU())\ny = m(torch.zeros(2, 3, 4))\n",
+    ),
+    "a module list": (
+        "y",
+        "ls = nn.ModuleList([nn.Linear(4, 4) for _ in range(20)])\ny = torch.zeros(2, 4)\nfor l in ls:\n    y = l(y)\n",
+    ),
+    "try": (
+        "",
+        "x = torch.zeros(2)\ntry:\n    x = torch.zeros(3)\n    x = torch.zeros(4).view(3)\nexcept RuntimeError:\n    y = x\n",
+    ),
+    "with": ("y", "with torch.no_grad():\n    y = torch.zeros(2)\n"),
+    "match": (
+        "",
+        "n = 2\nmatch n:\n    case 1:\n        y = torch.zeros(1)\n    case k:\n        y = torch.zeros(k)\n",
+    ),
+    "a global": ("", "n = torch.zeros(2)\ndef f():\n    global n\n    n = torch.zeros(3)\nf()\ny = n\n"),
+    "in place": ("x y", "x = torch.zeros(2, 3)\nx += torch.ones(3)\ny = x.unsqueeze_(0) if False else x\n"),
+    "in place under two names": ("", "x = torch.zeros(2, 3)\ny = x\nx.t_()\nz = y + 0\n"),
+    "deleted": ("x", "x = torch.zeros(2)\ndel x\nx = torch.zeros(3)\n"),
+    "a generator": ("y", "def g():\n    for i in range(3):\n        yield torch.zeros(2)\nfor y in g():\n    pass\n"),
+    "walrus": ("y n", "if (n := torch.zeros(2, 3)).ndim == 2:\n    y = n.t()\n"),
+    "shape arithmetic": ("y", "x = torch.zeros(4, 6)\nb, c = x.shape\ny = x.view(b // 2, 2 * c).view(-1, c * 2, 1)\n"),
+    "numpy": (
+        "m s d",
+        "x = np.zeros((4, 3))\nm = x.mean(axis=0, keepdims=True)\ns = (x - m).std(1)\nd = x[x[:, 0] > 1, :2].shape[1] * np.eye(2)\n",
+    ),
+    "recursion": (
+        "",
+        "def f(n):\n    return torch.zeros(1) if n == 0 else torch.cat([f(n - 1), f(n - 1)])\ny = f(3)\n",
+    ),
+    "shadowing": (
+        "y",
+        "def f(torch_):\n    return torch_\ny = f(torch.zeros(2))\nzeros = lambda n: torch.ones(n, n)\nz = zeros(3)\n",
+    ),
+    "conditional expression on None": (
+        "y",
+        "def f(x, m=None):\n    return x if m is None else x @ m\ny = f(torch.zeros(2, 3))\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_wrong_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORLINT_DEBUG", "1")
+    known, body = PROGRAMS[name]
+    source = "import numpy as np\nimport torch\nfrom torch import nn\n" + textwrap.dedent(body)
+    scope: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(source, name, "exec"), scope)
+    analysis = analyse(ast.parse(source), source)
+    said = {
+        row.name: row
+        for row in analysis.bindings
+        if source.splitlines()[row.line - 1][row.column :].startswith(row.name)
+    }
+    lines = source.splitlines()
+    for row in said.values():
+        last = max((at for at, line in enumerate(lines, 1) if re.search(rf"\b{row.name}\b[^=]*=[^=]", line)), default=0)
+        if row.line < last:
+            continue  # bound again where nothing is known of it
+        value = scope.get(row.name)
+        if row.shape is None or not isinstance(value, torch.Tensor | numpy.ndarray) or _inside(lines, row.line):
+            continue
+        shape = tuple(value.shape)
+        assert len(row.shape) == len(shape), (row, shape)
+        assert all(
+            claim in ("?", size) or not isinstance(claim, int) for claim, size in zip(row.shape, shape, strict=True)
+        ), (row, shape)
+        if row.strides is not None and isinstance(value, torch.Tensor):
+            assert all(a == b for a, b in zip(row.strides, value.stride(), strict=True) if isinstance(a, int)), row
+    for wanted in known.split():
+        assert said[wanted].shape == tuple(scope[wanted].shape)
+    assert not [hazard for hazard in analysis.hazards if isinstance(hazard, ViewHazard) and name != "try"]
+
+
+def _inside(lines: list[str], line: int) -> bool:
+    """Whether the line belongs to a function or a class: its names are not the module's."""
+    at = line - 1
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    while at >= 0 and indent:
+        text = lines[at]
+        if text.strip() and len(text) - len(text.lstrip()) < indent:
+            indent = len(text) - len(text.lstrip())
+            if text.lstrip().startswith(("def ", "class ")):
+                return True
+        at -= 1
+    return False

@@ -31,7 +31,7 @@ from mypy.nodes import (
 from mypy.plugin import AttributeContext, ClassDefContext
 from mypy.types import AnyType, Instance, Type, TypeOfAny, UnionType, get_proper_type
 
-from tensorlint.mypy_plugin.modules import METADATA, MODULE, TENSOR, instance_of
+from tensorlint.mypy_plugin.modules import METADATA, TENSOR, instance_of
 from tensorlint.mypy_plugin.pooling import is_plain_pool
 
 REGISTERS = {
@@ -128,8 +128,9 @@ def registered_attribute(ctx: AttributeContext, name: str, parameter: TypeInfo |
     if not kinds:
         return ctx.default_attr_type
     items = {item.type.fullname: item for item in map(get_proper_type, union.items) if isinstance(item, Instance)}
-    if kinds == {"module"}:
-        return items.get(MODULE, ctx.default_attr_type)
+    if "module" in kinds:
+        # Of which class is not known here; as a Module, its own weights would be `Tensor | Module` once more.
+        return AnyType(TypeOfAny.explicit)
     tensor = items.get(TENSOR)
     if tensor is None:
         return ctx.default_attr_type

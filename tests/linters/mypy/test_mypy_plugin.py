@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -216,7 +217,7 @@ def test_daemon(tmp_path: Path):
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env={"PATH": "", "MYPYPATH": str(STUBS), "TENSORLINT_MYPY_DEBUG": "1"},
+            env={**os.environ, "MYPYPATH": str(STUBS), "TENSORLINT_MYPY_DEBUG": "1"},
             timeout=120,
         )
         return done.stdout + done.stderr
@@ -260,7 +261,7 @@ class TestAnExceptionInTheplugin:
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env={"PATH": "", "MYPYPATH": str(STUBS), **environment},
+            env={**os.environ, "MYPYPATH": str(STUBS), **environment},
         )
         return done.stdout + done.stderr
 

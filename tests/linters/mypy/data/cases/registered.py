@@ -35,7 +35,8 @@ class Positions(nn.Module):
         reveal_type(self.table)  # N: Revealed type is "torch._tensor.Tensor | Any"
         reveal_type(self.deep)  # N: Revealed type is "torch._tensor.Tensor"
         reveal_type(self.weight)  # N: Revealed type is "torch.nn.parameter.Parameter"
-        reveal_type(self.layer)  # N: Revealed type is "torch.nn.modules.module.Module"
+        reveal_type(self.layer)  # N: Revealed type is "Any"
+        self.linear(self.layer.weight)
         reveal_type(self.proj(x))  # N: Revealed type is "Any"
         reveal_type(self.declared)  # N: Revealed type is "torch._tensor.Tensor"
         reveal_type(self.unknown)  # N: Revealed type is "torch._tensor.Tensor | torch.nn.modules.module.Module"

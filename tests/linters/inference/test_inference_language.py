@@ -15,8 +15,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is the oracle")
 numpy = pytest.importorskip("numpy", reason="numpy is the other one")
 
-from tensorlint.inference.analysis import analyse
-from tensorlint.inference.hazards import ViewHazard
+from tensorlint.inference.analysis import analyse  # noqa: E402
+from tensorlint.inference.hazards import ViewHazard  # noqa: E402
 
 PROGRAMS: dict[str, tuple[str, str]] = {
     "branches that agree": (

@@ -43,6 +43,7 @@ def peer() -> Path:
 def programs(count: int) -> list[str]:
     sys.path.insert(0, str(ROOT / "tests" / "linters" / "inference"))
     from program_generator import make
+
     from tensorlint.rules.registry import load
 
     sources = [make(seed, 14, False).source()[0] for seed in range(500_000, 500_000 + count)]

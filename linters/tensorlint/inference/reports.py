@@ -373,7 +373,7 @@ class Reports(State):
             why = f"{module} is an nn.Module"
         elif isinstance(receiver, LibraryObject) and modules.known(receiver.path) and "forward" not in receiver.fields:
             module = receiver.path.replace("torch.nn.", "nn.")
-            why = f"it is an {module}" if module[3:4] in "AEIOU" else f"it is a {module}"
+            why = f"it is an {module}"
         elif isinstance(receiver, Opaque) and receiver.kind is not None and receiver.kind.startswith("model of "):
             module = receiver.kind
             why = f"it is a {module}"

@@ -227,7 +227,7 @@ class Reports(State):
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
             both_spelled=all(tensor.marks & {"spelled", "reshaped", "literal"} for tensor in (left, right)),
-            same_length=grown is not None and grown[0] == grown[1],
+            same_length=grown is not None and grown[0] == grown[1] and _lines_up(left.shape, right.shape),
             same_rank=len(left.shape) == len(right.shape),
             selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
             from_layer="column" in left.marks or "column" in right.marks or (
@@ -554,6 +554,15 @@ def _growth(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, Size
         if x in to_right:
             return x, x
     return to_left[-1], to_right[-1]
+
+
+def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
+    """Whether the shapes line up once the longer one has lost its axes of size 1: `(2, 3, 1)` and `(3, 2)` do not."""
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    if len(longer) == len(shorter):
+        return True
+    squeezed = tuple(size for size in longer if size != 1)
+    return all(x in (1, y) or y == 1 for x, y in zip(reversed(squeezed), reversed(shorter), strict=False))
 
 
 def _has_unit(shape: tuple[Size, ...], other: tuple[Size, ...]) -> bool:

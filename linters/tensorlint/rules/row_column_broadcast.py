@@ -87,6 +87,8 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
         Example("import numpy as np\n\nw = np.random.rand(3, 1)\nb = np.random.rand(4)\ny = w + b\n",
                 note="Two lengths: as likely a table as a mistake."),
         Example("import torch\n\nx = torch.rand(4, 3, 8, 8)\nscale = torch.rand(3, 1, 1)\ny = x * scale\n"),
+        Example("import torch\n\nrows = torch.arange(1, 7).view(3, 2)\noffsets = torch.rand(2, 3, 1)\nmoved = rows + offsets\n",
+                note="Without its last axis, `(2, 3)` would not fit `(3, 2)` at all."),
         Example("import numpy as np\n\na = np.arange(4).reshape(4, 1)\nb = np.arange(4).reshape(1, 4)\nc = a + b\n"),
     )  # fmt: skip
 

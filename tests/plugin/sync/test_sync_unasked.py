@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch")
 
 from torch import nn  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from pytest_tensorcheck.sync import no_sync, observe, simulation  # noqa: E402
 
@@ -187,3 +188,27 @@ def test_the_device_is_followed_through_to_type_as_and_torchscript(no_gpu: None)
         assert net[0].weight.grad.is_cuda
         with pytest.raises(AssertionError, match="type_as"), no_sync():
             x.type_as(on)
+
+
+class _Others(TorchDispatchMode):  # type: ignore[no-untyped-call,misc]
+    """A mode that is not ours: how many dispatch modes it finds below itself at each operation."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.below: list[int] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.below.append(torch._C._len_torch_dispatch_stack())
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning", "ignore:.*torch.jit:FutureWarning")
+def test_our_modes_are_aside_while_torchscript_runs_and_others_are_not(no_gpu: None) -> None:
+    from pytest_tensorcheck.numerics import observe as observe_numbers
+
+    x = torch.ones(2)
+    scripted = torch.jit.trace(lambda a: a * 2, x)
+    with simulation(watch_only=True), observe_numbers(), _Others() as others:
+        scripted(x)
+        x * 2
+    assert others.below == [0, 2]

@@ -1,6 +1,7 @@
-"""More programs for the broadcast guard, written after its rules were settled and not used to tune them.
+"""More programs for the broadcast guard, written after its rules were settled.
 
-As `broadcast_programs`: what people write in reinforcement learning, metrics, attention, mixtures, kernels.
+They were not used to tune the rules, with one exception: the look-alike "soft hist viewed" was accused at first, and a
+rule was changed for it. As `broadcast_programs`: what people write in reinforcement learning, metrics, attention, mixtures, kernels.
 """
 
 from __future__ import annotations

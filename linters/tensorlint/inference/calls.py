@@ -92,9 +92,6 @@ _SELF_METHODS = frozenset(
         "type",
     ]
 )
-_HOOKS = frozenset(
-    ["register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_backward_hook"]
-)
 
 
 class Calls(State):

@@ -18,11 +18,8 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     Opaque,
-    Scalar,
-    Sequence,
     Tensor,
     Value,
-    copy,
 )
 
 # Library classes whose subclasses are nn.Modules, beyond everything under torch.nn.
@@ -56,7 +53,6 @@ _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
 )  # fmt: skip
 _INITIALISERS = ("__init__", "__post_init__")
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Classes(State):
@@ -354,6 +350,3 @@ class Classes(State):
             elif isinstance(base, Library) and name == "forward" and "__base__" in receiver.fields:
                 return self.call(receiver.fields["__base__"], arguments[0], arguments[1], node)
         return UNKNOWN
-
-
-_ = (Sequence, Scalar, copy)

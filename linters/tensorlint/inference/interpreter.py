@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import builtins, declared, ops
 from tensorlint.inference import sizes as S
+from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.classes import Classes
-from tensorlint.inference.expressions import _OPERATORS as OPERATORS
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.iteration import Iteration
+from tensorlint.inference.loops import Loops
 from tensorlint.inference.names import bound_names, collect
+from tensorlint.inference.operators import OPERATORS, Operators
 from tensorlint.inference.ops import modules
 from tensorlint.inference.reports import Reports
 from tensorlint.inference.statements import Statements
@@ -67,7 +70,7 @@ _CANONICAL = {
 }
 
 
-class Interpreter(Expressions, Statements, Calls, Classes, Reports):
+class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Loops, Calls, Classes, Reports):
     """One analysis of one file."""
 
     def __init__(self, file: SourceFile, project: Project | None = None) -> None:
@@ -432,9 +435,6 @@ class Interpreter(Expressions, Statements, Calls, Classes, Reports):
     def iterate_library_object(self, value: LibraryObject) -> Sequence:
         return builtins.iterate_object(self, value)
 
-    def after_method_statement(self, node: ast.Call) -> None:
-        """A call whose result is dropped: nothing to do, unless it changed its receiver (see `mutate`)."""
-
     def eval(self, node: ast.expr) -> Value:
         handler = self.handlers.get(type(node))
         if handler is None:
@@ -486,6 +486,3 @@ def _index(body: list[ast.stmt], found: dict[str, ast.stmt]) -> None:
             _index(statement.body, found)
             for handler in statement.handlers:
                 _index(handler.body, found)
-
-
-_ = Tensor

@@ -620,6 +620,3 @@ def _column_form(interpreter: Reports, node: ast.Call, tensor: Tensor) -> str | 
     if last in ("zeros", "ones", "empty"):
         return f"{func}(({text}, 1){rest})"
     return None
-
-
-_ = Class

@@ -1,0 +1,210 @@
+"""Assignment: names, unpacking, attributes and items."""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference import refinement
+from tensorlint.inference import sizes as S
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Const,
+    Dictionary,
+    Instance,
+    LibraryObject,
+    Number,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+    freshen,
+    join,
+    number,
+)
+
+
+class Assignments(State):
+    """Mixed into the interpreter."""
+
+    def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
+        if isinstance(target, ast.Name):
+            self.assign_name(target, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self.unpack(target, value, source)
+        elif isinstance(target, ast.Attribute):
+            receiver = self.eval(target.value)
+            if isinstance(value, (Sequence, Dictionary)) and isinstance(source, ast.Name):
+                value.shared = True
+            self.store_attribute(receiver, target.attr, value)
+        elif isinstance(target, ast.Subscript):
+            self.store_item(self.eval(target.value), self.eval(target.slice), value)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, Sequence("list"), None)
+
+    def assign_name(self, target: ast.Name, value: Value) -> None:
+        frame = self.frame
+        if frame.record:
+            name = target.id
+            if value is UNKNOWN:
+                value = Opaque(None)
+            if isinstance(value, (Number, Opaque)) and frame.facts.textual[name] == 1 and name not in self.parameters:
+                self.name_size(value, name)
+            if isinstance(value, Tensor):
+                self.note_binding(target, value)
+        if target.id in frame.facts.shared:
+            value = Opaque(None)  # a function that declares it global or nonlocal may rebind it at any call
+        frame.env[target.id] = value
+
+    def name_size(self, value: Number | Opaque, name: str) -> None:
+        """The user calls this size by a name: from now on it is shown by it."""
+        if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
+            return
+        terms = value.size.terms
+        if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
+            atom = terms[0][0][0]
+            if atom.name is None and not atom.variant and atom.numerator is None:
+                atom.name = name
+                if isinstance(value, Opaque):
+                    value.name = name
+        elif isinstance(value, Opaque) and value._symbol is None:
+            value.name = name
+
+    def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
+        elements = target.elts
+        starred = [position for position, element in enumerate(elements) if isinstance(element, ast.Starred)]
+        if isinstance(value, Sequence) and value.shape_of is not None and not starred:
+            sizes: list[S.Size] = [S.symbol() for _ in elements]
+            known = refinement.with_rank(value.shape_of, sizes)
+            if known is not None and source is not None:
+                refinement.rebind(self, refinement.shape_receiver(source), value.shape_of, known)
+                sizes = list(known.shape or ())
+            for element, size in zip(elements, sizes, strict=True):
+                self.assign(element, number(size), None)
+            return
+        items = self.iterate(value)
+        if starred:
+            self.unpack_starred(elements, starred[0], items)
+            return
+        if items.items is not None:
+            if len(items.items) == len(elements) and items.kind != "set":
+                for element, item in zip(elements, items.items, strict=True):
+                    self.assign(element, item, None)
+                return
+            for element in elements:
+                self.assign(element, UNKNOWN, None)
+            return
+        opaque = isinstance(value, Opaque)
+        for position, element in enumerate(elements):
+            if opaque:
+                self.assign(element, Opaque(None), None)
+            elif isinstance(value, (Instance, Number)):
+                self.assign(element, UNKNOWN, None)
+            else:
+                item = freshen(items.element)
+                self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
+            del position
+
+    def unpack_starred(self, elements: list[ast.expr], at: int, items: Sequence) -> None:
+        after = len(elements) - at - 1
+        if items.items is not None and len(items.items) >= at + after and items.kind != "set":
+            values = items.items
+            for element, item in zip(elements[:at], values[:at], strict=True):
+                self.assign(element, item, None)
+            middle = elements[at]
+            assert isinstance(middle, ast.Starred)
+            self.assign(middle.value, Sequence("list", values[at : len(values) - after]), None)
+            for element, item in zip(elements[at + 1 :], values[len(values) - after :], strict=True):
+                self.assign(element, item, None)
+            return
+        for element in elements:
+            if isinstance(element, ast.Starred):
+                self.assign(element.value, Sequence("list"), None)
+            else:
+                self.assign(element, UNKNOWN, None)
+
+    def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
+        if isinstance(receiver, Instance):
+            if receiver.generic and not self.initialising(receiver):
+                return
+            if (
+                self.frame.record
+                and isinstance(value, (Opaque, Number))
+                and name not in self.file.facts.unstable_attributes
+            ):
+                self.name_field(receiver, name, value)
+            if self.conditional and name in receiver.fields and receiver.fields[name] is not value:
+                value = join(receiver.fields[name], value)
+            receiver.fields[name] = value
+            self.mutations.append((receiver, name))
+        elif isinstance(receiver, LibraryObject):
+            receiver.fields[name] = UNKNOWN if self.conditional else value
+            self.mutations.append((receiver, name))
+        elif isinstance(receiver, Opaque):
+            if receiver.fields is None:
+                receiver.fields = {}
+            receiver.fields[name] = Opaque(None) if self.conditional else value
+            self.mutations.append((receiver, name))
+        elif isinstance(receiver, Class):
+            receiver.fields[name] = UNKNOWN if self.conditional else value
+            self.mutations.append((receiver, name))
+        elif isinstance(receiver, Tensor) and name in ("data", "shape"):
+            self.forget_tensor(receiver)
+
+    def name_field(self, receiver: Instance, name: str, value: Opaque | Number) -> None:
+        """`self.heads = heads`: in the class's methods the size is called `self.heads`."""
+        terms = value.size.terms
+        if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
+            atom = terms[0][0][0]
+            if (
+                not atom.variant
+                and not (atom.name or "").startswith(f"{self.frame.first_argument}.")
+                and atom.numerator is None
+            ):
+                atom.name = f"{self.frame.first_argument or 'self'}.{name}"
+
+    def store_item(self, receiver: Value, index: Value, value: Value) -> None:
+        if isinstance(receiver, Dictionary):
+            if (
+                isinstance(index, Const)
+                and receiver.items is not None
+                and not self.conditional
+                and len(receiver.items) < 256
+            ):
+                try:
+                    receiver.items[index.value] = value
+                except TypeError:
+                    self.forget_contents(receiver)
+                self.mutations.append((receiver, None))
+            else:
+                self.forget_contents(receiver)
+        elif isinstance(receiver, Sequence):
+            if (
+                receiver.items is not None
+                and isinstance(index, Const)
+                and type(index.value) is int
+                and not self.conditional
+            ):
+                if -len(receiver.items) <= index.value < len(receiver.items):
+                    receiver.items = list(receiver.items)
+                    receiver.items[index.value] = value
+                    self.mutations.append((receiver, None))
+                    return
+            self.forget_contents(receiver)
+        elif isinstance(receiver, Opaque) and receiver.fields is not None:
+            receiver.fields = {
+                key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()
+            }
+
+    def forget_contents(self, value: Sequence | Dictionary) -> None:
+        if isinstance(value, Sequence) and value.kind == "tuple":
+            return
+        value.items = None
+        value.element = UNKNOWN
+        if isinstance(value, Sequence):
+            value.length = None
+
+    def forget_tensor(self, tensor: Tensor) -> None:
+        tensor.shape = tensor.strides = tensor.axes = None
+        tensor.dtype = None

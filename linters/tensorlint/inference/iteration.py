@@ -1,0 +1,156 @@
+"""Comprehensions, and what iterating over a value gives."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.ops import indexing
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    Dictionary,
+    LibraryObject,
+    Number,
+    Opaque,
+    Range,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    freshen,
+    join,
+)
+
+
+class Iteration(State):
+    """Mixed into the interpreter."""
+
+    def eval_comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+        kind: Any = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "iterator"}[type(node)]
+        first = self.eval(node.generators[0].iter)
+        plain = len(node.generators) == 1 and not node.generators[0].ifs
+        known = self.iterate(first)
+        outer = self.frame.env
+        if plain and known.items is not None and len(known.items) <= 8:
+            items: list[Value] = []
+            for item in known.items:
+                self.frame.env = dict(outer)
+                self.assign(node.generators[0].target, item, None)
+                items.append(self.eval(node.elt))
+            self.frame.env = outer
+            return Sequence(kind, items)
+        start = S.symbol_serial()
+        self.enter_generators(node.generators, known)
+        element = self.varying(self.eval(node.elt), start)
+        self.frame.env = outer
+        length = self.length_of(known) if plain and kind != "set" else None
+        return Sequence(kind, None, element, length)
+
+    def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
+        known = self.iterate(self.eval(node.generators[0].iter))
+        outer = self.frame.env
+        start = S.symbol_serial()
+        self.enter_generators(node.generators, known)
+        self.eval(node.key)
+        element = self.varying(self.eval(node.value), start)
+        self.frame.env = outer
+        return Dictionary(None, element)
+
+    def enter_generators(self, generators: list[ast.comprehension], first: Sequence) -> None:
+        self.frame.env = dict(self.frame.env)
+        for position, generator in enumerate(generators):
+            iterable = first if position == 0 else self.iterate(self.eval(generator.iter))
+            self.assign(generator.target, self.any_item(iterable), None)
+            for condition in generator.ifs:
+                self.eval(condition)
+
+    def varying(self, value: Value, start: int) -> Value:
+        """The value with the sizes that were made since `start` marked as varying from item to item."""
+        if isinstance(value, Tensor) and value.shape is not None:
+            values: dict[S.Symbol, S.Size] = {}
+            for size in (*value.shape, *(value.strides or ())):
+                for atom in S.symbols(size):
+                    if atom.serial >= start and not atom.variant:
+                        values[atom] = S.of_symbol(S.Symbol(None, variant=True))
+            if not values:
+                return value
+            return copy(
+                value,
+                shape=tuple(S.substitute(size, values) for size in value.shape),
+                strides=None if value.strides is None else tuple(S.substitute(s, values) for s in value.strides),
+            )
+        if isinstance(value, Number):
+            if any(atom.serial >= start for atom in S.symbols(value.size)):
+                return Scalar("int")
+            return value
+        if isinstance(value, Opaque):
+            return UNKNOWN
+        if isinstance(value, Sequence):
+            if value.items is not None and len(value.items) <= 32:
+                return Sequence(value.kind, [self.varying(item, start) for item in value.items])
+            return Sequence(value.kind, None, self.varying(value.element, start))
+        if isinstance(value, Dictionary):
+            return UNKNOWN
+        return value
+
+    def any_item(self, iterable: Sequence) -> Value:
+        """One item of an iterable, whichever."""
+        if iterable.items is not None:
+            if not iterable.items:
+                return UNKNOWN
+            result = iterable.items[0]
+            for item in iterable.items[1:]:
+                if isinstance(result, Const) and isinstance(item, Const):
+                    result = Opaque(None)
+                    break
+                result = join(result, item)
+            return result
+        element = freshen(iterable.element)
+        return Opaque(None) if element is UNKNOWN else element
+
+    def length_of(self, value: Value) -> S.Size | None:
+        if isinstance(value, Sequence):
+            return len(value.items) if value.items is not None else value.length
+        return None
+
+    def iterate(self, value: Value) -> Sequence:
+        """What iterating over the value gives, one after the other."""
+        if isinstance(value, Sequence):
+            return value if value.shape_of is None else Sequence("iterator")
+        if isinstance(value, Range):
+            return self.iterate_range(value)
+        if isinstance(value, Tensor):
+            if value.shape:
+                item = indexing.getitem(self.call_context("iteration", value.made), value, Const(0))
+                first = value.shape[0]
+                if isinstance(item, Tensor):
+                    return Sequence("iterator", None, item, first)
+            return Sequence("iterator")
+        if isinstance(value, LibraryObject):
+            members = self.members(value)
+            if isinstance(members, Sequence):
+                return members
+            return self.iterate_library_object(value)
+        if isinstance(value, Dictionary) and value.items is not None:
+            return Sequence("iterator", [Const(key) for key in value.items])
+        return Sequence("iterator")
+
+    def iterate_range(self, value: Range) -> Sequence:
+        if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step, int) and value.step:
+            known = range(value.start, value.stop, value.step)
+            if len(known) <= 8:
+                return Sequence("iterator", [Const(number) for number in known])
+            return Sequence("iterator", None, _any_integer(), len(known))
+        length = None
+        if value.start == 0 and value.step == 1:
+            length = value.stop
+        return Sequence("iterator", None, _any_integer(), length)
+
+
+def _any_integer() -> Value:
+    """An integer that differs from round to round."""
+    return Number(S.of_symbol(S.Symbol(None, variant=True)))

@@ -1,0 +1,171 @@
+"""Loops: a short one over known items is followed round by round, any other to a fixed point."""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.names import bound_names
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Const,
+    Dictionary,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Number,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+    freshen,
+)
+
+_UNROLL = 6  # items of a known sequence that a loop is followed through one by one
+_DEEP = 3  # loops this deep are followed once, with everything they assign unknown
+
+
+class Loops(State):
+    """Mixed into the interpreter."""
+
+    def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
+        iterable = self.iterate(self.eval(node.iter))
+        frame = self.frame
+        if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
+            if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
+                self.unrolled(node, iterable.items)
+                return
+        self.loop(node, node.body, lambda: self.assign(node.target, self.any_item(iterable), None))
+        self.block(node.orelse)
+
+    def unrolled(self, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
+        frame = self.frame
+        outer_breaks, outer_continues = frame.breaks, frame.continues
+        frame.breaks, frame.continues = [], []
+        frame.loops += 1
+        for item in items:
+            if frame.dead:
+                break
+            self.assign(node.target, item, None)
+            self.block(node.body)
+            frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
+            frame.continues = []
+        frame.loops -= 1
+        if not frame.dead:
+            self.block(node.orelse)
+        frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.breaks)
+        frame.breaks, frame.continues = outer_breaks, outer_continues
+
+    def exec_while(self, node: ast.While) -> None:
+        def enter() -> None:
+            self.eval(node.test)
+
+        self.loop(node, node.body, enter)
+        self.block(node.orelse)
+
+    def loop(self, node: ast.stmt, body: list[ast.stmt], enter: object) -> None:
+        """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round."""
+        assert callable(enter)
+        frame = self.frame
+        outer_breaks, outer_continues = frame.breaks, frame.continues
+        before = frame.env
+        frame.loops += 1
+        entry = dict(before)
+        breaks: list[Environment] = []
+        if frame.loops > _DEEP:
+            for name in bound_names(body):
+                if name in entry:
+                    entry[name] = UNKNOWN
+        start = S.symbol_serial()
+        rounds = 1 if frame.loops > _DEEP else 3
+        for attempt in range(rounds):
+            saved = self.begin_attempt()
+            frame.env, frame.breaks, frame.continues = dict(entry), [], []
+            log = len(self.mutations)
+            enter()
+            self.block(body)
+            frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
+            breaks = frame.breaks
+            if frame.dead:
+                frame.env, frame.dead = dict(before), False
+                self.keep_attempt(saved)
+                break
+            again = merge(entry, frame.env)
+            changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
+            if attempt == 0 and len(self.mutations) > log and rounds > 1:
+                # What the body changed in place holds something else in the next round.
+                self.drop_attempt(saved)
+                self.forget_mutations(log)
+                for name in changed:
+                    entry[name] = self.settled(again[name], start)
+                continue
+            if not changed or attempt == rounds - 1:
+                if changed:
+                    for name in changed:
+                        frame.env[name] = UNKNOWN
+                self.keep_attempt(saved)
+                break
+            self.drop_attempt(saved)
+            self.forget_mutations(log)
+            for name in changed:
+                entry[name] = UNKNOWN if attempt == 1 else self.settled(again[name], start)
+        frame.loops -= 1
+        result = merge(entry, frame.env)
+        for broken in breaks:
+            result = merge(result, broken)
+        frame.env = dict(result)
+        frame.breaks, frame.continues = outer_breaks, outer_continues
+
+    def forget_mutations(self, since: int) -> None:
+        for owner, name in self.mutations[since:]:
+            if isinstance(owner, (Sequence, Dictionary)):
+                self.forget_contents(owner)
+            elif (
+                isinstance(owner, (Instance, LibraryObject, Class, Opaque))
+                and owner.fields is not None
+                and name is not None
+            ):
+                owner.fields[name] = Opaque(None) if isinstance(owner, Opaque) else UNKNOWN
+
+    def settled(self, value: Value, start: int) -> Value:
+        """A value that the loop carries from round to round: sizes that were made in the loop are those of an
+        earlier round, and equal to none of this one."""
+        varied = self.varying(value, start)
+        if isinstance(varied, Opaque):
+            return UNKNOWN
+        return freshen(varied) if isinstance(varied, Tensor) else varied
+
+
+def _same(a: Value, b: Value) -> bool:
+    """Whether going round once more would see nothing new."""
+    if a is b:
+        return True
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and a.framework == b.framework
+    if isinstance(a, Const) and isinstance(b, Const):
+        return type(a.value) is type(b.value) and a.value == b.value
+    if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is b.shape_of:
+        if a.items is None or b.items is None:
+            return a.items is b.items and a.length == b.length and _same(a.element, b.element)
+        return len(a.items) == len(b.items) and all(_same(x, y) for x, y in zip(a.items, b.items, strict=True))
+    if isinstance(a, Number) and isinstance(b, Number):
+        return a.size == b.size
+    if isinstance(a, Library) and isinstance(b, Library):
+        return a.path == b.path
+    if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
+        return a.made is b.made and a.path == b.path
+    return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+
+
+def _rejoin(env: Environment, dead: bool, others: list[Environment]) -> tuple[Environment, bool]:
+    """Control flow that left early (continue, break) meets what went on."""
+    if not others:
+        return env, dead
+    result = others[0] if dead else env
+    for other in others[1:] if dead else others:
+        result = merge(result, other)
+    return dict(result), False

@@ -1,0 +1,349 @@
+"""Operators, comparisons and truth: on tensors by their tables, on numbers and sizes by arithmetic."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.ops import elementwise
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    NONE,
+    PLAIN,
+    UNKNOWN,
+    Class,
+    Const,
+    Dictionary,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Number,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    integer,
+    join,
+    number,
+    size_of,
+)
+
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+}  # fmt: skip
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_MAX_ITEMS = 256
+
+
+class Operators(State):
+    """Mixed into the interpreter."""
+
+    def eval_binary(self, node: ast.BinOp) -> Value:
+        left = self.eval(node.left)
+        right = self.eval(node.right)
+        return self.binary(OPERATORS[type(node.op)], left, right, node)
+
+    def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            return self.tensor_operation(sign, left, right, node)
+        if isinstance(left, Const) and isinstance(right, Const):
+            return _constants(sign, left.value, right.value)
+        if isinstance(left, Sequence) or isinstance(right, Sequence):
+            return self.sequence_operation(sign, left, right)
+        if sign in ("+", "-", "*", "//", "%"):
+            a, b = size_of(left), size_of(right)
+            if a is not None and b is not None and not (isinstance(left, Opaque) and isinstance(right, Opaque)):
+                return self.size_operation(sign, a, b, left, right)
+            if isinstance(left, Opaque) and isinstance(right, Opaque):
+                return self.opaque_operation(sign, left, right)
+        return self.scalar_operation(sign, left, right)
+
+    def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
+        """Arithmetic on numbers of which not all are known."""
+        kinds = [_number_kind(value) for value in (left, right)]
+        if None in kinds:
+            return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
+        if sign in _COMPARISONS:
+            return Scalar("bool")
+        if "complex" in kinds:
+            return UNKNOWN
+        if sign == "/" or "float" in kinds:
+            # A negative number to a fractional power is complex; nothing else leaves the floats.
+            return Opaque(None, kind=PLAIN) if sign == "**" and not isinstance(left, Number) else Scalar("float")
+        if sign == "**":
+            return Opaque(None, kind=PLAIN)
+        return Scalar("int") if sign in ("+", "-", "*", "//", "%") else Opaque(None, kind=PLAIN)
+
+    def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
+        """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
+        if left.name is None or right.name is None:
+            return UNKNOWN
+        key = (sign, id(right))
+        if left.fields is None:
+            left.fields = {}
+        known = left.fields.get(key)
+        if known is None:
+            a, b = left.size, right.size
+            result = self.size_operation(sign, a, b, left, right)
+            plain = left.kind == PLAIN and right.kind == PLAIN
+            made = Opaque(None, variant=left.variant or right.variant, kind=PLAIN if plain else None)
+            if isinstance(result, Number):
+                made._symbol = result.size
+            known = left.fields[key] = made
+            # Keep `right` alive, so that its id stays its own.
+            left.fields["keep", id(right)] = right
+        return known
+
+    def size_operation(self, sign: str, a: S.Size, b: S.Size, left: Value, right: Value) -> Value:
+        opaque = isinstance(left, Opaque) or isinstance(right, Opaque)
+        result: S.Size | None
+        if sign == "+":
+            result = S.add(a, b)
+        elif sign == "-":
+            result = S.subtract(a, b)
+        elif sign == "*":
+            result = S.multiply(a, b)
+        elif sign == "//":
+            result = S.floor_divide(a, b)
+        elif isinstance(b, int) and b != 0 and S.divide_exactly(a, b) is not None and not opaque:
+            result = 0
+        else:
+            result = None
+        if result is None:
+            return UNKNOWN
+        if opaque and isinstance(result, S.Poly):
+            # The object may be a float or a tensor: the result is a size only where it is used as one.
+            made = Opaque(None, kind=PLAIN if _not_tensors(left, right) else None)
+            made._symbol = result
+            return made
+        if opaque:
+            return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
+        return number(result)
+
+    def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+        call = self.call_context(f"operator {sign}", node)
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Opaque) and side.kind == PLAIN and isinstance(other, Tensor) and sign != "@":
+                # A number, of which it is not known whether it is an integer.
+                number: Value = Scalar("float")
+                result = elementwise.binary(call, sign, *((number, other) if side is left else (other, number)))
+                if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
+                    return copy(result, dtype=None)
+                return result
+        return self.with_outer(elementwise.binary(call, sign, left, right))
+
+    def eval_unary(self, node: ast.UnaryOp) -> Value:
+        operand = self.eval(node.operand)
+        if isinstance(node.op, ast.Not):
+            truth = self.truth(operand)
+            return UNKNOWN if truth is None else Const(not truth)
+        if isinstance(operand, Tensor):
+            sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
+            return elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
+        if isinstance(operand, Const) and isinstance(operand.value, (int, float, complex)):
+            if isinstance(node.op, ast.USub):
+                return Const(-operand.value)
+            if isinstance(node.op, ast.UAdd):
+                return operand
+            return UNKNOWN
+        if isinstance(operand, Number) and isinstance(node.op, ast.USub):
+            return number(S.negate(operand.size))
+        return UNKNOWN
+
+    def eval_compare(self, node: ast.Compare) -> Value:
+        left = self.eval(node.left)
+        result: Value = UNKNOWN
+        for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            right = self.eval(comparator)
+            one = self.compare(op, left, right, node)
+            if position == 0:
+                result = one
+            elif isinstance(result, Const) and not result.value:
+                pass
+            elif isinstance(result, Const) and result.value is True:
+                result = one
+            else:
+                result = UNKNOWN
+            left = right
+        return result
+
+    def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = _identical(left, right)
+            return UNKNOWN if same is None else Const(same is isinstance(op, ast.Is))
+        if isinstance(op, (ast.In, ast.NotIn)):
+            if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None:
+                if all(isinstance(item, Const) for item in right.items):
+                    found = any(item.value == left.value for item in right.items)  # type: ignore[attr-defined]
+                    return Const(found is isinstance(op, ast.In))
+            return UNKNOWN
+        sign = OPERATORS[type(op)]
+        if isinstance(left, Tensor) or isinstance(right, Tensor):
+            if (
+                left is NONE
+                or right is NONE
+                or any(isinstance(x, Const) and isinstance(x.value, str) for x in (left, right))
+            ):
+                return UNKNOWN
+            return self.tensor_operation(sign, left, right, node)
+        if isinstance(left, Const) and isinstance(right, Const):
+            return _constants(sign, left.value, right.value)
+        if isinstance(left, Sequence) and isinstance(right, Sequence) and sign in ("==", "!="):
+            equal = _same_items(left, right)
+            return UNKNOWN if equal is None else Const(equal is (sign == "=="))
+        if isinstance(left, (Number, Const)) and isinstance(right, (Number, Const)) and sign in ("==", "!="):
+            a, b = size_of(left), size_of(right)
+            if a is not None and b is not None and a == b:
+                return Const(sign == "==")
+        return UNKNOWN
+
+    def eval_bool(self, node: ast.BoolOp) -> Value:
+        is_and = isinstance(node.op, ast.And)
+        result: Value | None = None
+        for position, operand in enumerate(node.values):
+            value = self.eval(operand)
+            truth = self.truth(value)
+            last = position == len(node.values) - 1
+            if truth is not None and truth is not is_and and not last:
+                # Decided here: what follows is not evaluated.
+                return value if result is None else join(result, value)
+            if truth is is_and and not last:
+                continue
+            result = value if result is None else join(result, value)
+        return UNKNOWN if result is None else result
+
+    def truth(self, value: Value) -> bool | None:
+        """Whether the value is true, where that is known."""
+        if isinstance(value, Const):
+            return bool(value.value)
+        if (
+            isinstance(value, Sequence)
+            and value.shape_of is None
+            and value.items is not None
+            and value.kind != "iterator"
+        ):
+            return bool(value.items)
+        if isinstance(value, (Function, Class, Instance, Library)):
+            if isinstance(value, Instance) or (isinstance(value, Library) and value.path.startswith("builtins.")):
+                return None
+            return True
+        return None
+
+    def eval_conditional(self, node: ast.IfExp) -> Value:
+        truth = self.truth(self.eval(node.test))
+        if truth is True:
+            return self.eval(node.body)
+        if truth is False:
+            return self.eval(node.orelse)
+        return join(self.eval(node.body), self.eval(node.orelse))
+
+    def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
+        if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:
+            if left.items is not None and right.items is not None:
+                return Sequence(left.kind, left.items + right.items)
+            length = None
+            if left.length is not None and right.length is not None:
+                length = S.add(left.length, right.length)
+            return Sequence(left.kind, None, UNKNOWN, length)
+        if sign == "*":
+            sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
+            if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):
+                times = integer(count)
+                if times is not None and 0 <= times * len(sequence.items) <= _MAX_ITEMS:
+                    return Sequence(sequence.kind, sequence.items * times)
+                size = size_of(count)
+                if len(sequence.items) == 1 and size is not None:
+                    return Sequence(sequence.kind, None, sequence.items[0], size)
+                return Sequence(sequence.kind)
+        if isinstance(left, Sequence) and left.kind == "list" and sign == "+":
+            return UNKNOWN
+        return UNKNOWN
+
+
+def _constants(sign: str, left: Any, right: Any) -> Value:
+    function = _PYTHON.get(sign)
+    if sign == "**" and isinstance(left, (int, float)) and isinstance(right, (int, float)):
+        if isinstance(left, int) and isinstance(right, int) and (right < 0 or right > 64 or abs(left) > 2**32):
+            return Scalar("float") if right < 0 else UNKNOWN
+        function = operator.pow
+    if function is None:
+        return UNKNOWN
+    if isinstance(left, (str, bytes)) or isinstance(right, (str, bytes)):
+        if sign in ("*", "%") or len(str(left)) + len(str(right)) > 10_000:
+            return UNKNOWN
+    try:
+        result = function(left, right)
+    except Exception:
+        return UNKNOWN
+    if isinstance(result, int) and abs(result) > 2**63:
+        return UNKNOWN
+    return Const(result)
+
+
+def _identical(left: Value, right: Value) -> bool | None:
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Const) and side.value is None:
+            if isinstance(other, Const):
+                return other.value is None
+            if isinstance(
+                other, (Tensor, Sequence, Dictionary, LibraryObject, Instance, Function, Class, Number, Scalar)
+            ):
+                return False
+            return None
+    if (
+        isinstance(left, Const)
+        and isinstance(right, Const)
+        and isinstance(left.value, bool)
+        and isinstance(right.value, bool)
+    ):
+        return left.value is right.value
+    return None
+
+
+def _same_items(left: Sequence, right: Sequence) -> bool | None:
+    if left.items is None or right.items is None or left.kind != right.kind:
+        return None
+    if len(left.items) != len(right.items):
+        return False
+    verdict: bool | None = True
+    for a, b in zip(left.items, right.items, strict=True):
+        x, y = size_of(a), size_of(b)
+        if isinstance(a, Opaque) or isinstance(b, Opaque) or x is None or y is None:
+            verdict = None
+        elif isinstance(x, int) and isinstance(y, int):
+            if x != y:
+                return False
+        elif x != y:
+            verdict = None
+    return verdict
+
+
+def _number_kind(value: Value) -> str | None:
+    if isinstance(value, Number):
+        return "int"
+    if isinstance(value, Scalar):
+        return value.kind
+    if isinstance(value, Const):
+        return {int: "int", float: "float", bool: "bool", complex: "complex"}.get(type(value.value))
+    return None
+
+
+def _not_tensors(*values: Value) -> bool:
+    """Whether the values are numbers, strings or containers of these for certain."""
+    return all(
+        isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
+        for value in values
+    )

@@ -123,8 +123,10 @@ def package(paths: list[str], errors: Path | None) -> str:
         _, with_ = _mypy(folder, str(folder / "counting.py"), paths, *options)
         seen = dict(line.rsplit(" ", 1) for line in counts.read_text(encoding="utf-8").splitlines())
         calls, typed = len(seen), sum(value == "1" for value in seen.values())
-    new = sorted(set(with_) - set(without))
-    gone = sorted(set(without) - set(with_))
+    # By place and code: the same error about a better known type is the same error.
+    keyed = [{re.sub(r"error: .*(\[.*\])$", r"\1", line): line for line in lines} for lines in (without, with_)]
+    new = [keyed[1][key] for key in sorted(keyed[1].keys() - keyed[0].keys())]
+    gone = [keyed[0][key] for key in sorted(keyed[0].keys() - keyed[1].keys())]
     if errors is not None:
         errors.write_text("".join(f"+ {line}\n" for line in new) + "".join(f"- {line}\n" for line in gone))
     else:

@@ -21,7 +21,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mypy.nodes import TypeInfo
+from mypy.nodes import TypeInfo, Var
 from mypy.options import Options
 from mypy.plugin import (
     AttributeContext,
@@ -40,6 +40,8 @@ from tensorlint.mypy_plugin.modules import MODULE, PARAMETER, is_module
 from tensorlint.mypy_plugin.registered import record_class, registered_attribute
 from tensorlint.mypy_plugin.settings import read_options
 
+CALL = MODULE + ".__call__"
+
 C = TypeVar("C")
 R = TypeVar("R")
 
@@ -56,6 +58,28 @@ def _guarded(hook: Callable[[C], R], default: Callable[[C], R]) -> Callable[[C],
             return default(context)
 
     return call
+
+
+def _default_attribute(ctx: AttributeContext) -> Type:
+    return ctx.default_attr_type
+
+
+def _default_signature(ctx: MethodSigContext) -> FunctionLike:
+    return ctx.default_signature
+
+
+def _default_return(ctx: FunctionContext | MethodContext) -> Type:
+    return ctx.default_return_type
+
+
+def _nothing(ctx: ClassDefContext) -> None:
+    pass
+
+
+# Looked up by name at every call, so that a plugin built on this one can put its own in place.
+_CALL_HOOK = _guarded(lambda ctx: call_of_attribute(ctx), _default_attribute)
+_METHOD_HOOK = _guarded(call_of_method, _default_signature)
+_CLASS_HOOK = _guarded(record_class, _nothing)
 
 
 @cache
@@ -82,11 +106,11 @@ class TensorlintPlugin(Plugin):
         return symbol.node if symbol is not None and isinstance(symbol.node, TypeInfo) else None
 
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
+        if fullname == CALL:
+            return _CALL_HOOK
         if not fullname.startswith(MODULE + "."):
             return None
         name = fullname.removeprefix(MODULE + ".")
-        if name == "__call__":
-            return _guarded(call_of_attribute, _default_attribute)
         module = self._class(MODULE)
         if module is None or name in module.names:
             return None
@@ -96,14 +120,15 @@ class TensorlintPlugin(Plugin):
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
         if not fullname.endswith(".__call__"):
             return None
+        module = self._class(MODULE)
+        if module is None or isinstance(module.names["__call__"].node, Var):
+            return None  # the attribute's hook has answered
         info = self._class(fullname.removesuffix(".__call__"))
-        if info is None or not is_module(info):
-            return None
-        return _guarded(call_of_method, _default_signature)
+        return _METHOD_HOOK if info is not None and is_module(info) else None
 
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         info = self._class(fullname)
-        return _guarded(record_class, _nothing) if info is not None and is_module(info) else None
+        return _CLASS_HOOK if info is not None and is_module(info) else None
 
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         attrs = wrapped if fullname in WRAPPERS else MADE_WITH.get(fullname) if self.settings["containers"] else None
@@ -115,22 +140,6 @@ class TensorlintPlugin(Plugin):
         if fullname.rpartition(".")[2] not in ("__getitem__", "__iter__"):
             return None
         return _guarded(element, _default_return)
-
-
-def _default_attribute(ctx: AttributeContext) -> Type:
-    return ctx.default_attr_type
-
-
-def _default_signature(ctx: MethodSigContext) -> FunctionLike:
-    return ctx.default_signature
-
-
-def _default_return(ctx: FunctionContext | MethodContext) -> Type:
-    return ctx.default_return_type
-
-
-def _nothing(ctx: ClassDefContext) -> None:
-    pass
 
 
 def plugin(version: str) -> type[Plugin]:

@@ -23,7 +23,7 @@ def instance_of(typ: Type | None) -> Instance | None:
 
 def owner_of(info: TypeInfo, name: str) -> TypeInfo | None:
     """The class in whose body a name is that an instance of `info` has."""
-    return next((base for base in info.mro if name in base.names), None)
+    return info.get_containing_type_info(name)
 
 
 def is_module(info: TypeInfo) -> bool:

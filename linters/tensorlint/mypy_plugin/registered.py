@@ -42,23 +42,28 @@ REGISTERS = {
 }
 
 
-def _statements(block: Block | None) -> Iterator[Statement]:
-    """Every statement of a function, not of functions in it. (mypy's visitors cannot be subclassed from here.)"""
-    for statement in block.body if block else ():
-        yield statement
-        blocks: list[Block | None] = []
-        if isinstance(statement, IfStmt):
-            blocks = [*statement.body, statement.else_body]
-        elif isinstance(statement, ForStmt | WhileStmt):
-            blocks = [statement.body, statement.else_body]
-        elif isinstance(statement, WithStmt):
-            blocks = [statement.body]
-        elif isinstance(statement, TryStmt):
-            blocks = [statement.body, *statement.handlers, statement.else_body, statement.finally_body]
-        elif isinstance(statement, MatchStmt):
-            blocks = list(statement.bodies)
-        for inner in blocks:
-            yield from _statements(inner)
+def _statements(block: Block) -> Iterator[Statement]:
+    """Every statement of a function, in no order, not of functions in it. (mypy's visitors cannot be subclassed.)"""
+    blocks: list[Block | None] = [block]
+    while blocks:
+        inner = blocks.pop()
+        if inner is None:
+            continue
+        for statement in inner.body:
+            yield statement
+            kind = type(statement)
+            if kind is AssignmentStmt or kind is ExpressionStmt:
+                continue  # most are
+            if isinstance(statement, IfStmt):
+                blocks += [*statement.body, statement.else_body]
+            elif isinstance(statement, ForStmt | WhileStmt):
+                blocks += [statement.body, statement.else_body]
+            elif isinstance(statement, WithStmt):
+                blocks.append(statement.body)
+            elif isinstance(statement, TryStmt):
+                blocks += [statement.body, *statement.handlers, statement.else_body, statement.finally_body]
+            elif isinstance(statement, MatchStmt):
+                blocks += statement.bodies
 
 
 def _methods(cls: ClassDef) -> Iterator[FuncDef]:

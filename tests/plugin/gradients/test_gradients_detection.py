@@ -173,7 +173,8 @@ internal = pytest.mark.skipif(
     importlib.util.find_spec("expecttest") is None, reason="torch's sample inputs need expecttest"
 )
 
-# Operators whose own gradient is not their derivative; torch's slow gradcheck fails them too.
+# Operators whose own gradient is not their derivative; torch's slow gradcheck fails them too. The last is another matter:
+# slow mode passes there, and ours cannot run it, because it works on copies of the inputs.
 NOT_THE_DERIVATIVE = {
     "nn.functional.max_unpool1d": "repeated indices: several inputs claim one output, each gets its gradient",
     "nn.functional.max_unpool2d": "repeated indices",

@@ -190,7 +190,7 @@ def test_the_device_is_followed_through_to_type_as_and_torchscript(no_gpu: None)
             x.type_as(on)
 
 
-class _Others(TorchDispatchMode):  # type: ignore[no-untyped-call,misc]
+class _Others(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A mode that is not ours: how many dispatch modes it finds below itself at each operation."""
 
     def __init__(self) -> None:

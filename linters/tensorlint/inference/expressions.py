@@ -150,6 +150,8 @@ class Expressions(State):
         if isinstance(value, Tensor):
             return self.tensor_attribute(value, name, node)
         if isinstance(value, Opaque):
+            if name == "shape" and value.kind is None and (value.fields is None or "shape" not in value.fields):
+                return self.shape_of(value)
             return self.opaque_field(value, name)
         if isinstance(value, Instance):
             return self.instance_attribute(value, name, node)

@@ -15,7 +15,7 @@ class Foo(nn.Module):
         self.layer = nn.Linear(3, 3)
 
     def forward(self, x: Tensor, scale: float = 1.0) -> Tensor:
-        y: Tensor = self.layer.forward(x)
+        y: Tensor = self.layer(x)
         return y * scale
 
 

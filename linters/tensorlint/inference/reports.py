@@ -223,7 +223,8 @@ class Reports(State):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                _spelled_here(each) and bool(tensor.marks & {"spelled", "reshaped"})
+                (_spelled_here(each) or self.is_shaped_by_callee(tensor))
+                and bool(tensor.marks & {"spelled", "reshaped"})
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
             both_spelled=all(tensor.marks & {"spelled", "reshaped", "literal"} for tensor in (left, right)),
@@ -239,6 +240,14 @@ class Reports(State):
         self.add(node, hazard)
         if not loss:
             self.last_broadcast = key
+
+    def is_shaped_by_callee(self, tensor: Tensor) -> bool:
+        """Whether the called function made the column itself: `def rbf(x, y): x = x.reshape(-1, 1)`. That both of its
+        arguments have one length is then a matter of this call."""
+        line, code = getattr(tensor.made, "lineno", None), self.frame.node
+        if not self.trail or line is None or not isinstance(code, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        return code.lineno <= line <= (code.end_lineno or code.lineno)
 
     def report_loss(self, node: ast.AST, facts: dict[str, Any]) -> None:
         self.report_broadcast(node, facts, loss=True)

@@ -68,6 +68,9 @@ class LossBroadcast(Rule[Hazard]):
         Example("import torch\nimport torch.nn.functional as F\n\nlogits = torch.randn(5, 10)\nlog_p = F.log_softmax(logits, -1)\n"
                 "loss = F.kl_div(log_p, torch.softmax(torch.randn(5, 10), -1), reduction='batchmean')\n"),
         Example("import torch\n\nx = torch.rand(32, 10)\nz = ((x - x.mean(0)) ** 2).mean()\n"),
+        Example("import numpy as np\n\n\ndef rbf(x, y):\n    x = x.reshape(-1, 1)\n    return np.exp(-((x - y) ** 2))\n\n\n"
+                "similarity = rbf(np.linspace(0, 1, 20), np.linspace(1, 2, 20)).mean()\n",
+                note="The function makes the column itself: a kernel matrix, whatever the lengths."),
     )  # fmt: skip
 
     def judge(self, hazard: Hazard, node: cst.CSTNode) -> str | None:

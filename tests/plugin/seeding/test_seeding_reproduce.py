@@ -201,7 +201,7 @@ def test_libraries_imported_in_the_middle_of_a_test_are_seeded(pytester, monkeyp
                 file.write(json.dumps([who, numbers]) + "\\n")
 
         def test_first():
-            assert "torch" not in sys.modules or "ALONE" not in os.environ
+            assert "torch" not in sys.modules
             import random, numpy, torch
             note("first", random.random(), numpy.random.rand(), torch.rand(()).item())
 
@@ -213,5 +213,4 @@ def test_libraries_imported_in_the_middle_of_a_test_are_seeded(pytester, monkeyp
     full = draws(pytester, monkeypatch, subprocess=True)
     second = draws(pytester, monkeypatch, "-k", "second", subprocess=True)
     assert set(full) == {"first", "second"}
-    assert second["second"] == full["second"]
-    assert draws(pytester, monkeypatch, "-k", "first", subprocess=True)["first"] == full["first"]
+    assert second["second"] == full["second"]  # there torch is imported in the middle of it

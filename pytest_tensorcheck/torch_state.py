@@ -4,6 +4,7 @@ for this purpose; each was seen in torch 2.6 to 2.13, and an item whose getter i
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -74,11 +75,24 @@ def _device(value: Any) -> str:
     return "cpu" if value is None else str(value)
 
 
+def backend_flags_open(torch: Any) -> contextlib.AbstractContextManager[Any]:
+    """Lets `torch.backends.*` flags be assigned: whoever imports `torch.testing._internal` forbids that to the process.
+
+    `torch.backends.__allow_nonbracketed_mutation`, seen in 2.6 to 2.13.
+    """
+    opened = getattr(torch.backends, "__allow_nonbracketed_mutation", None)
+    return contextlib.nullcontext() if opened is None else opened()
+
+
 def _deterministic(torch: Any) -> list[StateItem]:
     c, cudnn = torch._C, torch.backends.cudnn
 
     def flag(name: str) -> Callable[[bool], None]:
-        return lambda value: setattr(cudnn, name, value)
+        def put(value: bool) -> None:
+            with backend_flags_open(torch):
+                setattr(cudnn, name, value)
+
+        return put
 
     def set_deterministic(mode: int) -> None:
         # use_deterministic_algorithms tells inductor too, and imports it for that (1 s): only where it is there.
@@ -127,7 +141,8 @@ def _precision(torch: Any) -> list[StateItem]:
 
     def set_cudnn_tf32(old: Any) -> None:
         if old != _MIXED:
-            torch.backends.cudnn.allow_tf32 = old
+            with backend_flags_open(torch):
+                torch.backends.cudnn.allow_tf32 = old
 
     rows = [
         StateItem(_MATMUL, matmul_precision, set_matmul_precision),

@@ -63,7 +63,7 @@ def settings(
     _check_values(matmul_precision, cublas_workspace, threads)
     torch = require("torch", "deterministic.settings()")
     from pytest_tensorcheck.global_state import GlobalState
-    from pytest_tensorcheck.torch_state import torch_items
+    from pytest_tensorcheck.torch_state import backend_flags_open, torch_items
 
     state = GlobalState(item for item in torch_items(torch) if item.name.startswith(_OURS))
     before = state.snapshot()
@@ -75,9 +75,10 @@ def settings(
             os.environ[_CUBLAS] = cublas_workspace
         torch.use_deterministic_algorithms(algorithms, warn_only=warn_only)
         torch.utils.deterministic.fill_uninitialized_memory = fill_uninitialized
-        torch.backends.cudnn.deterministic = cudnn_deterministic
-        torch.backends.cudnn.benchmark = cudnn_benchmark
-        _set_precision(torch, matmul_precision, allow_tf32)
+        with backend_flags_open(torch):
+            torch.backends.cudnn.deterministic = cudnn_deterministic
+            torch.backends.cudnn.benchmark = cudnn_benchmark
+            _set_precision(torch, matmul_precision, allow_tf32)
         if threads is not None:
             torch.set_num_threads(threads)
         yield cannot

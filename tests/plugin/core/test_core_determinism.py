@@ -225,3 +225,10 @@ def test_numerics_fail_at_the_line_that_made_them(pytester):
     result = run(pytester, "--tensorcheck-numerics", "error")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([">*y = x / x", "E*NonfiniteError*"])
+
+
+def test_flags_that_torchs_own_test_library_has_locked():
+    torch.backends.disable_global_flags()
+    with deterministic.settings():
+        assert torch.backends.cudnn.deterministic
+    assert not torch.backends.cudnn.deterministic

@@ -11,4 +11,5 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """`torch.testing._internal`, whose samples are an oracle, forbids the process to assign `torch.backends.*` flags."""
     torch = sys.modules.get("torch")
     if hasattr(torch, "backends"):
-        setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
+        # The module in sys.modules wraps the one whose globals these are.
+        torch.backends.disable_global_flags.__globals__["__allow_nonbracketed_mutation_flag"] = True

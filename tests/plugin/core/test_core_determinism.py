@@ -229,6 +229,6 @@ def test_numerics_fail_at_the_line_that_made_them(pytester):
 
 def test_flags_that_torchs_own_test_library_has_locked():
     torch.backends.disable_global_flags()
-    with deterministic.settings():
+    with settings():
         assert torch.backends.cudnn.deterministic
     assert not torch.backends.cudnn.deterministic

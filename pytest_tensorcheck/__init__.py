@@ -12,6 +12,13 @@ from pytest_tensorcheck._version import __version__
 
 # Public name -> the module that holds it.
 _PUBLIC = {
+    "BroadcastError": "pytest_tensorcheck.broadcasting",
+    "DivergenceError": "pytest_tensorcheck.determinism",
+    "GradcheckError": "pytest_tensorcheck.gradients",
+    "NonfiniteError": "pytest_tensorcheck.numerics",
+    "ShapeError": "pytest_tensorcheck.shapes",
+    "SyncError": "pytest_tensorcheck.sync",
+    "UnstableMap": "pytest_tensorcheck.map_stability",
     "TensorcheckFailure": "pytest_tensorcheck.observations",
     "allow_broadcast": "pytest_tensorcheck.broadcasting",
     "allow_sync": "pytest_tensorcheck.sync",
@@ -22,6 +29,7 @@ _PUBLIC = {
     "assert_same_shape": "pytest_tensorcheck.shapes",
     "assert_shape": "pytest_tensorcheck.shapes",
     "check_annotations": "pytest_tensorcheck.shapes",
+    "check_gradients": "pytest_tensorcheck.gradients",
     "check_gradients_flow": "pytest_tensorcheck.gradients",
     "deterministic": "pytest_tensorcheck.determinism",
     "gradcheck": "pytest_tensorcheck.gradients",

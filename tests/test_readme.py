@@ -21,7 +21,7 @@ def test_the_outputs_in_the_readme_are_real():
 
 
 @pytest.mark.parametrize(
-    "page", sorted(ROOT.glob("docs/*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
+    "page", [*sorted(ROOT.glob("docs/*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name
 )
 def test_links_lead_somewhere(page: Path):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

@@ -115,7 +115,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tensorlint: {error}", file=sys.stderr)
         return 2
     except SourceError as error:
-        print(f"tensorlint: {error.message}", file=sys.stderr)
+        where = getattr(arguments, "output_file", None)
+        print(f"tensorlint: {f'{where}: ' if where else ''}{error.message}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # `tensorlint check | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -51,7 +51,7 @@ def annotated(source: Source, bindings: Iterable[Binding]) -> str:
     out = []
     for number, line in enumerate(text, 1):
         words = "; ".join(dict.fromkeys(by_line.get(number, ())))
-        out.append(f"{line.ljust(column)}# {words}" if words else line)
+        out.append(f"{line.ljust(column - 2)}  # {words}" if words else line)
     return "\n".join(out) + "\n"
 
 

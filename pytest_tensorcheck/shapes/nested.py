@@ -58,7 +58,10 @@ def _by_key(value: Any, spec: Mapping[Any, Any], path: str) -> Iterator[Leaf]:
 
 def _by_position(value: Any, spec: list[Any] | tuple[Any, ...], path: str) -> Iterator[Leaf]:
     if not isinstance(value, (list, tuple)):
-        yield path, value, spec, f"expected a list or tuple of {len(spec)}, got {messages.brief(value)}"
+        problem = f"expected a list or tuple of {len(spec)}, got {messages.brief(value)}"
+        if hasattr(value, "shape") and all(type(size) is int for size in spec):
+            problem += f"; a shape is written as text: {' '.join(map(str, spec))!r}"
+        yield path, value, spec, problem
         return
     specs = list(spec)
     if len(specs) >= 2 and specs[-1] is ...:

@@ -10,13 +10,10 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
-    Attribute,
-    Class,
     Const,
     Dictionary,
     Function,
     Instance,
-    Library,
     LibraryObject,
     Number,
     Opaque,
@@ -550,7 +547,11 @@ def _makes_model(path: str) -> bool:
         return path in ("timm.create_model", "timm.models.create_model")
     if library == "transformers":
         owner = rest.rpartition(".")[0].rpartition(".")[2]
-        return name in ("from_pretrained", "from_config") and ("Model" in owner or "For" in owner) and "TF" not in owner[:2]
+        return (
+            name in ("from_pretrained", "from_config")
+            and ("Model" in owner or "For" in owner)
+            and "TF" not in owner[:2]
+        )
     return False
 
 
@@ -796,6 +797,3 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
 def is_unbatched(loader: LibraryObject) -> bool:
     size = loader.arguments.get("batch_size")
     return isinstance(size, Const) and size.value is None
-
-
-_ = (Attribute, Class, Library)

@@ -149,7 +149,8 @@ class UntypedCallHazard(Hazard):
 
     @property
     def line(self) -> int:
-        return self.node.lineno  # type: ignore[attr-defined,no-any-return]
+        line: int = self.node.lineno  # type: ignore[attr-defined]
+        return line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     UNKNOWN,
-    Const,
     Library,
     Opaque,
     Sequence,
@@ -66,7 +65,11 @@ def shape_receiver(node: ast.expr) -> ast.expr | None:
 def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:
     """The name now holds a value that knows more about the same object."""
     frame = interpreter.frame
-    if isinstance(old, Tensor) and isinstance(new, Tensor) and not (interpreter.conditional or frame.loops or frame.returns):
+    if (
+        isinstance(old, Tensor)
+        and isinstance(new, Tensor)
+        and not (interpreter.conditional or frame.loops or frame.returns)
+    ):
         # Every way through the function comes by here: what was bound to the object before had this shape too.
         interpreter.refined[id(old)] = (old, new)
     if isinstance(target, ast.Name) and interpreter.frame.env.get(target.id) is old:
@@ -241,6 +244,3 @@ def meet(value: Value, declared: Value) -> Value:
     if isinstance(value, Tensor) and isinstance(declared, Tensor) and value.shape is None:
         return declared if value.framework in (None, declared.framework) else value
     return value
-
-
-_ = Const

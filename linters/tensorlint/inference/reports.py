@@ -529,6 +529,15 @@ def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr
     return None, None
 
 
+def _is_primary(text: str) -> bool:
+    """Whether `.squeeze()` may be written behind the text as it is."""
+    try:
+        parsed = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return isinstance(parsed, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+
+
 def _selects(how: str | None) -> bool:
     """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
     return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
@@ -586,7 +595,7 @@ def _suggestion(column: Tensor, name: str, left: tuple[Size, ...], right: tuple[
     assert column.shape is not None
     axis = max((position for position, size in enumerate(column.shape) if size == 1), default=-1)
     position = -1 if axis == len(column.shape) - 1 else axis
-    if not (name.replace(".", "").replace("_", "").isalnum() and name):
+    if not _is_primary(name):
         name = f"({name})"
     if column.framework == "numpy":
         return f"{name}.squeeze({position})"

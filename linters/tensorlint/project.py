@@ -214,7 +214,10 @@ class Project:
         self._parsed_bytes += len(module.source) if module else 0
         while self._parsed_bytes > MAX_PARSED_BYTES and len(self._parsed) > 1:
             _, dropped = self._parsed.popitem(last=False)
-            self._parsed_bytes -= len(dropped.source) if dropped else 0
+            if dropped:
+                self._parsed_bytes -= len(dropped.source)
+                # The facts hold the tree's nodes: without the cycle the tree is freed at once.
+                dropped.tree.__dict__.pop("tensorlint_facts", None)
 
     def matters(self, path: str, data: bytes) -> bool:
         """Whether a file can hold anything for a rule: a tensor library's name in it or in what it imports."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import gc
 import importlib
 import os
 import signal
@@ -52,15 +54,38 @@ class RunResult:
 # -- one process ---------------------------------------------------------------------------------------------------
 
 
+# Files between two collections of what they left behind.
+_COLLECT_EVERY = 500
+
+
+@contextlib.contextmanager
+def _young_garbage_only() -> Iterator[None]:
+    """No automatic garbage collection: it would walk the trees that are kept for other files again and again, which
+    takes as long as all the rest (timm: 7.2 s with it, 3.5 s without). An analysis frees what it made (`dispose`)."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.freeze()  # nor is what is left to be walked when the process ends
+            gc.enable()
+
+
 class _Worker:
     """Lints files in one process and says what was looked up since it was last asked."""
 
     def __init__(self, overrides: Overrides, finder: ConfigFinder | None = None) -> None:
         self.linter = Linter(overrides, finder)
         self._told: dict[str, int] = {}
+        self._linted = 0
 
     def lint(self, path: str, *, fixing: bool) -> FileResult:
-        return self.linter.lint(path, fixing=fixing)
+        result = self.linter.lint(path, fixing=fixing)
+        self._linted += 1
+        if self._linted % _COLLECT_EVERY == 0:
+            gc.collect()
+        return result
 
     def new_lookups(self) -> ModuleLookups:
         project = self.linter.project
@@ -83,7 +108,8 @@ def _start_worker(overrides: Overrides) -> None:
 
 def _lint_chunk(paths: list[str], fixing: bool) -> tuple[list[FileResult], ModuleLookups]:
     assert _worker is not None
-    return [_worker.lint(path, fixing=fixing) for path in paths], _worker.new_lookups()
+    with _young_garbage_only():
+        return [_worker.lint(path, fixing=fixing) for path in paths], _worker.new_lookups()
 
 
 # -- several -------------------------------------------------------------------------------------------------------
@@ -174,7 +200,9 @@ def _lint_all(
             yield from _in_processes(paths, sizes, options, jobs)
             return
     worker = _Worker(options.overrides, finder)
-    yield [worker.lint(path, fixing=options.fixing) for path in paths], worker.new_lookups()
+    with _young_garbage_only():
+        results = [worker.lint(path, fixing=options.fixing) for path in paths]
+    yield results, worker.new_lookups()
 
 
 # -- the run -------------------------------------------------------------------------------------------------------

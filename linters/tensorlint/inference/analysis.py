@@ -44,4 +44,6 @@ def analyse(tree: ast.Module, source: str, *, path: str = "<string>", project: P
     )  # fmt: skip
     interpreter = Interpreter(file, project)
     interpreter.run()
-    return Analysis(interpreter.finished_hazards(), interpreter.shown_bindings())
+    analysis = Analysis(interpreter.finished_hazards(), interpreter.shown_bindings())
+    interpreter.dispose()
+    return analysis

@@ -63,6 +63,7 @@ class Classes(State):
         for keyword in node.keywords:
             self.eval(keyword.value)
         cls = Class(node, self.frame, bases)
+        self.classes.append(cls)
         cls.is_module = any(self.is_module_base(base) for base in bases)
         cls.complete = all(self.is_known_base(base) for base in bases)
         decorators = [self.eval(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
@@ -83,6 +84,7 @@ class Classes(State):
             node, self.file, self.frame, {}, self.file.facts.scopes.get(node, self.frame.facts), self.frame.record
         )
         frame.is_class, frame.owner = True, cls
+        self.frames.append(frame)
         outer = self.frame
         outer_conditional, self.conditional = self.conditional, 0
         self.frame = frame

@@ -119,6 +119,7 @@ class Expressions(State):
         return UNKNOWN
 
     def eval_lambda(self, node: ast.Lambda) -> Value:
+        self.frames.append(self.frame)
         return Function(node, self.frame, defaults=self.defaults_of(node.args))
 
     def eval_starred(self, node: ast.Starred) -> Value:

@@ -31,6 +31,7 @@ from tensorlint.inference.values import (
     NONE,
     PLAIN,
     UNKNOWN,
+    Class,
     Const,
     Dictionary,
     Function,
@@ -92,6 +93,8 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         self.mutations: list[tuple[Any, str | None]] = []
         self.memory: dict[Any, Any] = {}
         self.modules: dict[str, Frame | None] = {}
+        self.frames: list[Frame] = [self.frame]
+        self.classes: list[Class] = []
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
         self.start_reports()
@@ -161,6 +164,22 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         while self.pending:
             function = self.pending.pop(0)
             self.guarded(lambda function=function: self.analyse_pending(function), ())  # type: ignore[misc]
+
+    def dispose(self) -> None:
+        """Part what refers to one another, so that the trees of a file are freed with it, without garbage collection."""
+        for frame in self.frames:
+            frame.env.clear()
+            frame.returns.clear()
+        for cls in self.classes:
+            cls.generic = None
+            cls.fields.clear()
+        for module in self.modules.values():
+            if module is not None:
+                module.env.clear()
+        self.handlers.clear()
+        self.memory.clear()
+        self.mutations.clear()
+        self.pending.clear()
 
     def guarded(self, work: Callable[[], None], bound: Iterable[str]) -> None:
         """Do one piece of the file. Should the interpreter fail there (an error of ours, or nesting beyond Python's own

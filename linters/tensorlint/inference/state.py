@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
-from tensorlint.inference.values import Function, Instance, Tensor
+from tensorlint.inference.values import Class, Function, Instance, Tensor
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -38,6 +38,8 @@ class State:
     mutations: list[tuple[Any, str | None]]
     memory: dict[Any, Any]
     modules: dict[str, Frame | None]
+    frames: list[Frame]
+    classes: list[Class]
     analysed: set[tuple[ast.AST, int]]
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]

@@ -276,6 +276,7 @@ class Statements(State):
         function: Value = Function(node, self.frame, owner=self.frame.owner if self.frame.is_class else None)
         assert isinstance(function, Function)
         function.defaults = self.defaults_of(node.args)
+        self.frames.append(self.frame)
         self.decorate(function)
         self.frame.env[node.name] = function
         if self.frame.record:

@@ -64,6 +64,10 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "",
         "def add(xs):\n    xs[0] = torch.zeros(5)\nxs = [torch.zeros(2)]\nadd(xs)\nz = xs[0]\n",
     ),
+    "a list given to code that is not known": (
+        "",
+        "import operator\nxs = [torch.zeros(2)]\noperator.setitem(xs, 0, torch.zeros(5))\nz = xs[0]\n",
+    ),
     "a dictionary": ("z", "d = {'a': torch.zeros(2), 'b': torch.zeros(3)}\nd['a'] = torch.zeros(4)\nz = d['a']\n"),
     "a dictionary in a loop": (
         "",
@@ -199,3 +203,47 @@ def _inside(lines: list[str], line: int) -> bool:
                 return True
         at -= 1
     return False
+
+
+ATTENTION = """
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        b, n, d = x.shape
+        q = self.query(x).view(b, n, self.heads, d // self.heads).transpose(1, 2)
+        a = (q @ q.transpose(-2, -1)).softmax(-1)
+        return (a @ q).transpose(1, 2).{merge}(b, n, d)
+"""
+
+
+@pytest.mark.parametrize("merge", ["view", "reshape"])
+def test_a_class_is_judged_without_a_call_of_it(merge: str) -> None:
+    """Sizes are names here: that the last axis is what the layer takes, and that heads divide it, must be told."""
+    source = ATTENTION.format(merge=merge)
+    hazards = [each for each in analyse(ast.parse(source), source).hazards if isinstance(each, ViewHazard)]
+    scope: dict[str, Any] = {"__name__": "program"}
+    exec(compile(source, "attention", "exec"), scope)
+    model, x = scope["Attention"](8, 2), torch.randn(3, 5, 8)
+    if merge == "reshape":
+        model(x)
+        assert not hazards
+    else:
+        with pytest.raises(RuntimeError, match="view size is not compatible"):
+            model(x)
+        assert len(hazards) == 1
+
+
+def test_a_layer_tells_the_size_of_what_it_is_given() -> None:
+    """x's last axis is `dim`, or the layer would raise: so the sum has it too."""
+    source = ATTENTION.format(merge="reshape").replace(
+        "        a = (q", "        y = x + self.query(x)\n        a = (q"
+    )
+    shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert shapes["y"] == ("b", "n", "dim")

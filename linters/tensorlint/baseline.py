@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorlint.config import ConfigError
 from tensorlint.findings import Finding, RunReport
 from tensorlint.formats import SourceLines
-from tensorlint.source import write_atomically
+from tensorlint.source import SourceError, write_atomically
 
 FORMAT = 1
 Entry = tuple[str, str, str]
@@ -44,13 +44,16 @@ def read(file: Path) -> Counter[Entry]:
 
 
 def write(file: Path, report: RunReport, lines: SourceLines) -> None:
-    """Makes every finding of the report a known one. Raises SourceError."""
+    """Makes every finding of the report a known one. Raises ConfigError."""
     counts = Counter(_entry(finding, file, lines) for finding in report.findings)
     entries = [
         {"path": path, "code": code, "text": text, "count": n} for (path, code, text), n in sorted(counts.items())
     ]
     document = {"version": FORMAT, "findings": entries}
-    write_atomically(file, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+    try:
+        write_atomically(file, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
+    except SourceError as error:
+        raise ConfigError(f"baseline {file} {error.message}") from None
 
 
 def leave_out_known(file: Path, report: RunReport, lines: SourceLines) -> int:

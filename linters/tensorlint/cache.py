@@ -43,7 +43,7 @@ def tool_fingerprint() -> str:
 
 def settings_fingerprint(config: Config, selection: Selection) -> str:
     """Changes with what is selected for a file and with rules that are not ours."""
-    parts = [sorted(selection.enabled), sorted(selection.strict_only), config.registry.sources]
+    parts = [sorted(selection.enabled), sorted(selection.strict_only), selection.narrowed, config.registry.sources]
     return digest_of(json.dumps(parts).encode()).hex()
 
 
@@ -100,11 +100,14 @@ class Cache:
                     stale.append(importer)
         return {path for path in wanted if path not in changed}
 
-    def report(self, path: str, settings: str) -> FileReport | None:
-        """The answer kept for a file that is unchanged, if it was for the same settings."""
+    def report(self, path: str, settings: str, *, parsed: bool = False) -> FileReport | None:
+        """The answer kept for a file that is unchanged, if it was for the same settings.
+
+        `parsed`: not the answer of a run that saw no need to parse the file.
+        """
         try:
             _, kept_settings, kept = self.files[path]
-            if kept_settings != settings:
+            if kept_settings != settings or (parsed and kept is None):
                 return None
             if not kept:
                 return FileReport(path)
@@ -118,13 +121,13 @@ class Cache:
         except (KeyError, TypeError, AttributeError):
             return None
 
-    def keep(self, report: FileReport, digest: bytes, settings: str) -> None:
+    def keep(self, report: FileReport, digest: bytes, settings: str, *, parsed: bool = True) -> None:
         """Remembers an answer; one with errors is not kept, so that it is tried again."""
         if report.errors:
             if self.files.pop(report.path, None):
                 self._changed = True
             return
-        kept: dict[str, Any] = {}
+        kept: dict[str, Any] | None = {} if parsed else None
         if report.findings or report.strict_only or report.warnings:
             kept = {
                 "findings": [finding_to_json(finding) for finding in report.findings],

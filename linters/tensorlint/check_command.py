@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 import tokenize
+from collections.abc import Iterable
 from pathlib import Path
 
 from tensorlint import baseline
-from tensorlint.checking import failure, findings_of, open_source
+from tensorlint.checking import INTERNAL_ERROR, failure, findings_of, open_source
 from tensorlint.config import Config, ConfigError, ConfigFinder, Overrides, check_selectors, split_codes
 from tensorlint.discovery import shown_path
 from tensorlint.findings import FileError, RunReport
@@ -29,12 +30,17 @@ def _overrides(arguments: argparse.Namespace) -> Overrides:
     )
 
 
+def refuse_mixed_input(paths: list[str], stdin_filename: str | None) -> None:
+    """Raises ConfigError where standard input is not the only input."""
+    if STDIN in paths and len(paths) > 1:
+        raise ConfigError("`-` (standard input) cannot be read together with files")
+    if stdin_filename and paths != [STDIN]:
+        raise ConfigError("--stdin-filename needs `-` as the only path")
+
+
 def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     """Options that cannot be meant together. Raises ConfigError."""
-    if STDIN in arguments.paths and len(arguments.paths) > 1:
-        raise ConfigError("`-` (standard input) cannot be checked together with files")
-    if arguments.stdin_filename and arguments.paths != [STDIN]:
-        raise ConfigError("--stdin-filename needs `-` as the only path")
+    refuse_mixed_input(arguments.paths, arguments.stdin_filename)
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise ConfigError("--unsafe-fixes does nothing without --fix or --diff")
     if arguments.add_noqa and (arguments.fix or arguments.diff or arguments.paths == [STDIN]):
@@ -70,7 +76,7 @@ def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: Sour
     finder = ConfigFinder()
     path = os.path.abspath(arguments.stdin_filename or "stdin.py")
     check_selectors([finder.of_file(path)], overrides)
-    outcome = Linter(overrides, finder).lint(path, data=data, fixing=arguments.fix or arguments.diff)
+    outcome = Linter(overrides, finder).lint(path, data=data, fixing=arguments.fix or arguments.diff, named=True)
     report = renamed(outcome.report, name)
     after = data if outcome.fixed is None else outcome.fixed
     lines.given[name] = after
@@ -80,19 +86,36 @@ def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: Sour
     return RunResult(result, unified_diff(name, data, after) if result.changed else ""), after
 
 
+def error_lines(errors: Iterable[FileError]) -> list[str]:
+    """A line for each error; an internal error that many files share is said once, with how many others have it."""
+    by_message: dict[str, list[FileError]] = {}
+    for error in errors:
+        key = error.message if error.message.startswith(INTERNAL_ERROR) else str(error)
+        by_message.setdefault(key, []).append(error)
+    lines = []
+    for first, *others in by_message.values():
+        more = f" (the same in {plural(len(others), 'other file')})" if others else ""
+        lines.append(f"{first}{more}")
+    return lines
+
+
 def _say_on_stderr(report: RunReport, name: str) -> None:
     for warning in report.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if name in ("text", "concise", "json", "gitlab", "sarif"):
-        for error in report.errors:
-            print(f"error: {error}", file=sys.stderr)
+        for line in error_lines(report.errors):
+            print(f"error: {line}", file=sys.stderr)
 
 
-def _emit(text: str, file: str | None) -> None:
-    if file is None:
-        sys.stdout.write(text)
-        return
-    write_atomically(file, text.encode("utf-8", "backslashreplace"))
+def _emit(output: str | bytes, file: str | None) -> None:
+    """Text as the terminal can show it; bytes as they are."""
+    if file is not None:
+        write_atomically(file, output if isinstance(output, bytes) else output.encode("utf-8", "backslashreplace"))
+    elif isinstance(output, str):
+        sys.stdout.write(output)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(output)
 
 
 def _add_noqa(report: RunReport, overrides: Overrides) -> int:
@@ -177,7 +200,7 @@ def check(arguments: argparse.Namespace) -> int:
         return _add_noqa(report, overrides)
     _say_on_stderr(report, name)
     if arguments.diff:
-        _emit(result.diff, arguments.output_file)
+        _emit(result.diff.encode("utf-8", "surrogateescape"), arguments.output_file)
         print(summary(report, done=False), file=sys.stderr)
         return report.exit_code or int(bool(report.changed))
     if from_stdin and arguments.fix:

@@ -19,24 +19,33 @@ from tensorlint.suppressions import read_suppressions, statement_lines
 
 # The interpreter recurses over expressions; the default of 1,000 frames is less than a long chain of calls needs.
 RECURSION_LIMIT = 6_000
+INTERNAL_ERROR = "internal error of tensorlint"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The codes that are reported, and those that only `--strict` would report."""
+    """The codes that are reported, and those that only `--strict` would report.
+
+    `narrowed`: the command line or `per-file-ignores` have taken rules away that the project otherwise has on.
+    """
 
     enabled: frozenset[str]
     strict_only: frozenset[str] = frozenset()
+    narrowed: bool = False
 
 
-def open_source(path: str, data: bytes) -> PythonSource | NotebookSource:
-    """The source of a file's bytes, by its name. Raises SourceError."""
-    kind = NotebookSource if path.endswith(".ipynb") else PythonSource
-    return kind.of_bytes(path, data)
+def open_source(path: str, data: bytes, text: str | None = None) -> PythonSource | NotebookSource:
+    """The source of a file's bytes, by its name; of `text` where someone has read it. Raises SourceError."""
+    if path.endswith(".ipynb"):
+        return NotebookSource.of_bytes(path, data)
+    # A text that has been read is no longer in the encoding that its coding comment names.
+    return PythonSource.of_bytes(path, data) if text is None else PythonSource(path, text)
 
 
-def hazards_of(source: Source, project: Project | None, rules: Iterable[AnyRule]) -> list[Hazard]:
-    """What the interpreters saw that one of the rules may judge.
+def hazards_of(
+    source: Source, project: Project | None, rules: Iterable[AnyRule], failures: list[Exception] | None = None
+) -> list[Hazard]:
+    """What the interpreters saw that one of the rules may judge; `failures` takes up what went wrong with parts of it.
 
     They are imported here, so that a warm cache or a triggerless run does without.
     """
@@ -47,7 +56,8 @@ def hazards_of(source: Source, project: Project | None, rules: Iterable[AnyRule]
         sys.setrecursionlimit(RECURSION_LIMIT)
     if project is not None:
         project.begin(source.path)
-    hazards = list(analyse(source.tree, source.text, path=source.path, project=project).hazards)
+    found = analyse(source.tree, source.text, path=source.path, project=project, failures=failures)
+    hazards = list(found.hazards)
     hazards += find_hazards(source.tree, source.text)
     if any(rule.hazard is UntypedCallHazard for rule in rules):
         from tensorlint.inference.typed_calls import find_untyped_calls
@@ -69,7 +79,7 @@ def _unsuppressed(
         if not directives.silence(finding, statement_lines(source.tree, finding.span.line))
     ]
     problems = list(directives.problems)
-    for directive in directives.unused(selection.enabled):
+    for directive in directives.unused(selection.enabled, narrowed=selection.narrowed):
         rules = "" if directive.codes is None else f" of {', '.join(sorted(directive.codes))}"
         problems.append((directive.line, f"unused suppression{rules}: nothing to silence here; remove it"))
     warnings = []
@@ -80,20 +90,26 @@ def _unsuppressed(
 
 
 def findings_of(
-    source: Source, registry: Registry, selection: Selection, project: Project | None, *, noqa: bool = True
+    source: Source,
+    registry: Registry,
+    selection: Selection,
+    project: Project | None,
+    *,
+    noqa: bool = True,
+    failures: list[Exception] | None = None,
 ) -> tuple[list[Finding], list[Finding], list[str]]:
-    """(shown, strict only, warnings), in the source's own lines. Raises SourceError."""
+    """(shown, strict only, warnings), in the source's own lines. Raises SourceError; see `hazards_of` for `failures`."""
     wanted = selection.enabled | selection.strict_only
     rules = [rule for rule in registry if rule.code in wanted]
-    findings = judge(hazards_of(source, project, rules), rules, source, selection.enabled) if rules else []
+    findings = judge(hazards_of(source, project, rules, failures), rules, source, selection.enabled) if rules else []
     kept, warnings = _unsuppressed(findings, source, registry, selection, noqa=noqa)
     shown = sorted((each for each in kept if each.code in selection.enabled), key=lambda each: each.sort_key)
     strict = sorted((each for each in kept if each.code not in selection.enabled), key=lambda each: each.sort_key)
     return shown, strict, warnings
 
 
-def failure(path: str, error: Exception) -> FileError:
-    """What went wrong with one file, as one line; the other files go on."""
+def failure(path: str, error: Exception, what: str = "") -> FileError:
+    """What went wrong with one file, as one line; the other files go on. `what` came of it, where that is not everything."""
     if isinstance(error, SourceError):
         return FileError(path, error.line, error.message, error.cell)
     if isinstance(error, RecursionError):
@@ -111,7 +127,7 @@ def failure(path: str, error: Exception) -> FileError:
     return FileError(
         path,
         0,
-        f"internal error of tensorlint{where}: {type(error).__name__}: {error}; please report it "
+        f"{INTERNAL_ERROR}{where}: {type(error).__name__}: {error}; {what}please report it "
         "(TENSORLINT_DEBUG=1 shows the traceback)",
     )
 
@@ -121,11 +137,14 @@ def check_source(
 ) -> FileReport:
     """The report of one source; whatever goes wrong becomes an error in it."""
     report = FileReport(source.path)
+    parts: list[Exception] = []
     try:
-        shown, strict, report.warnings = findings_of(source, registry, selection, project, noqa=noqa)
+        shown, strict, report.warnings = findings_of(source, registry, selection, project, noqa=noqa, failures=parts)
         report.findings = [in_cells(finding, source) for finding in shown]
         report.strict_only = [in_cells(finding, source) for finding in strict]
         report.errors = [failure(source.path, error) for error in source.broken_cells]
+        # One of them tells enough.
+        report.errors += [failure(source.path, error, "a part of the file was left out, ") for error in parts[:1]]
     except Exception as error:  # one file's failure must not end the run
         report.errors.append(failure(source.path, error))
     return report

@@ -127,6 +127,9 @@ def read_table(table: dict[str, object], file: Path) -> Config:
             *sum(config.per_file_ignores.values(), ()),
         ):
             config.registry.expand(spelling)
+        for spelling in (*config.select, *config.extend_select):
+            if not config.registry.expand(spelling, strict=True):
+                raise ConfigError(_nothing_below(spelling, (config.registry,)))
     except (ConfigError, RuleError) as error:
         raise ConfigError(f"{file}: [tool.tensorlint]: {error}") from None
     return config
@@ -136,7 +139,9 @@ def read_file(file: Path) -> Config | None:
     """The configuration in a pyproject.toml; None if it has no table of ours."""
     try:
         data = file.read_bytes()
-    except OSError:
+    except OSError as error:
+        if file.is_file():  # there, and not to be read: its rules would silently not hold
+            raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
         return None
     if b"tensorlint" not in data:
         return None  # most of them; parsing TOML would cost more than everything else here
@@ -191,6 +196,7 @@ class Overrides:
 
 def check_selectors(configs: Iterable[Config], overrides: Overrides) -> None:
     """Raises ConfigError for what the command line names and no configuration of the run has a rule for."""
+    configs = list(configs)
     registries = [config.registry for config in configs]
     for spelling in (*overrides.select, *overrides.ignore):
         refusal: RuleError | None = None
@@ -203,6 +209,17 @@ def check_selectors(configs: Iterable[Config], overrides: Overrides) -> None:
         else:
             if refusal is not None:
                 raise ConfigError(str(refusal))
+    for spelling in overrides.select:
+        if not any(_expanded(registry, (spelling,), strict=True) for registry in registries):
+            raise ConfigError(_nothing_below(spelling, registries))
+    if overrides.select and not any(_enabled(config, overrides, config.registry, strict=True) for config in configs):
+        raise ConfigError("--select leaves no rule on: --ignore or the configuration's `ignore` takes them all away")
+
+
+def _nothing_below(prefix: str, registries: Iterable[Registry]) -> str:
+    """A prefix selects no rule that is off: what to write for those."""
+    codes = sorted({code for registry in registries for code in registry.below(prefix)})
+    return f"{prefix!r} selects nothing: {', '.join(codes)} {'is' if len(codes) == 1 else 'are'} off unless named"
 
 
 def _expanded(registry: Registry, spellings: Iterable[str], *, strict: bool) -> set[str]:
@@ -249,14 +266,16 @@ def select_rules(config: Config, overrides: Overrides, path: str) -> Selection:
     strict = config.strict or overrides.strict
     enabled = _enabled(config, overrides, registry, strict=strict)
     stricter = _enabled(config, overrides, registry, strict=True)
+    narrowed = bool(overrides.select or overrides.ignore)
     if config.per_file_ignores:
         relative = os.path.relpath(path, config.root).replace(os.sep, "/")
         for pattern, spellings in config.ignored_in_files:
             if pattern.match_file(relative):
                 dropped = _ignored(registry, spellings)
+                narrowed = narrowed or bool(dropped & enabled)
                 enabled -= dropped
                 stricter -= dropped
-    return Selection(frozenset(enabled), frozenset(stricter - enabled))
+    return Selection(frozenset(enabled), frozenset(stricter - enabled), narrowed)
 
 
 def split_codes(values: Iterable[str]) -> tuple[str, ...]:

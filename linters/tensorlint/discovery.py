@@ -27,9 +27,10 @@ EXCLUDED_FOLDERS = frozenset({
 
 @dataclass(slots=True)
 class Discovery:
-    """Absolute paths in the order of the walk, each once, and what was named and is not there."""
+    """Absolute paths in the order of the walk, each once; those of them that were named; what was and is not there."""
 
     files: list[str] = field(default_factory=list)
+    named: set[str] = field(default_factory=set)
     errors: list[FileError] = field(default_factory=list)
 
 
@@ -79,6 +80,11 @@ def _excluded(path: str, config: Config, *, is_folder: bool) -> bool:
     return bool(config.exclude) and _ignored(path, ((str(config.root), config.excluded),), is_folder=is_folder)
 
 
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is to be read: a pipe would never end. A link that leads nowhere is, so that it is said."""
+    return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))
+
+
 def _walk(
     folder: str, specs: _Specs, finder: ConfigFinder, errors: list[FileError], overruled: Config | None
 ) -> Iterator[str]:
@@ -98,7 +104,7 @@ def _walk(
         if is_folder:
             if entry.name in EXCLUDED_FOLDERS or entry.name.endswith(".egg-info"):
                 continue
-        elif not entry.name.endswith(SUFFIXES) or entry.name.startswith(".#") or entry.is_dir():
+        elif not entry.name.endswith(SUFFIXES) or entry.name.startswith((".#", "._")) or not _is_file(entry):
             continue
         if specs and _ignored(entry.path, specs, is_folder=is_folder):
             continue
@@ -125,10 +131,16 @@ def discover(paths: Iterable[str], finder: ConfigFinder) -> Discovery:
                 specs = ()
             overruled = config if _excluded(absolute, config, is_folder=True) else None
             files.update(dict.fromkeys(_walk(absolute, specs, finder, found.errors, overruled)))
-        elif os.path.lexists(absolute):
-            files[absolute] = None
-        else:
+            continue
+        try:
+            os.lstat(absolute)
+        except PermissionError:
+            found.errors.append(FileError(path, 0, "no permission to look into its folder"))
+        except (OSError, ValueError):
             found.errors.append(FileError(path, 0, "no such file or directory"))
+        else:
+            files[absolute] = None
+            found.named.add(absolute)
     found.files = list(files)
     return found
 

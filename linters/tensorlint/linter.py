@@ -17,12 +17,16 @@ from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
 
 @dataclass(slots=True)
 class FileResult:
-    """A file's report, the digest of what was read and, after fixes, what is to be written (None: nothing)."""
+    """A file's report, the digest of what was read and, after fixes, what is to be written (None: nothing).
+
+    `parsed` is false where the file was read but, as nothing in it can matter, not parsed.
+    """
 
     path: str
     report: FileReport
     digest: bytes = b""
     fixed: bytes | None = None
+    parsed: bool = True
     made: Counter[str] = field(default_factory=Counter)
 
 
@@ -58,18 +62,40 @@ class Linter:
     def unsafe_fixes(self, path: str) -> bool:
         return self.overrides.unsafe_fixes or self.finder.of_file(path).unsafe_fixes
 
-    def lint(self, path: str, *, data: bytes | None = None, fixing: bool = False, noqa: bool = True) -> FileResult:
-        """The result for a file, or for `data` as if it were its contents. Nothing is written."""
+    def lint(
+        self,
+        path: str,
+        *,
+        data: bytes | None = None,
+        text: str | None = None,
+        fixing: bool = False,
+        noqa: bool = True,
+        named: bool = False,
+    ) -> FileResult:
+        """The result for a file, for `data` as if it were its contents, or for `text` as if it had been read from it.
+
+        Nothing is written.
+
+        A file without a tensor library has no findings and is not parsed, unless it was asked for by its name
+        (`named`): then it is said if it does not parse.
+        """
         path = os.path.abspath(path)
         registry, selection = self.selection(path)
         result = FileResult(path, FileReport(path))
         try:
-            if data is None:
+            if text is not None:
+                data = text.encode("utf-8", "surrogatepass")
+            elif data is None:
                 data = read_bytes(path)
             result.digest = self.project.digests[path] = digest_of(data)
             if not self.project.matters(path, data):
+                result.parsed = named or b"\0" in data
+                if result.parsed:
+                    source = open_source(path, data, text)
+                    _ = source.tree
+                    result.report.errors = [failure(path, error) for error in source.broken_cells]
                 return result
-            source = open_source(path, data)
+            source = open_source(path, data, text)
             result.report = check_source(source, registry, selection, self.project, noqa=noqa)
             if type(source) is PythonSource and not result.report.errors:
                 self.project.keep(path, source.text, source.tree)
@@ -92,7 +118,7 @@ class Linter:
 
     def check_text(self, text: str, path: str | os.PathLike[str], *, noqa: bool = True) -> FileReport:
         """The report of a program that is not (or not like this) on disk, as if it were this file."""
-        return renamed(self.lint(os.fspath(path), data=text.encode(), noqa=noqa).report, os.fspath(path))
+        return renamed(self.lint(os.fspath(path), text=text, noqa=noqa).report, os.fspath(path))
 
 
 __all__ = ["FileResult", "Linter", "SourceError", "renamed"]

@@ -11,7 +11,9 @@ from tensorlint.findings import Edit, Finding, Span
 from tensorlint.judging import Source
 from tensorlint.suppressions import statement_lines
 
-_EXISTING = re.compile(r"# *noqa:[ \t]?[A-Z][\w-]*(?:[, \t]+[A-Z][\w-]*)*", re.IGNORECASE)
+# A comment's list of codes and names, up to where the person's own words begin.
+_WORD = r"(?:[A-Z]+[0-9]+|[A-Z]+(?:-[A-Z]+)+)\b"
+_EXISTING = re.compile(rf"# *noqa:[ \t]?{_WORD}(?:[, \t]+{_WORD})*", re.IGNORECASE)
 
 
 def _line_ends(text: str) -> dict[int, tuple[int, str]]:

@@ -217,6 +217,11 @@ class NotebookSource:
             line += text.count("\n") + (not text.endswith("\n"))
         return starts
 
+    @property
+    def cells_with_first_lines(self) -> tuple[tuple[_Cell, int], ...]:
+        """Each code cell with the joined line that it begins on."""
+        return tuple(zip(self.cells, self._first_lines, strict=True))
+
     def _cell_at(self, line: int) -> int:
         return max(0, bisect_right(self._first_lines, line) - 1)
 

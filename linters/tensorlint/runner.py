@@ -7,6 +7,7 @@ import difflib
 import gc
 import importlib
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from tensorlint.findings import FileError, FileReport, RunReport
 from tensorlint.fixes import wanted
 from tensorlint.linter import FileResult, Linter, renamed
 from tensorlint.project import Lookup, Project
-from tensorlint.source import SourceError, decode, write_atomically
+from tensorlint.source import SourceError, read_bytes, write_atomically
 
 # Below this many bytes the pool's own start-up costs more than it saves. Measured on model files of timm and two
 # processors: from 80 kB on two processes are quicker.
@@ -33,13 +34,16 @@ ModuleLookups = list[tuple[str, bytes, dict[Lookup, str | None]]]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What is run over. `jobs` 0 is as many processes as there are processors. `fixing` fixes; `writing` writes it."""
+    """What is run over. `fixing` fixes; `writing` writes it.
+
+    `jobs` None is the configuration's number of processes; 0 is one for each processor.
+    """
 
     paths: tuple[str, ...]
     overrides: Overrides = field(default_factory=Overrides)
     fixing: bool = False
     writing: bool = False
-    jobs: int = 0
+    jobs: int | None = None
     cache: bool = True
 
 
@@ -54,8 +58,8 @@ class RunResult:
 # -- one process ---------------------------------------------------------------------------------------------------
 
 
-# Files between two collections of what they left behind.
-_COLLECT_EVERY = 500
+# Files between two collections of what they left behind (some 1,000 objects in cycles each).
+_COLLECT_EVERY = 250
 
 
 @contextlib.contextmanager
@@ -80,11 +84,12 @@ class _Worker:
         self._told: dict[str, int] = {}
         self._linted = 0
 
-    def lint(self, path: str, *, fixing: bool) -> FileResult:
-        result = self.linter.lint(path, fixing=fixing)
+    def lint(self, path: str, *, fixing: bool, named: bool) -> FileResult:
+        result = self.linter.lint(path, fixing=fixing, named=named)
         self._linted += 1
         if self._linted % _COLLECT_EVERY == 0:
             gc.collect()
+            gc.freeze()  # what lives on is the trees kept for other files; the next collection need not walk them
         return result
 
     def new_lookups(self) -> ModuleLookups:
@@ -103,13 +108,14 @@ _worker: _Worker | None = None
 def _start_worker(overrides: Overrides) -> None:
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is answered once, by the process that asked
+    gc.disable()  # as in `_young_garbage_only`; freezing after each chunk would keep its garbage for ever
     _worker = _Worker(overrides)
 
 
-def _lint_chunk(paths: list[str], fixing: bool) -> tuple[list[FileResult], ModuleLookups]:
+def _lint_chunk(paths: list[str], named: set[str], fixing: bool) -> tuple[list[FileResult], ModuleLookups]:
     assert _worker is not None
-    with _young_garbage_only():
-        return [_worker.lint(path, fixing=fixing) for path in paths], _worker.new_lookups()
+    results = [_worker.lint(path, fixing=fixing, named=path in named) for path in paths]
+    return results, _worker.new_lookups()
 
 
 # -- several -------------------------------------------------------------------------------------------------------
@@ -151,9 +157,10 @@ def _crashed(path: str) -> FileResult:
 
 
 def _in_processes(
-    paths: list[str], sizes: dict[str, int], options: RunOptions, jobs: int
+    paths: list[str], named: set[str], sizes: dict[str, int], options: RunOptions, jobs: int
 ) -> Iterator[tuple[list[FileResult], ModuleLookups]]:
     """Results as they come. A chunk whose process dies is tried again file by file, each in a process of its own."""
+    import multiprocessing
     from concurrent.futures import Future, ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
@@ -167,7 +174,7 @@ def _in_processes(
         futures: dict[Future[tuple[list[FileResult], ModuleLookups]], list[str]] = {}
         for chunk in chunks:
             try:
-                futures[executor.submit(_lint_chunk, chunk, options.fixing)] = chunk
+                futures[executor.submit(_lint_chunk, chunk, named.intersection(chunk), options.fixing)] = chunk
             except BrokenProcessPool:
                 unfinished += chunk
         try:
@@ -178,6 +185,8 @@ def _in_processes(
                     unfinished += futures[future]
         except KeyboardInterrupt:
             executor.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()  # or each would finish its chunk first
             raise
     waiting = sorted(unfinished)
     while waiting:
@@ -185,23 +194,23 @@ def _in_processes(
             while waiting:
                 path = waiting.pop(0)
                 try:
-                    yield executor.submit(_lint_chunk, [path], options.fixing).result()
+                    yield executor.submit(_lint_chunk, [path], named & {path}, options.fixing).result()
                 except BrokenProcessPool:
                     yield [_crashed(path)], []
                     break
 
 
 def _lint_all(
-    paths: list[str], options: RunOptions, finder: ConfigFinder, jobs: int
+    paths: list[str], named: set[str], options: RunOptions, finder: ConfigFinder, jobs: int
 ) -> Iterator[tuple[list[FileResult], ModuleLookups]]:
     if jobs > 1 and len(paths) > 1:
         sizes = {path: _size(path) for path in paths}
         if sum(sizes.values()) >= PARALLEL_BYTES:
-            yield from _in_processes(paths, sizes, options, jobs)
+            yield from _in_processes(paths, named, sizes, options, jobs)
             return
     worker = _Worker(options.overrides, finder)
     with _young_garbage_only():
-        results = [worker.lint(path, fixing=options.fixing) for path in paths]
+        results = [worker.lint(path, fixing=options.fixing, named=path in named) for path in paths]
     yield results, worker.new_lookups()
 
 
@@ -226,7 +235,7 @@ class _CachedRun:
             self._settings[key] = settings_fingerprint(config, selection)
         return self._settings[key]
 
-    def answered(self, paths: list[str]) -> dict[str, FileReport]:
+    def answered(self, paths: list[str], named: set[str]) -> dict[str, FileReport]:
         reports: dict[str, FileReport] = {}
         try:
             unchanged = self.cache.unchanged(paths, Project())
@@ -234,7 +243,7 @@ class _CachedRun:
             self.cache.forget()
             return {}
         for path in unchanged:
-            report = self.cache.report(path, self.settings(path))
+            report = self.cache.report(path, self.settings(path), parsed=path in named)
             if report is None:
                 continue
             if self.options.fixing and any(
@@ -250,18 +259,18 @@ class _CachedRun:
             self.cache.keep_module(path, digest, names)
         for result in results:
             if result.fixed is None:
-                self.cache.keep(result.report, result.digest, self.settings(result.path))
+                self.cache.keep(result.report, result.digest, self.settings(result.path), parsed=result.parsed)
+
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what `patch` and git take for a line: a form feed or \r alone ends none
 
 
 def unified_diff(path: str, before: bytes, after: bytes) -> str:
-    """The difference as `patch` and `git apply -p0` take it. JSON of a notebook is shown as it is in the file."""
-    texts = []
-    for data in (before, after):
-        try:
-            texts.append(decode(data)[0])
-        except SourceError:
-            texts.append(data.decode("utf-8", "replace"))
-    old, new = (text.splitlines(keepends=True) for text in texts)
+    """The difference as `patch` and `git apply -p0` take it. JSON of a notebook is shown as it is in the file.
+
+    Bytes that are no UTF-8 are escaped (`surrogateescape`), so that who writes it gets the file's own bytes.
+    """
+    old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     lines = []
     for line in difflib.unified_diff(old, new, path, path):
         lines.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
@@ -277,23 +286,29 @@ def run(options: RunOptions) -> RunResult:
     configs = {id(config): config for config in map(finder.of_folder, sorted(folders))}
     check_selectors(configs.values(), options.overrides)
     cached = _CachedRun(options, finder) if options.cache else None
-    reports = cached.answered(found.files) if cached else {}
+    reports = cached.answered(found.files, found.named) if cached else {}
     remaining = [path for path in found.files if path not in reports]
-    jobs = options.jobs or finder.of_folder(os.getcwd()).jobs or processors()
+    jobs = (finder.of_folder(os.getcwd()).jobs if options.jobs is None else options.jobs) or processors()
     result = RunResult(RunReport(errors=list(found.errors), files=len(found.files)))
     made: Counter[str] = Counter()
     here = os.getcwd()
     diffs: dict[str, str] = {}
     if remaining:
-        for results, lookups in _lint_all(remaining, options, finder, jobs):
+        for results, lookups in _lint_all(remaining, found.named, options, finder, jobs):
             if cached:
                 cached.remember(results, lookups)
             for each in results:
                 reports[each.path] = each.report
-                if each.fixed is not None:
+                if each.fixed is None:
+                    continue
+                try:
+                    _deliver(each, options, shown_path(each.path, here), diffs)
+                except SourceError as error:  # what was not mended is still to be reported
+                    reports[each.path] = Linter(options.overrides, finder).lint(each.path).report
+                    reports[each.path].errors.append(FileError(each.path, 0, error.message))
+                else:
                     made.update(each.made)
                     result.report.changed += 1
-                    _deliver(each, options, shown_path(each.path, here), diffs, result.report)
         if cached:
             cached.cache.save()
     for path, report in reports.items():
@@ -316,15 +331,10 @@ def sort_report(report: RunReport) -> None:
     report.warnings.sort()
 
 
-def _deliver(each: FileResult, options: RunOptions, shown: str, diffs: dict[str, str], report: RunReport) -> None:
-    """Writes a fixed file, or keeps its difference. A file that cannot be written is an error of its own."""
+def _deliver(each: FileResult, options: RunOptions, shown: str, diffs: dict[str, str]) -> None:
+    """Writes a fixed file, or keeps its difference. Raises SourceError for a file that cannot be written."""
     assert each.fixed is not None
-    try:
-        if options.writing:
-            write_atomically(each.path, each.fixed, expected=each.digest)
-        else:
-            diffs[shown] = unified_diff(shown, Path(each.path).read_bytes(), each.fixed)
-    except (SourceError, OSError) as error:
-        message = error.message if isinstance(error, SourceError) else f"cannot be read: {error}"
-        report.errors.append(FileError(shown, 0, message))
-        report.changed -= 1
+    if options.writing:
+        write_atomically(each.path, each.fixed, expected=each.digest)
+    else:
+        diffs[shown] = unified_diff(shown, read_bytes(each.path), each.fixed)

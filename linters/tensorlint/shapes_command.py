@@ -6,18 +6,21 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from tensorlint.check_command import STDIN, error_lines, refuse_mixed_input
 from tensorlint.checking import failure, open_source
 from tensorlint.config import ConfigFinder
 from tensorlint.discovery import discover, shown_path
+from tensorlint.findings import FileError
 from tensorlint.judging import Source
+from tensorlint.notebook import NotebookSource
 from tensorlint.project import Project
 from tensorlint.source import read_bytes
 
 if TYPE_CHECKING:
-    from tensorlint.inference.reports import Binding
+    from tensorlint.inference.bindings import Binding
 
 MAX_SOURCE_WIDTH = 100  # beyond it the shapes do not move further to the right
 
@@ -40,19 +43,45 @@ def describe(binding: Binding) -> str:
     return " ".join(words)
 
 
-def annotated(source: Source, bindings: Iterable[Binding]) -> str:
-    """The source with the bindings of each line aligned in a column of their own."""
-    by_line: dict[int, list[str]] = {}
+def annotated(lines: Sequence[str], words: Mapping[int, Sequence[str]]) -> list[str]:
+    """The lines with what is said of each (by its number from 1), aligned in a column of its own."""
+    shown = [min(len(line), MAX_SOURCE_WIDTH) for number, line in enumerate(lines, 1) if number in words]
+    column = max(shown, default=0)
+    return [
+        f"{line.ljust(column)}  # {'; '.join(words[number])}" if number in words else line
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def _texts(source: Source) -> list[tuple[str, int, list[str]]]:
+    """(heading, number of its first line, lines) of a file, or of each code cell of a notebook with its magics."""
+    if not isinstance(source, NotebookSource):
+        return [("", 1, source.text.removesuffix("\n").split("\n"))]
+    broken = {error.cell for error in source.broken_cells}
+    texts = []
+    for cell, first in source.cells_with_first_lines:
+        mark = " (does not parse)" if cell.number in broken else ""
+        lines = cell.text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        texts.append((f"# cell {cell.number}{mark}", first, lines))
+    return texts
+
+
+def rendered(source: Source, bindings: Iterable[Binding]) -> str:
+    """The source with what each line's tensors are; the cells of a notebook under a heading each."""
+    words: dict[int, dict[str, None]] = {}
     for binding in bindings:
-        by_line.setdefault(binding.line, []).append(describe(binding))
-    text = source.text.removesuffix("\n").split("\n")
-    shown = [min(len(text[line - 1]), MAX_SOURCE_WIDTH) for line in by_line if line <= len(text)]
-    column = max(shown, default=0) + 2
-    out = []
-    for number, line in enumerate(text, 1):
-        words = "; ".join(dict.fromkeys(by_line.get(number, ())))
-        out.append(f"{line.ljust(column - 2)}  # {words}" if words else line)
-    return "\n".join(out) + "\n"
+        words.setdefault(binding.line, {})[describe(binding)] = None
+    texts = _texts(source)
+    # One column for the whole file: a notebook's cells are short.
+    lines = [line for _, _, of_text in texts for line in of_text]
+    numbers = [number for _, first, of_text in texts for number in range(first, first + len(of_text))]
+    said = {index: list(words[number]) for index, number in enumerate(numbers, 1) if number in words}
+    out = iter(annotated(lines, said))
+    blocks = []
+    for heading, _, of_text in texts:
+        block = [next(out) for _ in of_text]
+        blocks.append("\n".join([heading, *block] if heading else block) + "\n")
+    return "\n".join(blocks)
 
 
 def _row(path: str, binding: Binding, source: Source) -> dict[str, object]:
@@ -74,36 +103,46 @@ def _row(path: str, binding: Binding, source: Source) -> dict[str, object]:
     return row if cell is None else {**row, "cell": cell}
 
 
+def _inputs(arguments: argparse.Namespace) -> tuple[list[tuple[str, str, bytes | None]], list[FileError]]:
+    """(path, the name it is shown under, its contents unless they are still to be read) of each file."""
+    refuse_mixed_input(arguments.paths, arguments.stdin_filename)
+    if arguments.paths == [STDIN]:
+        path = os.path.abspath(arguments.stdin_filename or "stdin.py")
+        return [(path, arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read())], []
+    found = discover(arguments.paths or ["."], ConfigFinder())
+    here = os.getcwd()
+    return [(path, shown_path(path, here), None) for path in sorted(found.files)], list(found.errors)
+
+
 def shapes(arguments: argparse.Namespace) -> int:
-    """Runs the command; 0, or 2 if a file could not be read."""
+    """Runs the command; 0, or 2 if a file could not be read. Raises ConfigError."""
     from tensorlint.inference.analysis import analyse
 
-    found = discover(arguments.paths or ["."], ConfigFinder())
-    errors = list(found.errors)
+    inputs, errors = _inputs(arguments)
     rows: list[dict[str, object]] = []
     project = Project()
-    here = os.getcwd()
-    for path in sorted(found.files):
-        shown = shown_path(path, here)
+    for path, shown, data in inputs:
         try:
-            data = read_bytes(path)
-            source = open_source(path, data)
+            source = open_source(path, read_bytes(path) if data is None else data)
             project.begin(path)
             bindings = sorted(
                 analyse(source.tree, source.text, path=path, project=project).bindings,
                 key=lambda binding: (binding.line, binding.column),
             )
+            errors += [failure(shown, error) for error in source.broken_cells]
+            text = ""
             if arguments.output_format == "json":
                 rows += [_row(shown, binding, source) for binding in bindings]
+            elif len(inputs) > 1:
+                text = f"# {shown}\n{rendered(source, bindings)}\n"
             else:
-                heading = f"# {shown}\n" if len(found.files) > 1 else ""
-                sys.stdout.write(heading + annotated(source, bindings) + ("\n" if heading else ""))
-        except BrokenPipeError:
-            raise
+                text = rendered(source, bindings)
         except Exception as error:  # one file's failure must not end the run
             errors.append(failure(shown, error))
+        else:
+            sys.stdout.write(text)
     if arguments.output_format == "json":
         sys.stdout.write(json.dumps({"version": 1, "shapes": rows}, indent=2, ensure_ascii=False) + "\n")
-    for file_error in errors:
-        print(f"error: {file_error}", file=sys.stderr)
+    for line in error_lines(errors):
+        print(f"error: {line}", file=sys.stderr)
     return 2 if errors else 0

@@ -25,6 +25,7 @@ from pathlib import Path
 from tensorlint.findings import Edit, Span
 
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+_UTF_16_AND_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32-LE begins like UTF-16-LE
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -62,14 +63,26 @@ def read_bytes(path: str | Path) -> bytes:
 def decode(data: bytes) -> tuple[str, str, bool]:
     """Text without byte order mark, encoding, and whether there was a mark (PEP 263). Raises SourceError."""
     bom = data.startswith(codecs.BOM_UTF8)
+    if data.startswith(_UTF_16_AND_32):
+        raise SourceError("is UTF-16 or UTF-32 text, which Python does not read; save it as UTF-8")
     encoding = "utf-8"
     if b"coding" in data[:1000]:
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         except SyntaxError as error:
+            if bom:
+                raise SourceError(
+                    "begins with the byte order mark of UTF-8, but its coding comment names another encoding; "
+                    "take one of them out",
+                    1,
+                ) from None
             raise SourceError(f"{error.msg}; correct the coding comment in the first two lines", 1) from None
     try:
         text = data[3:].decode("utf-8") if bom else data.decode(encoding)
+    except LookupError:
+        raise SourceError(
+            f"{encoding} is not an encoding of text; correct the coding comment in the first two lines", 1
+        ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         if b"\0" in data:
@@ -252,7 +265,12 @@ def write_atomically(path: str | Path, data: bytes, *, expected: bytes | None = 
             return
         if expected is not None and digest_of(read_bytes(target)) != expected:
             raise SourceError("changed while it was being fixed; nothing written, run again")
-        handle, temporary = tempfile.mkstemp(prefix=".tensorlint-", dir=os.path.dirname(target))
+        if os.path.exists(target) and not os.access(target, os.W_OK):
+            raise SourceError("is read-only; nothing written")
+        try:
+            handle, temporary = tempfile.mkstemp(prefix=".tensorlint-", dir=os.path.dirname(target))
+        except PermissionError:
+            raise SourceError("cannot be written: no permission to make a file in its folder") from None
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()

@@ -65,10 +65,14 @@ class Suppressions:
             directive.used = True
         return bool(found)
 
-    def unused(self, enabled: frozenset[str]) -> Iterator[Directive]:
-        """Our own directives that silenced nothing although the rules they name were on."""
+    def unused(self, enabled: frozenset[str], *, narrowed: bool) -> Iterator[Directive]:
+        """Our own directives that silenced nothing although the rules they name were on.
+
+        A blanket one may silence a rule that is off for this run or file only (`narrowed`); nothing is said of it then.
+        """
         for directive in [*(each for line in self.on_lines.values() for each in line), *self.of_file]:
-            if directive.own and not directive.used and (directive.codes is None or directive.codes <= enabled):
+            on = not narrowed if directive.codes is None else directive.codes <= enabled
+            if directive.own and not directive.used and on:
                 yield directive
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import urllib.parse
 from collections.abc import Mapping
@@ -74,6 +75,7 @@ def render(report: RunReport, view: View) -> str:
             "id": code,
             "name": examples[code].name,
             "shortDescription": {"text": rule.summary if rule else examples[code].name},
+            "fullDescription": {"text": inspect.cleandoc(rule.__doc__ or rule.summary) if rule else code},
             "defaultConfiguration": {"level": _LEVEL[examples[code].severity]},
         })  # fmt: skip
     notifications = [

@@ -46,22 +46,37 @@ def caret_line(line: str, start: int, end: int) -> str:
     return blanks + "^" * max(1, _width(marked.rstrip()))
 
 
+MAX_LINE = 200  # characters of a source line that are shown; of a longer one, what is around the finding
+_BEFORE, _AFTER = 60, 120
+
+
+def shown_part(line: str, start: int, end: int) -> tuple[str, int, int]:
+    """(text, start, end) of what is shown of a line, columns from 1: all of it, or what is around the finding."""
+    if len(line) <= MAX_LINE:
+        return line, start, end
+    first = max(0, start - 1 - _BEFORE)
+    last = min(len(line), start - 1 + _AFTER)
+    head, tail = "…" if first else "", "…" if last < len(line) else ""
+    shift = len(head) - first
+    return f"{head}{line[first:last]}{tail}", start + shift, min(end, last + 1) + shift
+
+
 def _snippet(finding: Finding, view: View) -> list[str]:
     span = finding.span
     line = view.lines.line(finding.path, finding.cell, span.line)
-    numbers = [str(span.line), *(str(step.line) for step in finding.evidence)]
-    gutter = max(map(len, numbers))
+    gutter = len(str(span.line))
     bar = paint("|", "dim", view)
     out = []
     if line.strip():
         end = span.end_column if span.end_line == span.line else len(line) + 1
+        line, start, end = shown_part(line, span.column, end)
         out.append(f"  {paint(str(span.line).rjust(gutter), 'dim', view)} {bar} {line}")
-        carets = paint(caret_line(line, span.column, end), _OF_SEVERITY[finding.severity], view)
+        carets = paint(caret_line(line, start, end), _OF_SEVERITY[finding.severity], view)
         out.append(f"  {' ' * gutter} {bar} {carets}")
     for step in finding.evidence:
-        cell = f" (cell {step.cell})" if step.cell is not None and step.cell != finding.cell else ""
-        number = paint(str(step.line).rjust(gutter), "dim", view)
-        out.append(f"  {number} {paint('=', 'dim', view)} {' '.join(step.message.split())}{cell}")
+        cell = f"cell {step.cell}, " if step.cell is not None and step.cell != finding.cell else ""
+        where = paint(f"{cell}line {step.line}:", "dim", view)
+        out.append(f"  {' ' * gutter} {paint('=', 'dim', view)} {where} {' '.join(step.message.split())}")
     return out
 
 
@@ -88,7 +103,9 @@ def summary(report: RunReport, *, done: bool = True) -> str:
     parts = []
     if report.fixed:
         made = sum(report.fixed.values())
-        parts.append(f"{'fixed' if done else 'would fix'} {plural(made, 'finding')} in {plural(report.changed, 'file')}")
+        parts.append(
+            f"{'fixed' if done else 'would fix'} {plural(made, 'finding')} in {plural(report.changed, 'file')}"
+        )
     if report.findings:
         fixable = sum(bool(_mark(finding)) for finding in report.findings)
         unsafe = sum(bool(finding.fix) for finding in report.findings) - fixable
@@ -98,7 +115,8 @@ def summary(report: RunReport, *, done: bool = True) -> str:
         noted = f" ({', '.join(notes)})" if notes else ""
         parts.append(f"{plural(len(report.findings), 'finding')}{noted} in {plural(files, 'file')}")
     else:
-        parts.append("no findings" if report.files else "no findings: there was no Python file to check")
+        left = " left" if report.fixed else ""
+        parts.append(f"no findings{left}" if report.files else "no findings: there was no Python file to check")
     if report.strict_only and not report.findings:
         codes = Counter(finding.code for finding in report.strict_only)
         parts.append(f"{len(report.strict_only)} more under --strict: {', '.join(sorted(codes))}")

@@ -6,11 +6,11 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tensorlint.inference.bindings import Binding
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
-from tensorlint.inference.reports import Binding
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -25,12 +25,20 @@ class Analysis:
     bindings: list[Binding] = field(default_factory=list)
 
 
-def analyse(tree: ast.Module, source: str, *, path: str = "<string>", project: Project | None = None) -> Analysis:
+def analyse(
+    tree: ast.Module,
+    source: str,
+    *,
+    path: str = "<string>",
+    project: Project | None = None,
+    failures: list[Exception] | None = None,
+) -> Analysis:
     """Infer what every expression of a parsed file is.
 
     `source` is the text the tree was parsed from, with `\\n` line ends. `project` answers imports of the project's
     own modules; without it they are unknown. Never raises for any program that parses: past a bound on work or
-    depth the answer is unknown.
+    depth the answer is unknown. `failures` takes up the errors of the interpreter's own that left pieces of the file
+    unknown.
     """
     default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
     file = SourceFile(
@@ -44,6 +52,8 @@ def analyse(tree: ast.Module, source: str, *, path: str = "<string>", project: P
     )  # fmt: skip
     interpreter = Interpreter(file, project)
     interpreter.run()
+    if failures is not None:
+        failures += interpreter.failures
     analysis = Analysis(interpreter.finished_hazards(), interpreter.shown_bindings())
     interpreter.dispose()
     return analysis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import refinement
+from tensorlint.inference import ranks, refinement
 from tensorlint.inference import sizes as S
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -39,6 +39,10 @@ class Assignments(State):
                 value.shared = True
             self.store_attribute(receiver, target.attr, value)
         elif isinstance(target, ast.Subscript):
+            held = target.value
+            if isinstance(held, ast.Attribute) and held.attr == "__dict__" and isinstance(target.slice, ast.Constant):
+                self.store_attribute(self.eval(held.value), str(target.slice.value), value)
+                return
             self.store_item(self.eval(target.value), self.eval(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, Sequence("list"), None)
@@ -47,15 +51,26 @@ class Assignments(State):
         frame = self.frame
         if frame.record:
             name = target.id
-            if value is UNKNOWN:
-                value = Opaque(None)
+            value = self.related(value, target)
             if isinstance(value, (Number, Opaque)) and frame.facts.textual[name] == 1 and name not in self.parameters:
                 self.name_size(value, name)
-            if isinstance(value, Tensor):
+            self.binding_frames[target] = frame
+            if self.rounds is not None:
+                self.note_round(target, value)
+            elif isinstance(value, Tensor):
                 self.note_binding(target, value)
         if target.id in frame.facts.shared:
             value = Opaque(None)  # a function that declares it global or nonlocal may rebind it at any call
         frame.env[target.id] = value
+
+    def note_round(self, target: ast.Name, value: Value) -> None:
+        """In a loop that is followed round by round: what is shown is true of every round."""
+        assert self.rounds is not None
+        before = self.rounds.get(target)
+        self.rounds[target] = value = value if before is None else join(before, value)
+        self.bindings.pop(target, None)
+        if isinstance(value, Tensor):
+            self.note_binding(target, value)
 
     def name_size(self, value: Number | Opaque, name: str) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
@@ -66,15 +81,17 @@ class Assignments(State):
             atom = terms[0][0][0]
             if atom.name is None and not atom.variant and atom.numerator is None:
                 atom.name = name
+                atom.scope = self.frame.node
                 if isinstance(value, Opaque):
-                    value.name = name
+                    value.name, value.scope = name, self.frame.node
         elif isinstance(value, Opaque) and value._symbol is None:
-            value.name = name
+            value.name, value.scope = name, self.frame.node
 
     def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
         elements = target.elts
         starred = [position for position, element in enumerate(elements) if isinstance(element, ast.Starred)]
         if isinstance(value, Sequence) and value.shape_of is not None and not starred:
+            self.demand(value.shape_of, ranks.exactly(min(len(elements), ranks.MOST)))
             sizes: list[S.Size] = [S.symbol() for _ in elements]
             known = refinement.with_rank(value.shape_of, sizes)
             if known is not None and source is not None:
@@ -136,12 +153,16 @@ class Assignments(State):
                 self.name_field(receiver, name, value)
             if self.conditional and name in receiver.fields and receiver.fields[name] is not value:
                 value = join(receiver.fields[name], value)
+            if name in receiver.fields:
+                self.overwritten.append((receiver, name, receiver.fields[name]))
             receiver.fields[name] = value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, LibraryObject):
             receiver.fields[name] = UNKNOWN if self.conditional else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Opaque):
+            if name in ("data", "shape"):
+                self.changed_shape(receiver)
             if receiver.fields is None:
                 receiver.fields = {}
             receiver.fields[name] = Opaque(None) if self.conditional else value
@@ -163,6 +184,7 @@ class Assignments(State):
                 and atom.numerator is None
             ):
                 atom.name = f"{self.frame.first_argument or 'self'}.{name}"
+                atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
         if isinstance(receiver, Dictionary):
@@ -205,6 +227,14 @@ class Assignments(State):
         if isinstance(value, Sequence):
             value.length = None
 
+    def changed_shape(self, value: Value) -> None:
+        """The object has another shape from here on: what later lines tell of it is not told of it before."""
+        if isinstance(value, (Tensor, Opaque)):
+            value.axes = value.kin = None
+            self.reshaped[id(value)] = value
+            self.mutations.append((value, None))
+
     def forget_tensor(self, tensor: Tensor) -> None:
+        self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None

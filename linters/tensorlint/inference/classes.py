@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference.calls import worth_following
+from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -22,14 +23,6 @@ from tensorlint.inference.values import (
     Value,
 )
 
-# Library classes whose subclasses are nn.Modules, beyond everything under torch.nn.
-MODULE_BASES = frozenset({
-    "torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module",
-    "lightning.LightningModule", "lightning.pytorch.LightningModule", "pytorch_lightning.LightningModule",
-    "lightning.pytorch.core.LightningModule", "pytorch_lightning.core.LightningModule",
-    "pytorch_lightning.core.lightning.LightningModule",
-    "transformers.PreTrainedModel", "transformers.modeling_utils.PreTrainedModel",
-})  # fmt: skip
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
 _SELF_METHODS = frozenset(
     [
@@ -53,6 +46,7 @@ _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
 )  # fmt: skip
 _INITIALISERS = ("__init__", "__post_init__")
+_INITIALISER_NAMES = frozenset({*_INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
 class Classes(State):
@@ -107,14 +101,14 @@ class Classes(State):
         if isinstance(base, Class):
             return base.is_module
         if isinstance(base, Library):
-            return base.path in MODULE_BASES or modules.known(base.path)
+            return is_base(base.path) or modules.known(base.path)
         return False
 
     def is_known_base(self, base: Value) -> bool:
         if isinstance(base, Class):
             return base.complete
         return isinstance(base, Library) and (
-            base.path in MODULE_BASES
+            base.path in BASES
             or base.path in _RECORDS
             or base.path
             in ("builtins.object", "abc.ABC", "torch.utils.data.Dataset", "typing.Generic", "typing.Protocol")
@@ -167,9 +161,21 @@ class Classes(State):
         return UNKNOWN if found is None else found
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
+        if (
+            value.generic
+            and name in value.cls.overridden
+            and (name not in value.fields or not self.initialising(value))
+        ):
+            made = value.overridden_fields.get(name)
+            if made is None:
+                stable = name not in value.cls.unstable and name not in self.file.facts.unstable_attributes
+                made = value.overridden_fields[name] = Opaque(f"self.{name}" if stable else None)
+            return made
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN or (value.generic and name in value.cls.unstable):
+                return Opaque(None)
+            if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return Opaque(None)
             return found
         found = self.find_in_class(value.cls, name)
@@ -187,6 +193,8 @@ class Classes(State):
                 if found.kind == "static":
                     return found
                 receiver: Value = value.cls if found.kind == "class" else value
+                if found.kind == "class" and value.generic and value.cls.overridden:
+                    receiver = Opaque(None)  # a subclass with other attributes, it may be
                 return Function(
                     found.node, found.scope, found.owner, receiver, found.defaults, "function", found.decorated
                 )
@@ -210,6 +218,7 @@ class Classes(State):
             return cls.generic
         instance = cls.generic = Instance(cls, generic=True)
         cls.unstable = self.attributes_set_elsewhere(cls)
+        cls.overridden = self.overridden_in_subclasses(cls)
         for name in _INITIALISERS:
             method = self.find_in_class(cls, name)
             if isinstance(method, Function) and not isinstance(method.node, ast.Lambda):
@@ -221,6 +230,18 @@ class Classes(State):
                 declared = cls.fields.get(name)
                 instance.fields.setdefault(name, declared if isinstance(declared, Tensor) else Opaque(f"self.{name}"))
         return instance
+
+    def overridden_in_subclasses(self, cls: Class) -> frozenset[str]:
+        """Methods and attributes that the file's own subclasses of the class define anew."""
+        if self.overrides is None or not self.module_frame.finished:
+            # Once for the file, so that the time does not grow with the square of its classes.
+            self.overrides = {}
+            for other in self.classes:
+                if other.scope.file is self.own_file:
+                    own = _defined_in(other)
+                    for base in _ancestors(other):
+                        self.overrides.setdefault(base.node, set()).update(own)
+        return frozenset(self.overrides.get(cls.node, ())) - _INITIALISER_NAMES
 
     def attributes_set_elsewhere(self, cls: Class) -> frozenset[str]:
         """Attributes of self that other methods than the initialiser assign."""
@@ -286,6 +307,8 @@ class Classes(State):
     def call_instance_method(
         self, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
+        if value.generic and (name in value.cls.overridden or name in value.fields):
+            return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
         held = value.fields.get(name)
         if held is not None:
             return self.call(held, args, kwargs, node)
@@ -352,3 +375,25 @@ class Classes(State):
             elif isinstance(base, Library) and name == "forward" and "__base__" in receiver.fields:
                 return self.call(receiver.fields["__base__"], arguments[0], arguments[1], node)
         return UNKNOWN
+
+
+def _ancestors(cls: Class) -> list[Class]:
+    found: list[Class] = []
+    waiting = [cls]
+    while waiting and len(found) < 40:
+        for base in waiting.pop().bases:
+            if isinstance(base, Class) and base is not cls and base not in found:
+                found.append(base)
+                waiting.append(base)
+    return found
+
+
+def _defined_in(cls: Class) -> set[str]:
+    """The names that a class's body binds and the attributes its methods assign."""
+    names = set(cls.fields)
+    for method in cls.methods.values():
+        facts = cls.scope.file.facts.scopes.get(method)
+        if facts is not None and method.args.args:
+            first = method.args.args[0].arg
+            names.update(attribute for owner, attribute in facts.stored if owner == first)
+    return names

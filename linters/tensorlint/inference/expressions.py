@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import ops
+from tensorlint.inference import ops, probability, ranks
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State
@@ -36,6 +36,11 @@ from tensorlint.inference.values import (
 )
 
 _MAX_ITEMS = 256
+# Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
+_RESULT_FIELDS = {
+    "values": 0, "indices": 1, "eigenvalues": 0, "eigenvectors": 1, "sign": 0, "logabsdet": 1, "U": 0, "S": 1, "V": 2, "Vh": 2,
+    "Q": 0, "R": 1, "solution": 0,
+}  # fmt: skip
 
 
 class Expressions(State):
@@ -163,14 +168,33 @@ class Expressions(State):
                 found = modules.module_attribute(value, name)
                 if found is not UNKNOWN:
                     return found
+            elif probability.is_distribution(value.path):
+                part = probability.attribute(value, name)
+                if part is not None:
+                    return part
             return Attribute(value, name)
         if isinstance(value, Class):
             return self.class_attribute(value, name)
         if isinstance(value, ModuleScope):
             return self.module_attribute(value, name)
+        if isinstance(value, Sequence) and name in _RESULT_FIELDS:
+            field = named_result(value, name)
+            if field is not None:
+                return field
         if isinstance(value, (Sequence, Dictionary, Const, Partial, Function)):
             return Attribute(value, name)
         return UNKNOWN
+
+    def joined_columns(self, index: Value, node: ast.AST) -> Value:
+        """`np.c_[x, y]`: vectors become columns, matrices stay."""
+        parts = index.items if isinstance(index, Sequence) else [index]
+        entry = ops.function("numpy.column_stack")
+        if entry is None or not parts:
+            return UNKNOWN
+        for part in parts:
+            if not isinstance(part, Tensor) or part.shape is None or len(part.shape) not in (1, 2):
+                return UNKNOWN
+        return self.apply(entry, [Sequence("tuple", list(parts))], {}, node)
 
     def opaque_field(self, value: Opaque, name: object) -> Value:
         if isinstance(name, str) and name in self.file.facts.unstable_attributes:
@@ -187,6 +211,7 @@ class Expressions(State):
                 text = f"{value.name}[{name!s}]"
             kind = value.kind if value.kind == PLAIN else None
             found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind)
+            found.scope = value.scope
         return found
 
     def tensor_attribute(self, value: Tensor, name: str, node: ast.AST | None) -> Value:
@@ -221,6 +246,7 @@ class Expressions(State):
         if isinstance(value, Tensor) and value.shape is not None:
             return number(value.shape[axis]) if -len(value.shape) <= axis < len(value.shape) else UNKNOWN
         if isinstance(value, (Tensor, Opaque)):
+            self.demand(value, ranks.at_least(min(axis + 1 if axis >= 0 else -axis, ranks.MOST)))
             if value.axes is None:
                 value.axes = {}
             size = value.axes.get(axis)
@@ -245,6 +271,11 @@ class Expressions(State):
 
     def item(self, value: Value, index: Value, node: ast.AST) -> Value:
         if isinstance(value, Tensor):
+            if value.shape is None and value.kin is not None:
+                self.demand(value, ranks.of_index(index))
+                change = ranks.change_of_index(index)
+                found = indexing.getitem(self.call_context("indexing", node), value, index)
+                return found if change is None else self.keep_rank(found, value, change)
             return indexing.getitem(self.call_context("indexing", node), value, index)
         if isinstance(value, Sequence):
             return self.sequence_item(value, index)
@@ -276,6 +307,8 @@ class Expressions(State):
         if isinstance(value, Instance):
             return self.call_method(value, "__getitem__", [index], {}, node)
         if isinstance(value, Library):
+            if value.path == "numpy.c_":
+                return self.joined_columns(index, node)
             return value if value.path.startswith(("typing.", "jaxtyping.", "builtins.")) else UNKNOWN
         return UNKNOWN
 
@@ -319,3 +352,12 @@ class ItemKey(str):
 
     def __hash__(self) -> int:
         return hash(("item", str(self)))
+
+
+def named_result(value: Sequence, name: str) -> Value | None:
+    """`x.max(1).values`: a field of the tuple that a function of torch or numpy returned."""
+    at = _RESULT_FIELDS[name]
+    if value.kind != "tuple" or value.items is None or len(value.items) <= at:
+        return None
+    found = value.items[at]
+    return found if isinstance(found, Tensor) else None

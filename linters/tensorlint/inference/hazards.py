@@ -119,14 +119,15 @@ class RankOneCreationHazard(Hazard):
 class DirectForwardHazard(Hazard):
     """`module.forward(...)` on what is known to be an nn.Module. `why` says how that is known.
 
-    `called` is false for a bound `module.forward` that is kept and called elsewhere.
+    `called` is false for a bound `module.forward` that is kept and called elsewhere. `handed` is the function that
+    `module.forward`, which is then `node`, is handed to.
     """
 
     receiver: str
     module: str
     why: str
     called: bool = True
-    arguments_carry_over: bool = True
+    handed: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,19 +13,22 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import builtins, declared, ops
+from tensorlint.inference import data_loading, declared, module_containers, ops
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.classes import Classes
+from tensorlint.inference.demands import ALWAYS, Demands
 from tensorlint.inference.expressions import Expressions
+from tensorlint.inference.following import Following
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.iteration import Iteration
 from tensorlint.inference.loops import Loops
+from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names, collect
 from tensorlint.inference.operators import OPERATORS, Operators
 from tensorlint.inference.ops import modules
-from tensorlint.inference.reports import Reports
+from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
     NONE,
@@ -42,6 +45,7 @@ from tensorlint.inference.values import (
     ModuleScope,
     Number,
     Opaque,
+    Rank,
     Sequence,
     Tensor,
     Value,
@@ -71,7 +75,20 @@ _CANONICAL = {
 }
 
 
-class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Loops, Calls, Classes, Reports):
+class Interpreter(
+    Expressions,
+    Operators,
+    Iteration,
+    Statements,
+    Assignments,
+    Loops,
+    Calls,
+    Methods,
+    Following,
+    Classes,
+    Demands,
+    Reports,
+):
     """One analysis of one file."""
 
     def __init__(self, file: SourceFile, project: Project | None = None) -> None:
@@ -85,12 +102,21 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
         self.conditional = 0
         self.nesting = 0
+        self.expected_errors = 0
+        self.possible_exits = 0
+        self.blocks = 0
+        self.reshaped: dict[int, Value] = {}
         self.parameters: frozenset[str] = frozenset()
         self.pending: list[Function] = []
+        self.failures: list[Exception] = []
         self.active: list[ast.AST] = []
         self.trail: list[ast.AST | None] = []
         self.being_made: list[Instance] = []
         self.mutations: list[tuple[Any, str | None]] = []
+        self.overwritten: list[tuple[Any, str, Any]] = []
+        self.rounds: dict[ast.Name, Value] | None = None
+        self.overrides: dict[ast.AST, set[str]] | None = None
+        self.binding_frames: dict[ast.Name, Frame] = {}
         self.memory: dict[Any, Any] = {}
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
@@ -98,6 +124,8 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
         self.start_reports()
+        self.lasting = Attempt(self.hazards, self.bindings)
+        self.start_demands()
         self.handlers: dict[type[ast.AST], Callable[[Any], Any]] = {
             ast.Constant: self.eval_constant,
             ast.Name: self.eval_name,
@@ -158,7 +186,7 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
     def run(self) -> None:
         """Follow the module, then every function and method once from unknown arguments."""
         for statement in self.file.tree.body:
-            self.guarded(lambda statement=statement: self.block([statement]), bound_names([statement]))  # type: ignore[misc]
+            self.guarded(lambda statement=statement: self.block([statement], ALWAYS), bound_names([statement]))  # type: ignore[misc]
             self.module_frame.dead = False
         self.module_frame.finished = True
         while self.pending:
@@ -179,6 +207,7 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         self.handlers.clear()
         self.memory.clear()
         self.mutations.clear()
+        self.overwritten.clear()
         self.pending.clear()
 
     def guarded(self, work: Callable[[], None], bound: Iterable[str]) -> None:
@@ -186,14 +215,20 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         stack), that piece is unknown and the rest goes on. TENSORLINT_DEBUG=1 lets the error out."""
         try:
             work()
-        except (Exception, RecursionError):
+        except Exception as error:
             if os.environ.get("TENSORLINT_DEBUG"):
                 raise
+            if not isinstance(error, RecursionError):
+                self.failures.append(error)
             self.frame, self.file = self.module_frame, self.own_file
             self.depth = self.nesting = self.conditional = self.frame.loops = 0
             self.active.clear()
             self.trail.clear()
             self.being_made.clear()
+            self.places.clear()
+            self.rounds = None
+            self.learnt, self.solved, self.solved_regions = {}, {}, set()
+            self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
             for name in bound:
                 self.module_frame.env[name] = UNKNOWN
 
@@ -203,6 +238,8 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         receiver: Value | None = None
         if function.owner is not None and function.kind != "static":
             receiver = function.owner if function.kind == "class" else self.generic_instance(function.owner)
+            if function.kind == "class" and self.overridden_in_subclasses(function.owner):
+                receiver = Opaque(None)
         self.analyse_function(function, receiver)
 
     def analyse_function(self, function: Function, receiver: Value | None) -> None:
@@ -216,13 +253,38 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         facts = file.facts.scopes.get(code)
         if facts is None:
             return
-        frame = Frame(code, file, function.scope, {}, facts, record=own, owner=function.owner)
+        outer_learnt, outer_solved, outer_regions = self.learnt, self.solved, self.solved_regions
+        outer_attempt = self.begin_attempt()
+        outer_rounds, self.rounds = self.rounds, None
+        self.learnt, self.solved, self.solved_regions = {}, {}, set()
+        waiting = len(self.pending)
+        frame = self.follow_unknown(function, code, receiver, facts)
+        if own and self.is_solved() and not (isinstance(receiver, Instance) and self.initialising(receiver)):
+            # What its statements demand of their objects holds from the start: once more, knowing it.
+            self.solved, self.learnt = self.learnt, {}
+            self.solved_regions = {region for regions in self.solved.values() for region in regions}
+            self.hazards, self.bindings = {}, {}
+            self.pending[waiting:] = [each for each in self.pending[waiting:] if each.scope is not frame]
+            self.follow_unknown(function, code, receiver, facts)
+        self.learnt, self.solved, self.solved_regions = outer_learnt, outer_solved, outer_regions
+        self.rounds = outer_rounds
+        self.keep_attempt(self.lasting)
+        self.hazards, self.bindings = outer_attempt.hazards, outer_attempt.bindings
+
+    def follow_unknown(
+        self, function: Function, code: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None, facts: Any
+    ) -> Frame:
+        file = function.scope.file
+        frame = Frame(code, file, function.scope, {}, facts, record=file is self.own_file, owner=function.owner)
+        self.frames.append(frame)
         spec = code.args
         names = [*spec.posonlyargs, *spec.args]
         frame.first_argument = names[0].arg if names else None
         dimensions: dict[str, Any] = {}
         for parameter in (*names, *spec.kwonlyargs):
-            frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions)
+            value = frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions)
+            if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.kind is None):
+                value.kin = (Rank(parameter, frame), 0)
         if receiver is not None and names and function.kind != "static":
             frame.env[names[0].arg] = receiver
         if spec.vararg is not None:
@@ -239,10 +301,12 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth = outer
         frame.finished = True
+        return frame
 
     def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
         name = parameter.arg
         known = Opaque(name if facts.assigned[name] == 0 else None)
+        known.scope = function.node
         if name in declared.CONFIGURATIONS:
             known.kind = PLAIN
         if parameter.annotation is not None:
@@ -277,8 +341,8 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
 
     def library_attribute(self, path: str, name: str) -> Value:
         base = _CANONICAL.get(path, path)
-        if base == "math" or base.startswith(("torch.", "numpy")):
-            if base in ("math", "numpy") and name in ("pi", "e", "inf", "tau"):
+        if base in ("math", "torch") or base.startswith(("torch.", "numpy")):
+            if base in ("math", "numpy", "torch") and name in ("pi", "e", "inf", "tau", "nan"):
                 return Const(getattr(math, name))
             if base == "numpy" and name == "newaxis":
                 return NONE
@@ -332,7 +396,7 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
         self.depth += 1
         before = self.steps
         try:
-            self.block([statement])
+            self.block([statement], ALWAYS)
         finally:
             self.depth -= 1
             self.budget -= self.steps - before
@@ -449,10 +513,10 @@ class Interpreter(Expressions, Operators, Iteration, Statements, Assignments, Lo
     # -- what the tables ask for ---------------------------------------------------------------------------------
 
     def members(self, value: LibraryObject) -> Sequence | Dictionary | None:
-        return builtins.members_of(self, value)
+        return module_containers.members_of(self, value)
 
     def iterate_library_object(self, value: LibraryObject) -> Sequence:
-        return builtins.iterate_object(self, value)
+        return data_loading.iterate_object(self, value)
 
     def eval(self, node: ast.expr) -> Value:
         handler = self.handlers.get(type(node))

@@ -40,12 +40,18 @@ class Iteration(State):
             for item in known.items:
                 self.frame.env = dict(outer)
                 self.assign(node.generators[0].target, item, None)
+                if kind == "iterator":
+                    self.places.append(None)  # evaluated only for whoever asks
                 items.append(self.eval(node.elt))
+                if kind == "iterator":
+                    self.places.pop()
             self.frame.env = outer
             return Sequence(kind, items)
         start = S.symbol_serial()
+        self.places.append(None)
         self.enter_generators(node.generators, known)
         element = self.varying(self.eval(node.elt), start)
+        self.places.pop()
         self.frame.env = outer
         length = self.length_of(known) if plain and kind != "set" else None
         return Sequence(kind, None, element, length)
@@ -54,9 +60,11 @@ class Iteration(State):
         known = self.iterate(self.eval(node.generators[0].iter))
         outer = self.frame.env
         start = S.symbol_serial()
+        self.places.append(None)
         self.enter_generators(node.generators, known)
         self.eval(node.key)
         element = self.varying(self.eval(node.value), start)
+        self.places.pop()
         self.frame.env = outer
         return Dictionary(None, element)
 
@@ -104,7 +112,7 @@ class Iteration(State):
                 return UNKNOWN
             result = iterable.items[0]
             for item in iterable.items[1:]:
-                if isinstance(result, Const) and isinstance(item, Const):
+                if isinstance(result, Const) and isinstance(item, Const) and not isinstance(item.value, float):
                     result = Opaque(None)
                     break
                 result = join(result, item)

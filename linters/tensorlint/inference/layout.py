@@ -5,6 +5,7 @@ Strides count elements. A layout is a tuple of sizes as long as the shape, or No
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tensorlint.inference import sizes as S
@@ -46,10 +47,23 @@ def is_contiguous(shape: Shape, strides: Strides | None) -> bool | None:
     """torch's `is_contiguous`: axes of size 1 are free; None where the sizes do not decide it."""
     if strides is None:
         return None
+    return _fills(shape, strides, range(len(shape)))
+
+
+def is_channels_last(shape: Shape, strides: Strides | None) -> bool | None:
+    """torch's `is_contiguous(memory_format=torch.channels_last)`, of rank 4 and 5."""
+    if strides is None or len(shape) not in (4, 5):
+        return None if strides is None else False
+    return _fills(shape, strides, (0, *range(2, len(shape)), 1))
+
+
+def _fills(shape: Shape, strides: Strides, order: Sequence[int]) -> bool | None:
+    """Whether the axes lie without a gap with those of `order` from the slowest to the quickest."""
     if any(size == 0 for size in shape):
         return True
     step: Size = 1
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+    for axis in reversed(order):
+        size, stride = shape[axis], strides[axis]
         if size == 1:
             continue
         if stride != step:
@@ -89,10 +103,14 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
     new_strides: list[Size] = [0] * len(new_shape)
     target = len(new_shape) - 1
     chunk_base = strides[-1]
+    # `h * (C // h)` is compared as C, since a view needs it to be; strides are made of the products as they are.
     chunk: Size = 1
     filled: Size = 1
+    exact_chunk: Size = 1
+    exact: Size = 1
     for axis in range(len(shape) - 1, -1, -1):
-        chunk = simplify(S.multiply(chunk, shape[axis]))
+        exact_chunk = S.multiply(exact_chunk, shape[axis])
+        chunk = simplify(exact_chunk)
         boundary = axis - 1
         if axis > 0:
             if shape[boundary] == 1:
@@ -110,11 +128,14 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
             wanted = new_shape[target]
             if wanted != 1 and _surely_above(filled, chunk):
                 break
-            new_strides[target] = S.multiply(filled, chunk_base)
-            filled = simplify(S.multiply(filled, wanted))
+            new_strides[target] = S.multiply(exact, chunk_base)
+            exact = S.multiply(exact, wanted)
+            filled = simplify(exact)
             target -= 1
+        if filled == chunk:
+            exact = exact_chunk
         while target >= 0 and new_shape[target] == 1 and filled == chunk:
-            new_strides[target] = S.multiply(filled, chunk_base)
+            new_strides[target] = S.multiply(exact, chunk_base)
             target -= 1
         if filled != chunk:
             if certain and _surely_above(filled, chunk):
@@ -123,8 +144,8 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
         # Full: whether or not the next axis happens to be adjacent, it starts a chunk whose strides are right.
         if axis > 0:
             chunk_base = strides[boundary]
-            chunk = 1
-            filled = 1
+            chunk = exact_chunk = 1
+            filled = exact = 1
     if target >= 0:
         return _UNDECIDED
     return ViewResult(True, tuple(new_strides))
@@ -162,6 +183,13 @@ def elementwise(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> S
         flags = [is_contiguous(*operand) for operand in known]
         if all(flags):
             return contiguous(shape)
+        if rank == 4 and 1 in shape:
+            # An axis of size 1 gets the stride that it has in this format, whatever it was.
+            formats = [is_channels_last(shape, strides) for _, strides in known]
+            if all(formats):
+                return channels_last(shape)
+            if all(verdict is not False for verdict in formats):
+                return None
         first = known[0][1]
         if all(strides == first for _, strides in known) and is_dense(shape, first):
             return first

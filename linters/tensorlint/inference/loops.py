@@ -19,13 +19,16 @@ from tensorlint.inference.values import (
     LibraryObject,
     Number,
     Opaque,
+    Scalar,
     Sequence,
     Tensor,
     Value,
     freshen,
+    join,
 )
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
+_CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
 
 
@@ -47,6 +50,9 @@ class Loops(State):
         outer_breaks, outer_continues = frame.breaks, frame.continues
         frame.breaks, frame.continues = [], []
         frame.loops += 1
+        outer_rounds = self.rounds
+        if outer_rounds is None and frame.record:
+            self.rounds = {}
         for item in items:
             if frame.dead:
                 break
@@ -55,12 +61,17 @@ class Loops(State):
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             frame.continues = []
         frame.loops -= 1
+        self.rounds = outer_rounds
         if not frame.dead:
             self.block(node.orelse)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.breaks)
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
     def exec_while(self, node: ast.While) -> None:
+        if self.truth(self.eval(node.test)) is False:
+            self.block(node.orelse)
+            return
+
         def enter() -> None:
             self.eval(node.test)
 
@@ -81,6 +92,8 @@ class Loops(State):
                 if name in entry:
                     entry[name] = UNKNOWN
         start = S.symbol_serial()
+        overwritten = len(self.overwritten)
+        fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         rounds = 1 if frame.loops > _DEEP else 3
         for attempt in range(rounds):
             saved = self.begin_attempt()
@@ -97,12 +110,38 @@ class Loops(State):
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
             if attempt == 0 and len(self.mutations) > log and rounds > 1:
+                held = {
+                    (id(owner), name): owner.fields.get(name, UNKNOWN)
+                    for owner, name in self.mutations[log:]
+                    if isinstance(owner, Instance) and name is not None
+                }
                 # What the body changed in place holds something else in the next round.
                 self.drop_attempt(saved)
                 self.forget_mutations(log)
+                fields = self.carried_fields(overwritten, log, held, start)
                 for name in changed:
                     entry[name] = self.settled(again[name], start)
                 continue
+            moved = [
+                key for key, (owner, value) in fields.items()
+                if not _same(value, join(value, owner.fields.get(key[1], UNKNOWN)))
+            ]  # fmt: skip
+            if moved and attempt < rounds - 1:
+                self.drop_attempt(saved)
+                self.forget_mutations(log)
+                for key in moved:
+                    owner, _ = fields.pop(key)
+                    owner.fields[key[1]] = UNKNOWN
+                for (_, name), (owner, value) in fields.items():
+                    owner.fields[name] = value
+                for name in changed:
+                    entry[name] = UNKNOWN
+                continue
+            for key in moved:
+                owner, _ = fields.pop(key)
+                owner.fields[key[1]] = UNKNOWN
+            for (_, name), (owner, value) in fields.items():
+                owner.fields[name] = value
             if not changed or attempt == rounds - 1:
                 if changed:
                     for name in changed:
@@ -131,12 +170,35 @@ class Loops(State):
             ):
                 owner.fields[name] = Opaque(None) if isinstance(owner, Opaque) else UNKNOWN
 
+    def carried_fields(
+        self, overwritten: int, log: int, held: dict[tuple[int, str], Value], start: int
+    ) -> dict[tuple[int, str], tuple[Instance, Value]]:
+        """What the fields that the body assigns hold at the start of any round: `self.w -= rate * gradient`."""
+        carried: dict[tuple[int, str], tuple[Instance, Value]] = {}
+        before: dict[tuple[int, str], Value] = {}
+        for owner, name, value in self.overwritten[overwritten:]:
+            before.setdefault((id(owner), name), value)
+        for owner, field in self.mutations[log:]:
+            if not isinstance(owner, Instance) or field is None or (id(owner), field) in carried:
+                continue
+            key = id(owner), field
+            first = before.get(key)
+            if isinstance(first, _CARRIED) and isinstance(held[key], _CARRIED):
+                value = self.settled(join(first, held[key]), start)
+                if value is not UNKNOWN:
+                    carried[key] = owner, value
+                    owner.fields[field] = value
+        return carried
+
     def settled(self, value: Value, start: int) -> Value:
         """A value that the loop carries from round to round: sizes that were made in the loop are those of an
         earlier round, and equal to none of this one."""
         varied = self.varying(value, start)
         if isinstance(varied, Opaque):
             return UNKNOWN
+        if isinstance(varied, Sequence) and varied.items is None and isinstance(varied.element, Const):
+            if isinstance(varied.element.value, float):
+                return Sequence(varied.kind, None, Scalar("float"), varied.length)
         return freshen(varied) if isinstance(varied, Tensor) else varied
 
 
@@ -145,20 +207,42 @@ def _same(a: Value, b: Value) -> bool:
     if a is b:
         return True
     if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype and a.framework == b.framework
+        return (
+            a.shape == b.shape
+            and a.strides == b.strides
+            and a.dtype == b.dtype
+            and a.framework == b.framework
+            and a.kin == b.kin
+        )
     if isinstance(a, Const) and isinstance(b, Const):
         return type(a.value) is type(b.value) and a.value == b.value
     if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is b.shape_of:
         if a.items is None or b.items is None:
-            return a.items is b.items and a.length == b.length and _same(a.element, b.element)
+            same = _same(a.element, b.element) or _same_but_for_sizes(a.element, b.element)
+            return a.items is b.items and a.length == b.length and same
         return len(a.items) == len(b.items) and all(_same(x, y) for x, y in zip(a.items, b.items, strict=True))
     if isinstance(a, Number) and isinstance(b, Number):
         return a.size == b.size
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.kind == b.kind
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path
     return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+
+
+def _same_but_for_sizes(a: Value, b: Value) -> bool:
+    """Whether what a list holds differs only in the one size that differs from item to item anyway."""
+    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a.shape is None or b.shape is None:
+        return False
+    if len(a.shape) != len(b.shape) or (a.framework, a.dtype) != (b.framework, b.dtype):
+        return False
+    moved = [(x, y) for x, y in zip(a.shape, b.shape, strict=True) if x != y]
+    fixed = a.strides == b.strides or a.strides is None
+    return (
+        fixed and len(moved) == 1 and all(not isinstance(size, int) and len(S.symbols(size)) == 1 for size in moved[0])
+    )
 
 
 def _rejoin(env: Environment, dead: bool, others: list[Environment]) -> tuple[Environment, bool]:

@@ -36,6 +36,8 @@ class FileFacts:
 
     scopes: dict[ast.AST, ScopeFacts] = field(default_factory=dict)
     unstable_attributes: set[str] = field(default_factory=set)
+    # Attributes that are assigned to something that is not called `self`: `model.norm = nn.Identity()`.
+    foreign_attributes: set[str] = field(default_factory=set)
     statements: int = 0
 
 
@@ -74,6 +76,8 @@ class _Walk:
             elif kind is ast.Expr:
                 if isinstance(statement.value, ast.Yield | ast.YieldFrom):  # type: ignore[attr-defined]
                     scope.is_generator = True
+                elif isinstance(statement.value, ast.Call):  # type: ignore[attr-defined]
+                    self.set_by_name(statement.value)  # type: ignore[attr-defined]
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in _INITIALISERS)  # type: ignore[attr-defined]
@@ -125,6 +129,14 @@ class _Walk:
         if textual:
             scope.textual[name] += 1
 
+    def set_by_name(self, call: ast.Call) -> None:
+        """`setattr(model, "norm", ...)`."""
+        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+            owner, name = call.args[0], call.args[1]
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
+                    self.facts.foreign_attributes.add(name.value)
+
     def target(self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool) -> None:
         kind = type(target)
         if kind is ast.Name:
@@ -132,6 +144,9 @@ class _Walk:
         elif kind is ast.Attribute:
             if not initialiser:
                 self.facts.unstable_attributes.add(target.attr)  # type: ignore[attr-defined]
+            owner = target.value  # type: ignore[attr-defined]
+            if not (type(owner) is ast.Name and owner.id in ("self", "cls")):
+                self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
             if type(target.value) is ast.Name:  # type: ignore[attr-defined]
                 scope.stored.add((target.value.id, target.attr))  # type: ignore[attr-defined]
         elif kind is ast.Tuple or kind is ast.List:

@@ -54,7 +54,10 @@ class Operators(State):
     def eval_binary(self, node: ast.BinOp) -> Value:
         left = self.eval(node.left)
         right = self.eval(node.right)
-        return self.binary(OPERATORS[type(node.op)], left, right, node)
+        result = self.binary(OPERATORS[type(node.op)], left, right, node)
+        if result is UNKNOWN or isinstance(result, Opaque):
+            return self.kept_by_arithmetic(result, left, right)
+        return result
 
     def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         if isinstance(left, Tensor) or isinstance(right, Tensor):
@@ -141,9 +144,9 @@ class Operators(State):
                 number: Value = Scalar("float")
                 result = elementwise.binary(call, sign, *((number, other) if side is left else (other, number)))
                 if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
-                    return copy(result, dtype=None)
-                return result
-        return self.with_outer(elementwise.binary(call, sign, left, right))
+                    result = copy(result, dtype=None)
+                return self.kept_by_operator(result, left, right)
+        return self.kept_by_operator(self.with_outer(elementwise.binary(call, sign, left, right)), left, right)
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
@@ -167,8 +170,12 @@ class Operators(State):
         left = self.eval(node.left)
         result: Value = UNKNOWN
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            if position:
+                self.places.append(None)  # evaluated only if what stands before is true
             right = self.eval(comparator)
             one = self.compare(op, left, right, node)
+            if position:
+                self.places.pop()
             if position == 0:
                 result = one
             elif isinstance(result, Const) and not result.value:
@@ -214,7 +221,12 @@ class Operators(State):
         is_and = isinstance(node.op, ast.And)
         result: Value | None = None
         for position, operand in enumerate(node.values):
-            value = self.eval(operand)
+            if position == 0:
+                value = self.eval(operand)
+            else:
+                self.places.append(None)
+                value = self.eval(operand)
+                self.places.pop()
             truth = self.truth(value)
             last = position == len(node.values) - 1
             if truth is not None and truth is not is_and and not last:
@@ -248,7 +260,10 @@ class Operators(State):
             return self.eval(node.body)
         if truth is False:
             return self.eval(node.orelse)
-        return join(self.eval(node.body), self.eval(node.orelse))
+        self.places.append(None)
+        either = join(self.eval(node.body), self.eval(node.orelse))
+        self.places.pop()
+        return either
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
         if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:

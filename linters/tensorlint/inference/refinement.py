@@ -69,6 +69,8 @@ def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) 
         isinstance(old, Tensor)
         and isinstance(new, Tensor)
         and not (interpreter.conditional or frame.loops or frame.returns)
+        and id(old) not in interpreter.reshaped
+        and interpreter.is_passed(old)
     ):
         # Every way through the function comes by here: what was bound to the object before had this shape too.
         interpreter.refined[id(old)] = (old, new)
@@ -96,6 +98,8 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
         _assume_comparison(interpreter, test, truth)
     elif isinstance(test, ast.Call) and truth:
         _assume_call(interpreter, test)
+    elif isinstance(test, ast.Call):
+        _assume_other(interpreter, test)
 
 
 def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:
@@ -212,6 +216,26 @@ def _learn_axis(interpreter: State, target: ast.expr, axis: int, size: int) -> N
             strides = None if old.strides is None else tuple(S.substitute(each, values) for each in old.strides)
             shape = tuple(S.substitute(each, values) for each in old.shape)
             rebind(interpreter, target, old, copy(old, shape=shape, strides=strides))
+
+
+def _assume_other(interpreter: State, test: ast.Call) -> None:
+    """`isinstance(x, torch.Tensor)` came out false: the annotation that made x a tensor did not say all."""
+    function = interpreter.eval(test.func)
+    if not (
+        isinstance(function, Library) and function.path in ("torch.is_tensor", "builtins.isinstance") and test.args
+    ):
+        return
+    if function.path == "builtins.isinstance":
+        kind = interpreter.eval(test.args[1]) if len(test.args) == 2 else None
+        if not (isinstance(kind, Library) and kind.path in ("torch.Tensor", "numpy.ndarray")):
+            return
+        framework = kind.path.partition(".")[0]
+    else:
+        framework = "torch"
+    target = test.args[0]
+    old = interpreter.frame.env.get(target.id) if isinstance(target, ast.Name) else None
+    if isinstance(old, Tensor) and old.framework == framework and isinstance(target, ast.Name):
+        interpreter.frame.env[target.id] = Opaque(None)
 
 
 def _assume_call(interpreter: State, test: ast.Call) -> None:

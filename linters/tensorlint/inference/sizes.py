@@ -15,10 +15,12 @@ _serial = count(1)
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "name", "numerator", "plural", "serial", "variant")
+    __slots__ = ("denominator", "name", "numerator", "plural", "scope", "serial", "variant")
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
+        # The function whose name it is: another function may call something else so.
+        self.scope: object = None
         # A batch: it has no name, and is as a rule neither 0 nor 1.
         self.plural = plural
         self.serial = next(_serial)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
-from tensorlint.inference.values import Class, Function, Instance, Tensor
+from tensorlint.inference.values import Class, Function, Instance, Tensor, Value
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
     analysed). `conditional` counts the branches around the current statement; `mutations` logs what was changed in
-    place, so that loops know what the next round may meet; `trail` holds the calls that led here."""
+    place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
+    the calls that led here;
+    `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
+    `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
+    short `try` blocks around the current statement."""
 
     file: SourceFile
     own_file: SourceFile
@@ -29,6 +33,10 @@ class State:
     budget: int
     conditional: int
     nesting: int
+    expected_errors: int
+    possible_exits: int
+    blocks: int
+    reshaped: dict[int, Value]
     uses_torch: bool
     parameters: frozenset[str]
     pending: list[Function]
@@ -36,6 +44,7 @@ class State:
     trail: list[ast.AST | None]
     being_made: list[Instance]
     mutations: list[tuple[Any, str | None]]
+    overwritten: list[tuple[Any, str, Any]]
     memory: dict[Any, Any]
     modules: dict[str, Frame | None]
     frames: list[Frame]
@@ -50,6 +59,14 @@ class State:
     matrix_transposes: set[ast.AST]
     patches_forward: bool
     lines: list[str]
+    overrides: dict[ast.AST, set[str]] | None
+    binding_frames: dict[ast.Name, Frame]
+    rounds: dict[ast.Name, Value] | None
+    places: list[Any]
+    learnt: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
+    solved: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
+    solved_regions: set[tuple[int, int]]
+    exits: dict[int, list[int]]
 
     if TYPE_CHECKING:
         # The parts call one another; each method is checked where it is defined.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference import refinement
+from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
@@ -15,6 +16,8 @@ from tensorlint.inference.values import (
     Dictionary,
     Function,
     Instance,
+    Library,
+    LibraryObject,
     Opaque,
     Sequence,
     Tensor,
@@ -26,21 +29,44 @@ from tensorlint.inference.values import (
 class Statements(State):
     """Mixed into the interpreter: `block` and what it dispatches to."""
 
-    def block(self, body: list[ast.stmt]) -> None:
+    def block(self, body: list[ast.stmt], entry: str = SOMETIMES) -> None:
+        """Follow statements; `entry` says whether the block is run wherever the statement it belongs to is."""
         frame = self.frame
         handlers = self.handlers
-        for statement in body:
+        regions = self.solved_regions
+        self.blocks += 1
+        place = [frame, body, 0, entry, self.blocks]
+        self.places.append(place)
+        learnt: list[tuple[str, Value, Value]] = []
+        for index, statement in enumerate(body):
             if frame.dead:
-                return
+                break
+            place[2] = index
+            if regions and (id(body), index) in regions:
+                learnt += self.enter_region(frame, body, index)
             self.steps += 1
             handler = handlers.get(type(statement))
             if handler is not None:
                 handler(statement)
+        self.places.pop()
+        if learnt and entry != ALWAYS:
+            # Behind the branch nothing was demanded of it.
+            for name, before, known in learnt:
+                if frame.env.get(name) is known:
+                    frame.env[name] = before
 
     # -- simple statements ---------------------------------------------------------------------------------------
 
     def exec_expression(self, node: ast.Expr) -> None:
         self.eval(node.value)
+        if isinstance(node.value, ast.Call) and self.may_stop(node.value.func):
+            self.possible_exits += 1
+
+    def may_stop(self, func: ast.expr) -> bool:
+        """Whether a call that is made for its effect alone may be there to stop the program: `require(not flag)`."""
+        if isinstance(func, ast.Name):
+            return func.id != "print" and not isinstance(self.frame.lookup(func.id), Function)
+        return not (isinstance(func, ast.Attribute) and func.attr in _EFFECTS)
 
     def exec_assign(self, node: ast.Assign) -> None:
         value = self.eval(node.value)
@@ -102,16 +128,19 @@ class Statements(State):
 
     def exec_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)
+        self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
         self.frame.returns.append(value)
         self.frame.dead = True
 
     def exec_raise(self, node: ast.Raise) -> None:
         if node.exc is not None:
             self.eval(node.exc)
+        self.possible_exits += 1
         self.frame.dead = True
 
     def exec_assert(self, node: ast.Assert) -> None:
         truth = self.truth(self.eval(node.test))
+        self.possible_exits += 1
         if truth is False:
             self.frame.dead = True
             return
@@ -131,10 +160,12 @@ class Statements(State):
             self.frame.env[name] = UNKNOWN
 
     def exec_break(self, node: ast.Break) -> None:
+        self.possible_exits += 1
         self.frame.breaks.append(self.frame.env)
         self.frame.dead = True
 
     def exec_continue(self, node: ast.Continue) -> None:
+        self.possible_exits += 1
         self.frame.continues.append(self.frame.env)
         self.frame.dead = True
 
@@ -148,7 +179,7 @@ class Statements(State):
                 refinement.assume(self, node.test, True)
             else:
                 refinement.assume(self, node.test, False)
-            self.block(node.body if truth else node.orelse)
+            self.block(node.body if truth else node.orelse, ALWAYS)
             return
         frame = self.frame
         before = frame.env
@@ -167,20 +198,28 @@ class Statements(State):
         if frame.dead:
             frame.env, frame.dead = first, False
             return
-        frame.env = merge(first, frame.env)
+        second = frame.env
+        frame.env = merge(first, second)
+        if not any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in ast.walk(node.test)):
+            remember_branches(frame.env, first, second, self.way_here())
 
     def exec_try(self, node: ast.Try) -> None:
         frame = self.frame
         before = dict(frame.env)
         self.conditional += 1
-        self.block(node.body)
+        tried = len(node.body) <= _TRIED and any(_catches_errors(handler.type) for handler in node.handlers)
+        self.expected_errors += tried
+        self.block(node.body, CAUGHT if node.handlers else ALWAYS)
+        self.expected_errors -= tried
         after, dead = frame.env, frame.dead
         # A handler may be entered from anywhere in the body: what the body binds is known only if nothing changed it.
         entry = merge(before, after)
         if node.handlers:
             touched = bound_names(node.body)
             for name in touched:
-                if name in before and before[name] is not entry.get(name):
+                if name not in before:
+                    entry.pop(name, None)
+                elif before[name] is not entry.get(name):
                     entry[name] = UNKNOWN
         if not dead and node.orelse:
             self.block(node.orelse)
@@ -210,18 +249,45 @@ class Statements(State):
             frame.dead = frame.dead or was_dead
 
     def exec_with(self, node: ast.With | ast.AsyncWith) -> None:
-        suppresses = False
+        suppresses, entry = False, ALWAYS
         for item in node.items:
             value = self.eval(item.context_expr)
-            if isinstance(value, (Class, Instance, Opaque)) or value is UNKNOWN:
-                suppresses = suppresses or _may_suppress(item.context_expr)
+            if not self.lets_errors_out(item.context_expr):
+                entry = CAUGHT
+            if isinstance(value, (Class, Instance, Opaque, LibraryObject)) or value is UNKNOWN:
+                suppresses = suppresses or _may_suppress(item.context_expr) or self.own_suppresses(item.context_expr)
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, self.entered(value), None)
         before = dict(self.frame.env) if suppresses else None
-        self.block(node.body)
+        expected = any(_expects_error(item.context_expr) for item in node.items)
+        self.expected_errors += expected
+        self.block(node.body, CAUGHT if suppresses else entry)
+        self.expected_errors -= expected
         if before is not None:
             self.frame.env = merge(before, self.frame.env)
             self.frame.dead = False
+
+    def own_suppresses(self, manager: ast.expr) -> bool:
+        """Whether the program's own context manager may catch what the body raises."""
+        func = manager.func if isinstance(manager, ast.Call) else manager
+        made = self.frame.lookup(func.id) if isinstance(func, ast.Name) else None
+        if isinstance(made, Function):
+            tries = [part for part in ast.walk(made.node) if isinstance(part, ast.Try) and part.handlers]
+            return any(isinstance(part, ast.Yield) for each in tries for inner in each.body for part in ast.walk(inner))
+        cls = made.cls if isinstance(made, Instance) else made
+        leaves = cls.methods.get("__exit__") if isinstance(cls, Class) else None
+        returns = [part.value for part in ast.walk(leaves) if isinstance(part, ast.Return)] if leaves else []
+        return any(not (each is None or (isinstance(each, ast.Constant) and not each.value)) for each in returns)
+
+    def lets_errors_out(self, manager: ast.expr) -> bool:
+        """Whether an error in the body of `with manager:` leaves it: torch.no_grad(), open(...), a lock."""
+        func = root = manager.func if isinstance(manager, ast.Call) else manager
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or not isinstance(self.frame.lookup(root.id) or self.eval(root), Library):
+            return False
+        value = self.eval(func)
+        return isinstance(value, Library) and value.path.startswith(_LETS_ERRORS_OUT)
 
     def entered(self, value: Value) -> Value:
         """What `with value as x` binds."""
@@ -243,7 +309,9 @@ class Statements(State):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
                     frame.env[name] = subject if whole else UNKNOWN
             if case.guard is not None:
+                self.places.append(None)  # evaluated only if the pattern fits
                 self.eval(case.guard)
+                self.places.pop()
             self.block(case.body)
             if not frame.dead:
                 exits.append(frame.env)
@@ -291,3 +359,54 @@ def _may_suppress(node: ast.expr) -> bool:
     name = node.func if isinstance(node, ast.Call) else node
     last = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else text
     return last in ("suppress", "raises", "assertRaises", "warns") or last.endswith("Raises")
+
+
+# Context managers that no error is caught by.
+_LETS_ERRORS_OUT = (
+    "torch.", "numpy.", "builtins.", "warnings.", "tempfile.", "contextlib.nullcontext", "contextlib.closing",
+    "contextlib.redirect",
+)  # fmt: skip
+# Methods called for their effect that do not stop the program.
+_EFFECTS = frozenset([
+    "append", "extend", "insert", "update", "add", "train", "eval", "zero_grad", "step", "backward", "manual_seed",
+    "write", "info", "debug", "warning", "copy_", "zero_", "fill_", "set_description", "add_scalar", "requires_grad_",
+])  # fmt: skip
+# Tests of these decide which layout goes which way: what follows may count on it.
+_ASKS_LAYOUT = frozenset(["is_contiguous", "stride", "shape", "size", "dim", "ndim", "ndimension", "layout", "numel"])
+
+
+def remember_branches(merged: Environment, first: Environment, second: Environment, here: object) -> None:
+    """A tensor that the two branches of an `if` laid out differently remembers both."""
+    for name, value in merged.items():
+        a, b = first.get(name), second.get(name)
+        if isinstance(value, Tensor) and isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b:
+            if a.strides is not None and b.strides is not None and value is not a and value is not b:
+                both = (*(a.alternatives or (a,)), *(b.alternatives or (b,)))
+                value.alternatives = both if len(both) <= _BRANCHES else ()
+                value.alternatives_at = here
+
+
+_BRANCHES = 4  # ways that a tensor may have come which are kept apart
+# A `try` of so few statements asks whether they work; one around a whole program only says goodbye.
+_TRIED = 3
+_ERRORS = frozenset(
+    ["Exception", "BaseException", "RuntimeError", "ValueError", "LinAlgError", "TypeError", "AxisError"]
+)
+_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "suppress", "assert_raises")
+
+
+def _last_name(node: ast.expr) -> str | None:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+
+
+def _catches_errors(kind: ast.expr | None) -> bool:
+    """Whether a handler is entered when torch or numpy refuse a shape."""
+    if kind is None:
+        return True
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(_last_name(each) in _ERRORS for each in kinds)
+
+
+def _expects_error(manager: ast.expr) -> bool:
+    """`with pytest.raises(ValueError):`, `with self.assertRaises(...)`, `with contextlib.suppress(...)`."""
+    return isinstance(manager, ast.Call) and _last_name(manager.func) in _EXPECTING

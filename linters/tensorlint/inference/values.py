@@ -7,6 +7,7 @@ Python; the interpreter changes a value in place only where the program would.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -35,6 +36,28 @@ UNKNOWN = Unknown()
 
 # The kind of an opaque object that is a number, a string or a container of these: no tensor and no array.
 PLAIN = "plain"
+# The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
+KEEPS_SHAPE = "layer that keeps the shape"
+# Layers of torch.nn that keep the shape of whatever they are given.
+_KEEPING = re.compile(
+    r"torch\.nn\.(Identity|(Alpha|FeatureAlpha)?Dropout[123]?d?|(Sync)?BatchNorm([123]d)?|InstanceNorm[123]d|LayerNorm|RMSNorm"
+    r"|GroupNorm|LocalResponseNorm|ReLU6?|LeakyReLU|PReLU|RReLU|ELU|CELU|SELU|GELU|SiLU|Mish|Sigmoid|Tanh|Softplus|Softsign"
+    r"|Softshrink|Hardshrink|Tanhshrink|Hardtanh|Hardsigmoid|Hardswish|LogSigmoid|Threshold|Softmax|LogSoftmax|Softmin)$"
+)
+
+
+class Rank:
+    """How many axes an object has that was bound at `origin` in `frame`, where nobody knows."""
+
+    __slots__ = ("frame", "origin")
+
+    def __init__(self, origin: ast.AST, frame: Any) -> None:
+        self.origin = origin
+        self.frame = frame
+
+
+# As many axes as the object of that rank, and so many more.
+Kin = tuple[Rank, int]
 
 
 class Opaque(Value):
@@ -44,7 +67,7 @@ class Opaque(Value):
     `config.hidden` is one size wherever it is read.
     """
 
-    __slots__ = ("_symbol", "axes", "fields", "kind", "name", "variant")
+    __slots__ = ("_symbol", "axes", "fields", "kin", "kind", "name", "scope", "variant")
 
     def __init__(self, name: str | None, *, variant: bool = False, kind: str | None = None) -> None:
         self.name = name
@@ -53,12 +76,16 @@ class Opaque(Value):
         self._symbol: Poly | None = None
         self.fields: dict[object, Value] | None = None
         self.axes: dict[int, Size] | None = None
+        self.kin: Kin | None = None
+        self.scope: ast.AST | None = None
 
     @property
     def size(self) -> Poly:
         """The object used as a size."""
         if self._symbol is None:
-            self._symbol = S.of_symbol(S.Symbol(self.name, variant=self.variant))
+            atom = S.Symbol(self.name, variant=self.variant)
+            atom.scope = self.scope
+            self._symbol = S.of_symbol(atom)
         return self._symbol
 
     def __repr__(self) -> str:
@@ -128,7 +155,9 @@ class Tensor(Value):
     axes: dict[int, Size] | None = None
     layout_trail: tuple[tuple[ast.AST, str], ...] = ()
     alternatives: tuple[Tensor, ...] = ()
+    alternatives_at: object = None
     elements: tuple[Size, ...] | None = None
+    kin: Kin | None = None
 
     @property
     def rank(self) -> int | None:
@@ -242,6 +271,8 @@ class Class(Value):
     is_module: bool = False
     generic: Instance | None = None
     unstable: frozenset[str] = frozenset()
+    # What a subclass in the same file has of its own: a method of this class may meet that instead.
+    overridden: frozenset[str] = frozenset()
     record: tuple[str, ...] | None = None
     complete: bool = True
 
@@ -258,6 +289,7 @@ class Instance(Value):
     fields: dict[str, Value] = field(default_factory=dict)
     made: ast.AST | None = None
     generic: bool = False
+    overridden_fields: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -404,6 +436,8 @@ def join(a: Value, b: Value) -> Value:
         return UNKNOWN
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
         return _join_objects(a, b)
+    if keeps_shape(a) and keeps_shape(b):
+        return Opaque(None, kind=KEEPS_SHAPE)
     if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
         return a
     if isinstance(a, Function) and isinstance(b, Function) and a.node is b.node and a.receiver is b.receiver:
@@ -412,10 +446,24 @@ def join(a: Value, b: Value) -> Value:
         return a
     if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
         return _join_scalars(a, b)
+    for tensor, other in ((a, b), (b, a)):
+        if isinstance(tensor, Tensor) and tensor.shape == () and _scalar_kind(other) is not None:
+            # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
+            return Tensor(tensor.framework, (), ())
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
     # One of the two, whichever: an object nobody knows, but one object from here on.
-    return Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None)
+    either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None)
+    if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
+        either.kin = a.kin
+    return either
+
+
+def keeps_shape(value: Value) -> bool:
+    """Whether the value is a layer whose result has its input's shape."""
+    if isinstance(value, LibraryObject):
+        return _KEEPING.match(value.path) is not None
+    return isinstance(value, Opaque) and value.kind == KEEPS_SHAPE
 
 
 def _is_plain(value: Value) -> bool:
@@ -466,7 +514,8 @@ def join_tensors(a: Tensor, b: Tensor) -> Tensor:
     device = a.device if a.device == b.device else None
     marks = a.marks & b.marks
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-        return Tensor(framework, None, None, dtype, device, None, None, marks)
+        kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
+        return Tensor(framework, None, None, dtype, device, None, None, marks, kin=kin)
     shape = tuple(x if x == y else S.symbol() for x, y in zip(a.shape, b.shape, strict=True))
     strides = a.strides if a.strides == b.strides else None
     same_source = a.made is b.made

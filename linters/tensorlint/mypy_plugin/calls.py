@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mypy.checkmember import analyze_member_access
-from mypy.nodes import ARG_POS, SuperExpr, Var
+from mypy.nodes import ARG_POS, FuncDef, SuperExpr, TypeInfo, Var
+from mypy.options import Options
 from mypy.plugin import AttributeContext, MethodSigContext
 from mypy.types import (
     CallableType,
@@ -16,6 +17,7 @@ from mypy.types import (
     Type,
     UninhabitedType,
     get_proper_type,
+    has_type_vars,
 )
 
 from tensorlint.mypy_plugin.modules import MODULE, instance_of, is_module, owner_of
@@ -101,15 +103,55 @@ def _call_type(typ: Type, context: Any, api: Any) -> ProperType | None:
         return None
 
 
+# Of each class whose instances are all called alike, that call. Emptied at the beginning of a run (`begin`), as it is
+# known by mypy's own objects; not used in a daemon, where these change.
+_BOUND: dict[TypeInfo, CallableType] = {}
+_in_daemon = False
+
+
+def begin(options: Options) -> None:
+    """Forgets the classes of an earlier run in this process."""
+    global _in_daemon
+    _BOUND.clear()
+    _in_daemon = options.fine_grained_incremental
+
+
+def _alike(info: TypeInfo) -> bool:
+    """Whether calling an instance of the class hangs neither on the instance's type nor on how it was made."""
+    definition, declared = (
+        symbol.node if symbol is not None else None for symbol in (info.get("forward"), info.get("__call__"))
+    )
+    unbound = definition.type if type(definition) is FuncDef else None
+    return (
+        type(definition) is FuncDef
+        and type(unbound) is CallableType
+        and not unbound.implicit
+        and not has_type_vars(unbound)  # of the class or the function, or Self
+        and not (definition.is_static or definition.is_class or definition.is_property)
+        and definition.info.fullname not in POOLS
+        and type(declared) is Var
+        and declared.info.fullname == MODULE
+    )
+
+
 def call_of_attribute(ctx: AttributeContext) -> Type:
     """`Module.__call__`, declared as a variable: every use of it, also as a Callable or a Protocol's member."""
-    instance = instance_of(ctx.type)
-    if ctx.is_lvalue or instance is None:
-        return ctx.default_attr_type
+    typ, default, is_lvalue, context, api = ctx
+    if is_lvalue:
+        return default
+    plain = isinstance(typ, Instance) and typ.extra_attrs is None
+    if isinstance(typ, Instance) and plain and typ.type in _BOUND:
+        return _BOUND[typ.type]
+    instance = instance_of(typ)
+    if instance is None:
+        return default
     owner = owner_of(instance.type, "__call__")
-    if (owner is None or owner.fullname != MODULE) and not isinstance(ctx.context, SuperExpr):
-        return ctx.default_attr_type  # the class's own __call__; only its super().__call__ is Module's
-    return forward_type(ctx.type, ctx.context, ctx.api) or ctx.default_attr_type
+    if (owner is None or owner.fullname != MODULE) and not isinstance(context, SuperExpr):
+        return default  # the class's own __call__; only its super().__call__ is Module's
+    found = forward_type(typ, context, api)
+    if plain and not _in_daemon and isinstance(found, CallableType) and _alike(instance.type):
+        _BOUND[instance.type] = found
+    return found or default
 
 
 def call_of_method(ctx: MethodSigContext) -> FunctionLike:

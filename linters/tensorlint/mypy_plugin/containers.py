@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mypy.nodes import GeneratorExpr, ListComprehension, ListExpr, TupleExpr
+from mypy.nodes import (
+    DictExpr,
+    DictionaryComprehension,
+    Expression,
+    GeneratorExpr,
+    ListComprehension,
+    ListExpr,
+    TupleExpr,
+)
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, ExtraAttrs, Instance, Type, get_proper_type
 
@@ -25,6 +33,12 @@ WRAPPERS = frozenset(
 )
 SEQUENTIAL = "torch.nn.modules.container.Sequential"
 MODULE_LIST = "torch.nn.modules.container.ModuleList"
+MODULE_DICT = "torch.nn.modules.container.ModuleDict"
+# The methods that give elements.
+ELEMENTS = (
+    *(f"{MODULE_LIST}.{name}" for name in ("__getitem__", "__iter__")),
+    *(f"{MODULE_DICT}.{name}" for name in ("__getitem__", "values", "items")),
+)
 
 
 def keeping(made: Instance, attrs: dict[str, Type]) -> Instance:
@@ -72,13 +86,19 @@ def _chained(ctx: FunctionContext, made: Instance) -> dict[str, Type] | None:
 
 
 def _elements(ctx: FunctionContext, made: Instance) -> dict[str, Type] | None:
-    """ModuleList: the type of its elements, where a list or a comprehension shows that all have the same."""
+    """ModuleList and ModuleDict: their elements' type, where a list, a dict or a comprehension shows it to be one."""
     if not ctx.args or len(ctx.args[0]) != 1:
         return None
     given = ctx.args[0][0]
-    shown = given.items if isinstance(given, ListExpr | TupleExpr) else []
-    if isinstance(given, ListComprehension | GeneratorExpr):
+    shown: list[Expression] = []
+    if isinstance(given, ListExpr | TupleExpr):
+        shown = given.items
+    elif isinstance(given, ListComprehension | GeneratorExpr):
         shown = [(given.generator if isinstance(given, ListComprehension) else given).left_expr]
+    elif isinstance(given, DictExpr) and all(key is not None for key, _ in given.items):
+        shown = [value for _, value in given.items]
+    elif isinstance(given, DictionaryComprehension):
+        shown = [given.value]
     types = {ctx.api.get_expression_type(each) for each in shown}
     only = instance_of(types.pop()) if len(types) == 1 else None
     return {ELEMENT: only} if only is not None and is_module(only.type) else None
@@ -93,11 +113,11 @@ def _pooled(ctx: FunctionContext, made: Instance) -> dict[str, Type] | None:
     return {RESULT: signature.arg_types[-1]}
 
 
-MADE_WITH = {SEQUENTIAL: _chained, MODULE_LIST: _elements, **dict.fromkeys(POOLS, _pooled)}
+MADE_WITH = {SEQUENTIAL: _chained, MODULE_LIST: _elements, MODULE_DICT: _elements, **dict.fromkeys(POOLS, _pooled)}
 
 
 def element(ctx: MethodContext) -> Type:
-    """`layers[i]`, `layers[1:]` and `for layer in layers` of a ModuleList whose elements are known."""
+    """`layers[i]`, `layers[1:]`, `for layer in layers` and `layers.items()` of a container whose elements are known."""
     itself = get_proper_type(ctx.type)
     default = get_proper_type(ctx.default_return_type)
     if not isinstance(itself, Instance) or not itself.extra_attrs or not isinstance(default, Instance):
@@ -109,4 +129,4 @@ def element(ctx: MethodContext) -> Type:
         return element
     if default.type is itself.type:
         return keeping(default, itself.extra_attrs.attrs)
-    return default.copy_modified(args=[element])
+    return default.copy_modified(args=[*default.args[:-1], element])

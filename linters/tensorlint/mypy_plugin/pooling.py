@@ -28,7 +28,7 @@ def is_plain_pool(call: Expression) -> bool:
     """
     return (
         isinstance(call, CallExpr)
-        and isinstance(call.callee, NameExpr | MemberExpr)
+        and isinstance(call.callee, (NameExpr, MemberExpr))
         and call.callee.name in POSITIONS
         and "return_indices" not in call.arg_names
         and all(kind.is_named() or kind == ARG_POS for kind in call.arg_kinds)

@@ -29,7 +29,8 @@ class DirectForward(Rule[DirectForwardHazard]):
     sharded parameters under FSDP. `module.forward(x)` skips all of it, silently, until FSDP raises or a pruned
     weight is back.
 
-    The rule speaks only where the receiver is known to be an `nn.Module`. It does not speak of `super().forward(x)`,
+    The rule speaks only where the receiver is known to be an `nn.Module`: by what it is made from, by its annotation, or
+    because it is used as only a module is (`model.eval()` and `model.parameters()`). It does not speak of `super().forward(x)`,
     `Base.forward(self, x)`, a class's own `__call__`, `torch.autograd.Function`, scripted or exported methods, or of
     robots, cursors and e-mails that also go forward.
     """
@@ -87,6 +88,18 @@ class DirectForward(Rule[DirectForwardHazard]):
             "import torch\nfrom torch import nn\n\n\nclass Wrapper(nn.Module):\n    def __init__(self, module: nn.Linear):\n"
             "        super().__init__()\n        self.module = module\n\n    def forward(self, x):\n"
             "        return self.module.forward(x)\n\n\ny = Wrapper(nn.Linear(4, 2))(torch.randn(1, 4))\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\nfrom torch.utils.checkpoint import checkpoint\n\nblock = nn.Linear(4, 4)\n"
+            "y = checkpoint(block.forward, torch.randn(1, 4), use_reentrant=False)\n",
+            fixed="import torch\nfrom torch import nn\nfrom torch.utils.checkpoint import checkpoint\n\nblock = nn.Linear(4, 4)\n"
+            "y = checkpoint(block, torch.randn(1, 4), use_reentrant=False)\n",
+            note="A forward that is handed to a function which calls it.",
+        ),
+        Example(
+            "import torch\n\n\ndef predict(model, batches, device):\n    model.eval()\n    model.to(device)\n"
+            "    return [model.forward(batch) for batch in batches]\n",
+            note="Nobody says what the model is, but it is used as a module.",
         ),
     )
     silent = (
@@ -149,6 +162,11 @@ class DirectForward(Rule[DirectForwardHazard]):
             note="A patch that wraps forward must call it.",
         ),
         Example("import inspect\n\nfrom torch import nn\n\nsignature = inspect.signature(nn.Linear(2, 2).forward)\n"),
+        Example(
+            'import torch\nfrom torch import nn\n\nfast = torch.compile(nn.Linear(2, 2), backend="eager")\n'
+            "y = fast.forward(torch.ones(1, 2))\n",
+            note="The forward of what torch.compile gives calls the module, hooks and all.",
+        ),
         Example("def draw(turtle):\n    turtle.forward(100)\n"),
         Example(
             "from torch import nn\n\n\nclass Wrap(nn.Module):\n    def __init__(self, module):\n        super().__init__()\n"
@@ -162,6 +180,11 @@ class DirectForward(Rule[DirectForwardHazard]):
                 f"{hazard.receiver} is the bound forward of a {hazard.module}: calling it skips the module's hooks, "
                 f"compile and FSDP — keep the module and call it"
             )
+        if hazard.handed:
+            return (
+                f"{hazard.handed} calls {hazard.receiver}.forward past the hooks, compile and FSDP of "
+                f"{hazard.receiver} ({hazard.why}) — hand over {hazard.receiver}"
+            )
         return (
             f"{hazard.receiver}.forward(…) skips the hooks, compile and FSDP of {hazard.receiver} ({hazard.why}) — "
             f"call {hazard.receiver}(…)"
@@ -170,6 +193,8 @@ class DirectForward(Rule[DirectForwardHazard]):
     def fix(self, hazard: DirectForwardHazard, node: cst.CSTNode) -> cst.CSTNode | None:
         import libcst as cst
 
+        if hazard.handed:
+            return node.value if isinstance(node, cst.Attribute) else None
         if not hazard.called or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return None
         return node.with_changes(func=node.func.value)

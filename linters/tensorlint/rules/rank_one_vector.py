@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 class RankOneVector(Rule[RankOneVectorHazard]):
     """`np.dot(a, a.T)` reads like an outer product. For a rank-1 array it is the inner product, a single number, and
     what follows broadcasts that number silently. The same code is right for a column of shape `(n, 1)`.
+
+    The rule also reports a vector that is used bare where only a column will do: joined to a matrix
+    (`np.hstack((X, y))`), given to `np.linalg.inv`, to a layer of one input feature, or to an estimator of
+    scikit-learn, often after the same array was reshaped to `(n, 1)` for `fit`. These raise at run time; code that
+    expects the error (`pytest.raises`, a short `try`) is left alone.
     """
 
     code = "TSR102"
@@ -35,8 +40,21 @@ class RankOneVector(Rule[RankOneVectorHazard]):
         Example("import numpy as np\n\ng = np.zeros(3) + 1\nfisher = g.dot(g.T)\n", shows="fisher.shape == ()"),
         Example("import numpy as np\n\na = np.linspace(0, 1, 6)\nouter = np.inner(a, a.T)\n", shows="outer.shape == ()"),
         Example("import numpy as np\n\nw = np.random.rand(3)\nprojection = np.eye(3) - w @ w.T\n", shows="(w @ w.T).shape == ()"),
+        Example("import numpy as np\n\nX, y = np.random.rand(20, 3), np.random.rand(20)\ntable = np.hstack((X, y))\n",
+                raises="ValueError: all the input arrays must have same number of dimensions"),
+        Example("import numpy as np\n\na, b = np.ones(4), np.zeros(4)\npairs = np.concatenate((a, b), axis=1)\n",
+                raises="AxisError: axis 1 is out of bounds"),
+        Example("import torch\n\nstates, time = torch.randn(8, 3), torch.zeros(8)\nboth = torch.cat([states, time], dim=1)\n",
+                raises="RuntimeError: Tensors must have same number of dimensions"),
+        Example("import torch\nfrom torch import nn\n\nx = torch.linspace(0, 1, 50)\nmodel = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))\n"
+                "fitted = model(x.unsqueeze(1))\ncurve = model(x)\n", raises="RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+                note="A column in one place, bare in another."),
     )  # fmt: skip
     silent = (
+        Example("import numpy as np\n\na, b = np.ones(3), np.zeros(4)\nc = np.hstack((a, b))\nd = np.concatenate([a, b])\n"),
+        Example("import numpy as np\n\nX, y = np.random.rand(20, 3), np.random.rand(20)\ntable = np.column_stack((X, y))\nwith_ones = np.c_[np.ones(20), X]\n"),
+        Example("import torch\nfrom torch import nn\n\nscore = nn.Linear(5, 1)(torch.randn(5))\n", note="One sample of five features."),
+        Example("import numpy as np\n\nX, y = np.ones((2, 2)), np.ones(2)\ntry:\n    z = np.hstack((X, y))\nexcept ValueError:\n    z = X\n"),
         Example(
             "import numpy as np\n\na = np.random.randn(5, 1)\nouter = np.dot(a, a.T)\n", shows="outer.shape == (5, 5)"
         ),
@@ -54,7 +72,7 @@ class RankOneVector(Rule[RankOneVectorHazard]):
                 "            return p @ p.T\n    return p @ p.T\n",
                 note="An empty placeholder: DeepSpeed's ZeRO-3 fills it inside the block."),
         Example("import numpy as np\n\n\ndef gram(v):\n    return np.dot(v, v.T)\n"),
-    )
+    )  # fmt: skip
 
     def judge(self, hazard: RankOneVectorHazard, node: cst.CSTNode) -> str | None:
         return f"{hazard.problem}; {hazard.operand} has shape {hazard.shape} — {hazard.suggestion}"

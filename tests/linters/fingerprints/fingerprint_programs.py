@@ -28,6 +28,21 @@ def programs(name: str) -> dict[str, str]:
     return found
 
 
+def pairs(name: str) -> dict[str, tuple[str, str]]:
+    """Name -> (moving, staying) of `data/{name}.txt`: the same program with its fault and without, below each title."""
+    found = {}
+    for part in re.split(r"^### ", (DATA / f"{name}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        title, _, code = part.partition("\n")
+        bad, _, good = code.partition("\n--- good\n")
+        found[title] = (ROWS + bad + "\n", ROWS + good)
+    return found
+
+
+def code_of(trigger: str) -> str:
+    """The rule that reports M1 to M3, M4 to M8, M10."""
+    return "TSR403" if trigger == "M10" else "TSR402" if trigger in ("M1", "M2", "M3") else "TSR401"
+
+
 def threads() -> list[dict[str, Any]]:
     """Bugs from public threads, each as `bad` and `good`, and programs that are right (`ok`)."""
     return [json.loads(line) for line in (DATA / "threads.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -38,7 +38,10 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "x = torch.zeros(2, 3)\nfor _ in range(20):\n    x = torch.cat([x, x[:1]])\ny = x.sum(0)\n",
     ),
     "a loop that transposes": ("", "x = torch.zeros(2, 3)\nfor _ in range(15):\n    x = x.t()\ny = x + 1\n"),
-    "a short loop": ("x", "x = torch.zeros(2)\nfor n in [3, 4]:\n    x = x.unsqueeze(-1).expand(*x.shape, n)\n"),
+    "a short loop": (
+        "y",
+        "x = torch.zeros(2)\nfor n in [3, 4]:\n    x = x.unsqueeze(-1).expand(*x.shape, n)\ny = x + 1\n",
+    ),
     "while and break": (
         "",
         "x = torch.zeros(2)\nwhile True:\n    y = x[None]\n    if y.sum() == 0:\n        break\n    x = y\n",

@@ -8,7 +8,7 @@ from typing import Any
 import einops
 import torch
 from ops_fuzz import array, tensor
-from ops_oracle import Sizes, Tally, compare, lift
+from ops_oracle import Sizes, Tally, apply, compare, lift
 
 from tensorlint.inference import ops
 from tensorlint.inference.values import Const
@@ -89,7 +89,7 @@ def sweep(seed: int, count: int) -> Tally:
             sizes = Sizes(mode)
             plain = Sizes()
             lifted = [lift(value, sizes), Const(pattern), *(Const(one) for one in extra)]
-            claimed = ops.apply(entry, ops.Call(kind), lifted, {name: lift(one, plain) for name, one in known.items()})
+            claimed = apply(entry, ops.Call(kind), lifted, {name: lift(one, plain) for name, one in known.items()})
             where = f"{kind}({size}/{value.strides if not isinstance(value, torch.Tensor) else value.stride()}, {pattern!r}, {known}) [{mode}]"
             compare(claimed, real, sizes, tally, where)
     return tally

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from ops_oracle import Sizes, Tally, compare, layouts, lift
+from ops_oracle import CHECKED_LAYERS, Sizes, Tally, compare, layouts, lift
 from torch import nn
 
 from tensorlint.inference import ops
@@ -37,11 +37,17 @@ def samples(random_: random.Random) -> Iterator[Sample]:
         "Hardswish",
         "Mish",
         "Identity",
+        "RReLU",
+        "Hardsigmoid",
     ):
         yield name, (), {}, (torch.randn(n, c, length),)
     for p_drop in (0.5,):
         yield "Dropout", (p_drop,), {}, (torch.randn(n, c),)
         yield "Dropout2d", (p_drop,), {}, (torch.randn(n, c, 4, 5),)
+        yield "Dropout1d", (p_drop,), {}, (torch.randn(n, c, 4),)
+        yield "Dropout3d", (p_drop,), {}, (torch.randn(n, c, 4, 5, 2),)
+        yield "AlphaDropout", (p_drop,), {}, (torch.randn(n, c, 4),)
+        yield "FeatureAlphaDropout", (p_drop,), {}, (torch.randn(n, c, 4),)
     yield "Softmax", (), {"dim": -1}, (torch.randn(n, c, length),)
     yield "LogSoftmax", (1,), {}, (torch.randn(n, c),)
     yield "GLU", (), {"dim": -1}, (torch.randn(n, 8),)
@@ -88,6 +94,13 @@ def samples(random_: random.Random) -> Iterator[Sample]:
     )
     yield "Upsample", ((9, 7),), {}, (torch.randn(n, c, 6, 8),)
     yield "ZeroPad2d", ((1, 2, 3, 4),), {}, (torch.randn(n, c, 4, 5),)
+    yield "UpsamplingNearest2d", (), {"scale_factor": 2}, (torch.randn(n, c, 4, 5),)
+    yield "UpsamplingBilinear2d", ((7, 9),), {}, (torch.randn(n, c, 4, 5),)
+    yield "ChannelShuffle", (2,), {}, (torch.randn(n, 8, 3, 3),)
+    yield "CrossMapLRN2d", (2,), {}, (torch.randn(n, c, 4, 5),)
+    yield "einops.layers.torch.Rearrange", ("b (h w) c -> b c h w",), {"h": 2}, (torch.randn(n, 6, c),)
+    yield "einops.layers.torch.Rearrange", ("b n c -> b (n c)",), {}, (torch.randn(n, 6, c),)
+    yield "einops.layers.torch.Reduce", ("b (h w) c -> b c h", pick(["mean", "max"])), {"h": 2}, (torch.randn(n, 6, c),)
     yield "PixelShuffle", (2,), {}, (torch.randn(n, 8, 3, 3),)
     yield "PixelUnshuffle", (2,), {}, (torch.randn(n, c, 4, 6),)
     yield "Flatten", (), {}, (torch.randn(n, c, 4, 5),)
@@ -146,6 +159,18 @@ ATTRIBUTES = ("weight", "bias", "running_mean", "in_features", "out_features", "
               "hidden_size", "in_channels", "num_features", "embedding_dim", "in_proj_weight", "head_dim")  # fmt: skip
 
 
+def _class(name: str) -> Any:
+    if name.startswith("einops."):
+        import einops.layers.torch as layers
+
+        return getattr(layers, name.rpartition(".")[2])
+    return getattr(nn, name)
+
+
+def _path(name: str) -> str:
+    return name if "." in name else f"torch.nn.{name}"
+
+
 def sweep(seed: int) -> Tally:
     """One random sample of each layer, with its inputs in several layouts and its sizes as numbers and names."""
     tally = Tally()
@@ -154,7 +179,7 @@ def sweep(seed: int) -> Tally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                module = getattr(nn, name)(*args, **kwargs)
+                module = _class(name)(*args, **kwargs)
             except (ValueError, RuntimeError, TypeError):
                 continue
             first = inputs[0]
@@ -170,6 +195,7 @@ def sweep(seed: int) -> Tally:
                     obj = build(name, args, kwargs, sizes)
                     where = f"nn.{name}{args}{kwargs} on {[_words(one) for one in actual]} [{mode}]"
                     claimed = modules.call_module(ops.Call(name), obj, [lift(one, sizes) for one in actual], {})
+                    CHECKED_LAYERS[_path(name)] += 1
                     compare(_detached(claimed), _detached(real), sizes, tally, where)
         sizes = Sizes()
         obj = build(name, args, kwargs, sizes)
@@ -187,7 +213,7 @@ def build(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], sizes: Sizes
     plain = Sizes()
     lifted: list[Value] = [lift(one, plain) for one in args]
     return modules.construct(
-        ops.Call(f"torch.nn.{name}"), f"torch.nn.{name}", lifted, {key: lift(one, plain) for key, one in kwargs.items()}
+        ops.Call(_path(name)), _path(name), lifted, {key: lift(one, plain) for key, one in kwargs.items()}
     )
 
 

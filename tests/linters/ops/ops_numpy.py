@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 from ops_fuzz import array
-from ops_oracle import Sizes, Tally, compare, lift
+from ops_oracle import Sizes, Tally, apply, compare, lift
 
 from tensorlint.inference import ops
 
@@ -125,7 +125,7 @@ def sweep(seed: int, tries: int, only: str | None = None) -> tuple[Tally, dict[s
                     more = {word: lift(one, sizes) for word, one in kwargs.items()}
                     where = f"{key}({', '.join(map(describe, args))}, {kwargs}) [{mode}]"
                     try:
-                        claimed = ops.apply(entry, ops.Call(name), lifted, more)
+                        claimed = apply(entry, ops.Call(name), lifted, more)
                     except Exception as error:
                         tally.wrong.append(f"{where}: raised {type(error).__name__}: {error}")
                         continue

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from ops_oracle import Sizes, Tally, compare, layouts, lift
+from ops_oracle import Sizes, Tally, apply, compare, layouts, lift
 
 from tensorlint.inference import ops
 
@@ -113,7 +113,7 @@ def _one(
         assert entry is not None
         where = f"{name}({describe(input)}, {', '.join(map(describe, args))}, {kwargs}) [{mode}]"
         try:
-            claimed = ops.apply(entry, ops.Call(name), values, keywords)
+            claimed = apply(entry, ops.Call(name), values, keywords)
         except Exception as error:
             tally.wrong.append(f"{where}: raised {type(error).__name__}: {error}")
             continue

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,17 @@ from tensorlint.inference.values import (
 
 # A transfer function's own error is raised, not taken for an unknown result.
 tables.strict = True
+
+# How often a result of an entry, by its identity, and of a layer, by its path, was compared with a real one.
+CHECKED: Counter[int] = Counter()
+CHECKED_LAYERS: Counter[str] = Counter()
+_asked: list[int] = [0]
+
+
+def apply(entry: tables.Entry, call: tables.Call, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """What the tables claim; `compare` puts the comparison to the entry's account."""
+    _asked[0] = id(entry)
+    return tables.apply(entry, call, args, kwargs)
 
 
 class Sizes:
@@ -127,6 +139,7 @@ class Tally:
 
 def compare(claimed: Value, real: Any, sizes: Sizes, tally: Tally, where: str) -> None:
     """Add to the tally what is claimed of a real result; what is wrong is described in `tally.wrong`."""
+    CHECKED[_asked[0]] += 1
     if isinstance(real, numpy.generic):
         real = numpy.asarray(real)
     if isinstance(real, torch.Tensor | numpy.ndarray):
@@ -219,6 +232,8 @@ def layouts(value: Any) -> list[Any]:
             order = tuple(reversed(range(plain.dim())))
             results.append(plain.permute(order).contiguous().permute(order))
         results.append(torch.stack([plain, plain], -1)[..., 0])
+        if plain.dim() == 5:
+            results.append(plain.contiguous(memory_format=torch.channels_last_3d))
         if plain.dim() == 4:
             results.append(plain.contiguous(memory_format=torch.channels_last))
     return results

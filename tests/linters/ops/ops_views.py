@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from ops_fuzz import tensor
-from ops_oracle import Sizes, Tally, compare, lift
+from ops_oracle import Sizes, Tally, apply, compare, lift
 
 from tensorlint.inference import ops
 from tensorlint.inference import sizes as S
@@ -77,7 +77,7 @@ def views(seed: int, count: int) -> Tally:
             said.append(f".{name}{args}")
             entry = ops.method("torch", name)
             assert entry is not None
-            claimed = ops.apply(entry, ops.Call(name), [claimed, *lifted], {})
+            claimed = apply(entry, ops.Call(name), [claimed, *lifted], {})
             compare(claimed, x, sizes, tally, " ".join(said))
             if not isinstance(claimed, Tensor) or claimed.shape is None:
                 break
@@ -99,7 +99,7 @@ def _view_claim(claimed: Tensor, target: list[Value]) -> bool | None:
     listener = _Listener()
     entry = ops.method("torch", "view")
     assert entry is not None
-    result = ops.apply(entry, ops.Call("view", interpreter=listener), [claimed, *target], {})
+    result = apply(entry, ops.Call("view", interpreter=listener), [claimed, *target], {})
     if "view" in listener.heard:
         return False
     return True if isinstance(result, Tensor) and result.strides is not None else None
@@ -160,7 +160,7 @@ def einsums(seed: int, count: int) -> Tally:
             sizes = Sizes(mode)
             lifted = [Const(equation), *(lift(one, sizes) for one in operands)]
             where = f"einsum({equation!r}, {[(tuple(one.shape), one.stride()) for one in operands]}) [{mode}]"
-            compare(ops.apply(entry, ops.Call("torch.einsum"), lifted, {}), real, sizes, tally, where)
+            compare(apply(entry, ops.Call("torch.einsum"), lifted, {}), real, sizes, tally, where)
     return tally
 
 
@@ -184,5 +184,5 @@ def attentions(seed: int, count: int) -> Tally:
             where = (
                 f"attention {tuple(query.shape)}/{query.stride()} {key.stride()} {value.stride()} {keywords} [{mode}]"
             )
-            compare(ops.apply(entry, ops.Call("attention"), lifted, named), real, sizes, tally, where)
+            compare(apply(entry, ops.Call("attention"), lifted, named), real, sizes, tally, where)
     return tally

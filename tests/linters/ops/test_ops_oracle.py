@@ -15,6 +15,7 @@ from ops_layers import sweep as sweep_layers  # noqa: E402
 from ops_numpy import sweep as sweep_numpy  # noqa: E402
 from ops_opinfo import database, known, sweep  # noqa: E402
 from ops_oracle import Tally  # noqa: E402
+from ops_torch import sweep as sweep_torch  # noqa: E402
 from ops_views import attentions, einsums, views  # noqa: E402
 
 
@@ -82,6 +83,13 @@ def test_numpy_functions() -> None:
     tally, accepted = sweep_numpy(41, 40)
     _no_wrong_claim(tally, 5_000)
     assert len(accepted) > 380
+
+
+def test_torch_functions() -> None:
+    tally, accepted = sweep_torch(91, 12)
+    _no_wrong_claim(tally, 8_000)
+    assert len(accepted) > 600
+    assert tally.shapes > 0.9 * tally.results
 
 
 def test_einops() -> None:

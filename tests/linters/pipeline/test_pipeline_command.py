@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from tensorlint import runner
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
 BAD = HEAD + "y = layer.forward(x)\n"
@@ -23,7 +27,7 @@ def test_a_finding_is_shown_with_its_line_and_carets_and_exits_1(project):
         "model.py:3:5: TOY101 [*] layer.forward skips the hooks of the module (toy-forward)",
         "  3 | é = layer.forward(",
         "    |     ^^^^^^^^^^^^^^",
-        "  2 = layer was made here",
+        "    = line 2: layer was made here",
         "",
         "1 finding (1 fixable with --fix) in 1 file",
     ]
@@ -65,6 +69,17 @@ def test_caret_under_wide_characters_and_tabs(project):
     assert shown == '  4 | \ty = "全角", layer.forward(x)'
     # Two terminal cells for each wide character; the tab is kept, so that it is as wide below as above.
     assert carets == "    | \t" + " " * len('y = "xxxx", ') + "^" * len("layer.forward(x)")
+
+
+def test_of_a_very_long_line_what_is_around_the_finding_is_shown(project):
+    project.write("a.py", HEAD + "t = '" + "x" * 100_000 + "'; y = layer.forward(x); u = '" + "z" * 100_000 + "'\n")
+    outcome = project.check()
+    _, shown, carets, *_ = outcome.out.splitlines()
+    assert len(shown) < 220
+    assert shown.startswith("  3 | …x")
+    assert shown.endswith("z…")
+    assert shown[carets.index("^") : carets.rindex("^") + 1] == "layer.forward(x)"
+    assert outcome.out.startswith("a.py:3:100013:")
 
 
 def test_results_are_sorted_by_path_line_column_whatever_the_order_of_paths(project):
@@ -114,9 +129,18 @@ class TestBadOptions:
         ("arguments", "said"),
         [
             (["check", "--output-format", "xml"], "invalid choice: 'xml'"),
-            (["check", "--jobs", "0"], "'0' is not a number of processes"),
-            (["check", "--nonsense"], "unrecognized arguments: --nonsense"),
-            (["check", "-", "a.py"], "cannot be checked together with files"),
+            (["check", "--jobs", "-1"], "'-1' is not a number of processes (0: one for each processor)"),
+            (["check", "--jobs", "two"], "'two' is not a number of processes"),
+            (["check", "--nonsense"], "tensorlint check: unknown option --nonsense (see `tensorlint check --help`)"),
+            (["check", "--selct", "TSR", "."], "unknown option --selct; did you mean --select?"),
+            (["check", "--sel", "TSR"], "unknown option --sel; did you mean --select?"),
+            (["check", "--fxi=1"], "unknown option --fxi=1; did you mean --fix?"),
+            (["check", "--output-format", "jsn"], "did you mean json?"),
+            (["shapes", "--fix"], "tensorlint shapes: unknown option --fix (see `tensorlint shapes --help`)"),
+            (["rule", "TSR201", "TSR301"], "unexpected argument 'TSR301'"),
+            (["check", "-", "a.py"], "cannot be read together with files"),
+            (["shapes", "a.py", "-"], "cannot be read together with files"),
+            (["shapes", "--stdin-filename", "x.py", "a.py"], "--stdin-filename needs `-`"),
             (["check", "--stdin-filename", "x.py"], "--stdin-filename needs `-`"),
             (["check", "--unsafe-fixes"], "does nothing without --fix or --diff"),
             (["check", "--add-noqa", "--fix"], "--add-noqa cannot be combined"),
@@ -128,7 +152,12 @@ class TestBadOptions:
             (["rule", "TSR999x"], "unknown rule 'TSR999x'"),
             (["rule", "TOY101", "--test", "lint_rules.py"], "cannot be given together"),
             (["rule", "--test", "none.py"], "none.py does not exist"),
-            (["nonsense"], "invalid choice: 'nonsense'"),
+            (["nonsense"], "unknown command 'nonsense'; the commands are check, shapes, rule"),
+            (["chek"], "unknown command 'chek'; did you mean check?"),
+            (["lint_rules.py"], "no command is given; did you mean `tensorlint check lint_rules.py`?"),
+            (["check", "--select", "TOY2"], "'TOY2' selects nothing: TOY201 is off unless named"),
+            (["check", "--select", "TOY1", "--ignore", "TOY"], "--select leaves no rule on: --ignore or"),
+            (["check", "--select", "TSR1"], "--select leaves no rule on"),  # the table ignores them
         ],
     )
     def test_one_line_and_exit_2(self, project, arguments, said):
@@ -137,6 +166,19 @@ class TestBadOptions:
         assert said in outcome.err
         assert outcome.err.count("\n") == 1
         assert "Traceback" not in outcome.err
+
+
+def test_jobs_0_is_one_process_for_each_processor_whatever_the_table_says(project, monkeypatch):
+    """The command line's 0 means what the table's 0 means."""
+    project.table("jobs = 1\n")
+    project.write("a.py", BAD)
+    seen = []
+    monkeypatch.setattr(runner, "processors", lambda: 7)
+    monkeypatch.setattr(runner, "_in_processes", lambda *words: seen.append(words[-1]) or [])
+    monkeypatch.setattr(runner, "PARALLEL_BYTES", 0)
+    for words in (["--jobs", "0"], [], ["--jobs", "3"]):
+        project.run("check", "--no-cache", *words)
+    assert seen == [7, 3]
 
 
 class TestStandardInput:
@@ -150,7 +192,7 @@ class TestStandardInput:
     def test_fix_writes_the_program_to_standard_output_and_the_rest_to_standard_error(self, project):
         outcome = project.command("check", "-", "--fix", stdin=BAD.replace("\n", "\r\n").encode())
         assert outcome.out == (HEAD + "y = layer(x)\n").replace("\n", "\r\n")
-        assert outcome.err == "fixed 1 finding in 1 file; no findings\n"
+        assert outcome.err == "fixed 1 finding in 1 file; no findings left\n"
         assert outcome.code == 0
 
     def test_diff(self, project):
@@ -205,6 +247,44 @@ def test_a_reader_that_stops_early_gives_no_traceback(project):
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("words", [["check"], ["check", "--diff"], ["shapes", "a.py"], ["shapes", "."], ["rule"]])
+def test_output_that_cannot_be_written_is_one_line(project, words):
+    project.write("a.py", BAD)
+    script = Path(sys.executable).parent / "tensorlint"
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([script, *words], stdout=full, stderr=subprocess.PIPE, cwd=project.root, text=True)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("would fix")]
+    assert lines == ["tensorlint: the output cannot be written: No space left on device"]
+
+
+def test_an_interrupted_run_ends_at_once_with_its_processes(project):
+    """Each process sleeps in a rule; nobody waits for them."""
+    rules = (project.root / "lint_rules.py").read_text()
+    sleep = '        open(f"started-{os.getpid()}", "w").close()\n        time.sleep(60)\n        return "strictly'
+    project.write("lint_rules.py", "import os, time\n" + rules.replace('        return "strictly', sleep))
+    for name in "abcd":
+        project.write(f"{name}.py", BAD + "# " + "x" * 50_000 + "\n")
+    script = Path(sys.executable).parent / "tensorlint"
+    words = [script, "check", "--no-cache", "--jobs", "2"]
+    with subprocess.Popen(words, cwd=project.root, stderr=subprocess.PIPE, text=True) as run:
+        for _ in range(600):
+            started = list(project.root.glob("started-*"))
+            if len(started) == 2:
+                break
+            time.sleep(0.05)
+        before = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=30)
+    assert len(started) == 2
+    assert (run.returncode, err) == (130, "tensorlint: interrupted\n")
+    assert time.monotonic() - before < 20
+    for path in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(path.name.removeprefix("started-")), 0)
+
+
 def test_output_that_the_terminal_cannot_encode_is_escaped(project):
     project.write("a.py", HEAD + "é = layer.forward(x)\n")
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -248,19 +328,23 @@ class TestAddNoqa:
             + "y = layer.forward(\n    x,  # the input\n)\n"
             + "if layer.forward(x):\n    # a comment\n\n    pass\n"
             + "z = layer.forward(x)  # noqa: E501\n"
+            + "s = layer.forward(x)  # noqa:E501,W291 for the reader's sake\n"
+            + "r = layer.forward(x)  # noqa: toy-strict so it is\n"
             + "w = layer.forward(x)  # why\n"
             + 't = """\n# no comment\n""", layer.forward(x)\n'
             + 'u = layer.forward("""\n""",\n    x)\n'
             + "v = layer.forward(x) \\\n    + 1\n",
         )
         outcome = project.check("--add-noqa")
-        assert outcome.out == "silenced 7 findings in 1 file\n"
+        assert outcome.out == "silenced 9 findings in 1 file\n"
         assert outcome.code == 0
         assert file.read_text() == (
             HEAD
             + "y = layer.forward(  # noqa: TOY101\n    x,  # the input\n)\n"
             + "if layer.forward(x):  # noqa: TOY101\n    # a comment\n\n    pass\n"
             + "z = layer.forward(x)  # noqa: E501, TOY101\n"
+            + "s = layer.forward(x)  # noqa:E501,W291, TOY101 for the reader's sake\n"
+            + "r = layer.forward(x)  # noqa: toy-strict, TOY101 so it is\n"
             + "w = layer.forward(x)  # why  # noqa: TOY101\n"
             + 't = """\n# no comment\n""", layer.forward(x)  # noqa: TOY101\n'
             + 'u = layer.forward("""\n""",\n    x)  # noqa: TOY101\n'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
@@ -27,6 +29,7 @@ BAD = HEAD + "y = layer.forward(x)\n"
         ('per-file-ignores = {"a" = "TOY101"}', "'per-file-ignores.a' must be a list of strings"),
         ('select = ["TOY1O1"]', "unknown rule 'TOY1O1'; did you mean TOY101?"),
         ('per-file-ignores = {"a" = ["toyforward"]}', "unknown rule 'toyforward'; did you mean toy-forward?"),
+        ('select = ["TOY2"]', "'TOY2' selects nothing: TOY201 is off unless named"),
         ("select = [", "is not valid TOML"),
     ],
 )
@@ -70,6 +73,17 @@ def test_two_rules_with_one_code_are_refused(project):
     outcome = project.check()
     assert outcome.code == 2
     assert "'TOY101' is already the name of a rule (TOY101)" in outcome.err
+
+
+def test_a_configuration_that_cannot_be_read_is_not_passed_over(project, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    project.write("a.py", BAD)
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    outcome = project.check("a.py")
+    assert outcome.code == 2
+    assert outcome.err == f"tensorlint: {project.root}/pyproject.toml: cannot be read: Permission denied\n"
 
 
 def test_the_nearest_file_counts_for_each_linted_file(project):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from tensorlint import source
 from tensorlint.config import ConfigFinder
 from tensorlint.discovery import discover
+from tensorlint.inference.interpreter import Interpreter
 from tensorlint.source import PythonSource, SourceError
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
@@ -111,6 +113,11 @@ class TestDiscovery:
         assert outcome.code == 2
         assert outcome.err == "error: dangling.py: the link leads nowhere\n"
 
+    def test_a_pipe_below_a_folder_is_not_waited_for(self, project):
+        os.mkfifo(project.root / "pipe.py")
+        project.write("a.py", BAD)
+        assert project.codes() == ["a.py:3:5 TOY101"]
+
     def test_stub_files_and_scripts_without_a_suffix(self, project):
         project.write("a.pyi", BAD)
         project.write("script", BAD)
@@ -138,17 +145,18 @@ class TestUnreadable:
             (b"# coding: klingon\nimport torch\n", ":1: unknown encoding: klingon; correct the coding comment"),
             (
                 codecs.BOM_UTF8 + b"# coding: latin-1\nimport torch\n",
-                "; correct the coding comment in the first two lines",
+                ":1: begins with the byte order mark of UTF-8, but its coding comment names another encoding",
             ),
-            (codecs.BOM_UTF16_LE + "import torch".encode("utf-16-le"), ":1: is a binary file, not Python source"),
+            (b"# coding: rot13\nimport torch\n", ":1: rot13 is not an encoding of text; correct the coding comment"),
+            (codecs.BOM_UTF16_LE + "import torch".encode("utf-16-le"), ": is UTF-16 or UTF-32 text, which Python does"),
+            (codecs.BOM_UTF32_BE + "import torch".encode("utf-32-be"), ": is UTF-16 or UTF-32 text, which Python does"),
+            ("import torch".encode("utf-16-be"), ":1: contains null bytes: a binary file, not Python source"),
             (b"import torch\nx = 1" + b"0" * 5000 + b"\n", ":2: does not parse: Exceeds the limit"),
             (b"import torch\ndef f():\n\tif 1:\n        x\n", ":4: does not parse: "),
             (b"import torch\nx = " + b"(" * 3000 + b"1" + b")" * 3000 + b"\n", "a.py:"),
         ],
     )
     def test_one_line_exit_2_and_the_others_go_on(self, project, contents, said):
-        if contents.startswith(codecs.BOM_UTF16_LE):
-            contents = contents + b" torch"
         project.write("a.py", contents)
         project.write("b.py", BAD)
         outcome = project.check("--output-format", "concise")
@@ -157,6 +165,26 @@ class TestUnreadable:
         assert outcome.err.startswith("error: a.py:")
         assert outcome.err.count("\n") == 1
         assert outcome.out == "b.py:3:5: TOY101 [*] layer.forward skips the hooks of the module (toy-forward)\n"
+
+    @pytest.mark.parametrize("cache", [[], ["--no-cache"]])
+    def test_a_file_without_a_tensor_library_is_parsed_if_it_is_named(self, project, cache):
+        """Below a folder it is none of our business; who names it wants to hear that it cannot be read."""
+        project.write("a.py", "def f(:\n")
+        project.write("nb.ipynb", "{")
+        assert project.run("check", *cache).code == 0
+        for _ in range(2):
+            outcome = project.run("check", *cache, "a.py", "nb.ipynb")
+            assert outcome.code == 2
+            assert [line.split(" ")[1] for line in outcome.err.splitlines()] == ["a.py:1:", "nb.ipynb:1:"]
+        assert project.run("check", *cache).code == 0
+        assert (
+            project.command("check", "-", stdin=b"def f(:\n").err
+            == "error: <stdin>:1: does not parse: invalid syntax\n"
+        )
+
+    def test_files_of_a_mac_beside_the_files_are_left_alone(self, project):
+        project.write("._a.py", b"\0\x05\x16\x07\0 torch")
+        assert project.check().code == 0
 
     def test_a_path_that_does_not_exist(self, project):
         project.write("b.py", BAD)
@@ -227,6 +255,37 @@ class TestUnreadable:
         assert "KeyError: 'oh'; please report it" in outcome.err
         assert outcome.err.count("\n") == 1
         assert outcome.out.startswith("b.py:3:5: TOY101")
+
+    def test_an_internal_error_in_a_part_of_a_file_is_said_and_the_rest_is_checked(self, project, monkeypatch):
+        follow = Interpreter.analyse_pending
+
+        def stumble(interpreter, function):
+            if function.node.name == "boom":
+                raise KeyError("oh")
+            follow(interpreter, function)
+
+        monkeypatch.setattr(Interpreter, "analyse_pending", stumble)
+        project.write("a.py", HEAD + "def boom(x):\n    layer.forward(x)\ndef well(x):\n    layer.forward(x)\n")
+        outcome = project.check("--output-format", "concise")
+        assert [line[:8] for line in outcome.out.splitlines()] == ["a.py:6:5"]
+        assert outcome.err.count("\n") == 1
+        assert "KeyError: 'oh'; a part of the file was left out, please report it" in outcome.err
+        assert outcome.code == 2
+
+    def test_an_internal_error_that_many_files_share_is_said_once(self, project):
+        rules = (project.root / "lint_rules.py").read_text()
+        project.write(
+            "lint_rules.py", rules.replace('        return "strictly', '        raise KeyError("oh")\n        return "')
+        )
+        for name in "abcd":
+            project.write(f"{name}.py", BAD)
+        outcome = project.check()
+        assert outcome.err.count("\n") == 1
+        assert outcome.err.startswith("error: a.py: internal error of tensorlint at lint_rules.py:")
+        assert outcome.err.endswith("(the same in 3 other files)\n")
+        assert "4 files could not be checked" in outcome.out
+        assert outcome.code == 2
+        assert len(json.loads(project.check("--output-format", "json").out)["errors"]) == 4
 
 
 class TestNewerSyntax:
@@ -328,8 +387,20 @@ class TestText:
         monkeypatch.setattr(source.tempfile, "mkstemp", refuse)
         outcome = project.check("--fix")
         assert outcome.code == 2
-        assert outcome.err == "error: a.py: cannot be written: Permission denied\n"
+        assert outcome.err == "error: a.py: cannot be written: no permission to make a file in its folder\n"
         assert (project.root / "a.py").read_text() == BAD
+
+    def test_a_read_only_file_is_left_alone_and_still_reported(self, project, monkeypatch):
+        project.write("a.py", BAD)
+        project.write("b.py", BAD)
+        monkeypatch.setattr(source.os, "access", lambda path, mode: not str(path).endswith("a.py"))
+        outcome = project.check("--fix", "--output-format", "concise")
+        assert outcome.code == 2
+        assert outcome.err == "error: a.py: is read-only; nothing written\n"
+        assert outcome.out.startswith("a.py:3:5: TOY101")
+        assert outcome.out.count("\n") == 1
+        assert (project.root / "a.py").read_text() == BAD
+        assert (project.root / "b.py").read_text() != BAD
 
     def test_offsets_agree_with_the_tree_of_python(self):
         import ast

@@ -22,7 +22,7 @@ HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
 def test_nested_calls_are_fixed_one_around_the_other(project):
     path = project.write("a.py", HEAD + "y = layer.forward(layer.forward(layer.forward(x)))\n")
     outcome = project.check("--fix")
-    assert outcome.out == "fixed 3 findings in 1 file; no findings\n"
+    assert outcome.out == "fixed 3 findings in 1 file; no findings left\n"
     assert path.read_text() == HEAD + "y = layer(layer(layer(x)))\n"
 
 
@@ -52,18 +52,24 @@ def test_diff_writes_nothing_and_patch_makes_of_it_what_fix_would(project):
     texts = {
         "a.py": HEAD + "y = layer.forward(x)\n" + "z = 1\n" * 9 + "layer.forward(x)",
         "p/b.py": HEAD + "layer.forward(é)\r\n",
+        "bom.py": "\ufeff" + HEAD + "layer.forward(x)\n",
+        "pages.py": HEAD + "\x0c\nlayer.forward(x)\n\x0c\ns = 'a\x0bb\x1cc\u2028d\x85e'\n",
+        "mac.py": (HEAD + "layer.forward(x)\n").replace("\n", "\r"),
     }
-    for name, text in texts.items():
-        project.write(name, text.encode())
-    outcome = project.command("check", "--no-cache", "--diff")
+    contents = {name: text.encode() for name, text in texts.items()}
+    contents["latin.py"] = ("# coding: latin-1\n" + HEAD + "layer.forward('é')\n").encode("latin-1")
+    for name, data in contents.items():
+        project.write(name, data)
+    patch = project.root.parent / "fixes.patch"
+    outcome = project.command("check", "--no-cache", "--diff", "--output-file", str(patch))
     assert outcome.code == 1
-    assert outcome.err == "would fix 3 findings in 2 files; no findings\n"
-    for name, text in texts.items():
-        assert (project.root / name).read_bytes() == text.encode()
+    assert outcome.err == "would fix 7 findings in 6 files; no findings left\n"
+    for name, data in contents.items():
+        assert (project.root / name).read_bytes() == data
     if shutil.which("git"):
-        subprocess.run(["git", "apply", "-p0", "-"], input=outcome.out.encode(), cwd=project.root, check=True)
-        for name, text in texts.items():
-            assert (project.root / name).read_bytes() == text.replace(".forward", "").encode()
+        subprocess.run(["git", "apply", "-p0", str(patch)], cwd=project.root, check=True)
+        for name, data in contents.items():
+            assert (project.root / name).read_bytes() == data.replace(b".forward", b""), name
 
 
 def _finding(edits: list[Edit], line: int = 1) -> Finding:

@@ -52,7 +52,7 @@ def test_text_shows_evidence_with_line_numbers():
         "pkg/a, b: c%.py:3:5: TSR201 [*] first line: 100 % second, line (non-contiguous-view)",
         "  3 |     view(x)",
         "    |     ^^^^",
-        "  1 = made (B, T) here",
+        "    = line 1: made (B, T) here",
         "",
         "1 finding (1 fixable with --fix) in 1 file",
     ]

@@ -33,6 +33,11 @@ class TestFlake8:
         assert self.flake8(project, "a.py").stdout == ("a.py:3:5: TOY101 layer.forward skips the hooks of the module\n")
         assert project.codes("a.py") == ["a.py:3:5 TOY101"]
 
+    def test_a_file_that_flake8_has_decoded_is_not_decoded_again(self, project):
+        project.write("a.py", ("# coding: shift_jis\n" + HEAD + "s = '表示', layer.forward(x)\n").encode("shift_jis"))
+        assert self.flake8(project, "a.py").stdout.startswith("a.py:4:11: TOY101")
+        assert project.codes("a.py") == ["a.py:4:11 TOY101"]
+
     def test_the_configuration_is_the_same_and_our_own_comments_count(self, project):
         project.table("strict = true\n")
         project.write("a.py", HEAD + "layer.forward(x)\nlayer.forward(y)  # tensorlint: ignore[toy-forward]\n")
@@ -132,6 +137,55 @@ class TestShapes:
         (row,) = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)["shapes"]
         assert row["column"] == len('é = "ü"; ') + 1
 
+    def test_positions_as_a_language_model_makes_them(self, project):
+        """Ends of arange are converted to the dtype first: a size fits int64 as it is, and not always uint8."""
+        program = "import torch\ndef f(x):\n    b, t = x.shape\n    p = torch.arange(0, t, dtype=torch.{})\n"
+        for dtype, shape in (("long", ["t"]), ("float32", ["t"]), ("uint8", ["?"])):
+            project.write("a.py", program.format(dtype))
+            (row,) = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)["shapes"]
+            assert row["shape"] == shape, dtype
+
+    def test_a_size_that_init_names_keeps_its_name_in_the_other_methods(self, project):
+        head = "import torch\nfrom torch import nn\n"
+        layer = "        self.heads = config.heads\n        self.w = nn.Parameter(torch.zeros(self.heads, 3))\n"
+        project.write(
+            "a.py",
+            head
+            + f"class A(nn.Module):\n    def __init__(self, config):\n        super().__init__()\n{layer}"
+            + "    def forward(self, x):\n        y = self.w\n        return x.view(1, self.heads)\n",
+        )
+        rows = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)["shapes"]
+        assert [row["shape"] for row in rows if row["name"] == "y"] == [["self.heads", 3]]
+
+    def test_standard_input(self, project):
+        outcome = project.command("shapes", "-", stdin=self.PROGRAM.encode())
+        assert (outcome.code, outcome.err) == (0, "")
+        assert "# y: (3, 2) strided" in outcome.out
+        words = ("shapes", "-", "--stdin-filename", "pkg/m.py", "--output-format", "json")
+        rows = json.loads(project.command(*words, stdin=self.PROGRAM.encode()).out)["shapes"]
+        assert {row["path"] for row in rows} == {"pkg/m.py"}
+
+    def test_cells_of_a_notebook_are_parted_and_a_broken_one_is_named(self, project):
+        cells = ["import torch\nx = torch.zeros(2, 3)", "y = x.t(", "%time 1\nz = x.t()"]
+        document = {
+            "cells": [{"cell_type": "markdown", "metadata": {}, "source": "# T"}]
+            + [{"cell_type": "code", "metadata": {}, "outputs": [], "source": cell} for cell in cells],
+            "metadata": {},
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+        project.write("nb.ipynb", json.dumps(document))
+        outcome = project.run("shapes", "nb.ipynb")
+        assert outcome.out == (
+            "# cell 2\nimport torch\nx = torch.zeros(2, 3)  # x: (2, 3)\n\n"
+            "# cell 3 (does not parse)\ny = x.t(\n\n"
+            f"# cell 4\n%time 1\n{'z = x.t()':21}  # z: (3, 2) strided\n"
+        )
+        assert outcome.err == "error: nb.ipynb:cell 3:1: does not parse: '(' was never closed\n"
+        assert outcome.code == 2
+        rows = json.loads(project.run("shapes", "nb.ipynb", "--output-format", "json").out)["shapes"]
+        assert [(row["cell"], row["line"], row["name"]) for row in rows] == [(2, 2, "x"), (4, 2, "z")]
+
     def test_errors(self, project):
         project.write("a.py", "import torch\n(")
         outcome = project.run("shapes", "a.py", "none.py")
@@ -139,6 +193,35 @@ class TestShapes:
         assert outcome.err.splitlines() == [
             "error: none.py: no such file or directory", "error: a.py:2: does not parse: '(' was never closed",
         ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("reveal_shape(x.t())", "x.t() is a torch tensor (3, 2), strides (1, 3), float32"),
+        ("y = reveal_shape(x, z)", "x is a torch tensor (2, 3), strides (3, 1), float32; z is a numpy array (4,)"),
+        ("reveal_shape(x.shape)", "x.shape is the tuple (2, 3)"),
+        ("reveal_shape((x, None))", "(x, None) is the tuple (torch (2, 3), None)"),
+        ("reveal_shape([x.size(1)])", "[x.size(1)] is the list [3]"),
+        ("reveal_shape(layer)", "layer is an object of nn.Linear"),
+        ("reveal_shape(print(x))", "print(x) is not known to be a tensor"),
+        ("reveal_shape()", "nothing is given"),
+        ("print(f'{reveal_shape(x)}')", "x is a torch tensor (2, 3)"),
+        (
+            "def f(a, b):\n    B, T = a.shape\n    reveal_shape(a.T, B * T)",
+            "a.T is an array (T, B); B * T is the number B*T",
+        ),
+        ("def f(a):\n    reveal_shape(torch.relu(a))", "torch.relu(a) is a torch tensor of unknown rank"),
+    ],
+)
+def test_reveal_shape_is_answered_and_must_not_stay(project, question, answer):
+    head = "import numpy as np\nimport torch\nlayer = torch.nn.Linear(2, 3)\nx = torch.zeros(2, 3)\nz = np.ones(4)\n"
+    project.write("pyproject.toml", "")
+    project.write("a.py", head + question + "\n")
+    (finding,) = project.check("--output-format", "json").findings
+    assert (finding["code"], finding["severity"]) == ("TSR901", "info")
+    assert finding["message"].startswith(answer)
+    assert finding["message"].endswith("— take reveal_shape out before the code runs")
 
 
 class TestPreCommit:

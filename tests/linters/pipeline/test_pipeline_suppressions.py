@@ -136,6 +136,25 @@ def test_a_suppression_of_a_rule_that_is_not_on_is_no_unused_one(project):
     assert project.check().err == ""
 
 
+def test_a_blanket_comment_that_only_this_run_or_file_has_no_use_for_is_no_unused_one(project):
+    """Without the rules that --select, --ignore or per-file-ignores take away, nobody knows what it silences."""
+    project.write("tests/a.py", HEAD + "y = layer.forward(x)  # tensorlint: ignore\n")
+    assert project.check("--ignore", "TOY101").err == ""
+    assert project.check("--select", "TOY201").err == ""
+    project.table('[tool.tensorlint.per-file-ignores]\n"tests/**" = ["TOY101"]\n')
+    assert project.check().err == ""
+    project.table('[tool.tensorlint.per-file-ignores]\n"other/**" = ["TOY101"]\n')
+    project.write("tests/b.py", HEAD + "y = 1  # tensorlint: ignore\n")
+    assert project.check().err.startswith("warning: tests/b.py:3: unused suppression:")
+
+
+def test_the_cache_does_not_answer_one_selection_with_the_warnings_of_another(project):
+    project.write("pyproject.toml", '[tool.tensorlint]\nignore = ["ALL"]\n')
+    project.write("a.py", HEAD + "y = 1  # tensorlint: ignore\n")
+    assert "unused suppression" in project.run("check").err
+    assert project.run("check", "--ignore", "TSR301").err == ""
+
+
 def test_a_fix_leaves_what_is_silenced(project):
     path = project.write("a.py", HEAD + "y = layer.forward(x)  # noqa: TOY101\nz = layer.forward(x)\n")
     assert project.check("--fix").code == 0

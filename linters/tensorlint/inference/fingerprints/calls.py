@@ -131,6 +131,9 @@ class Calls(DatasetCalls):
 
     def _external(self, dotted: str, node: ast.Call) -> Value:
         last = dotted.rpartition(".")[2]
+        if dotted.endswith("Hasher.hash") and dotted.startswith("datasets.") and node.args:
+            hashed = self.value(node.args[0])
+            return Value("hashed", hashed.traits, hashed.varies, owner=hashed, node=node)
         found = self._dataset_call(dotted, last, node)
         if found is not None:
             return found
@@ -249,6 +252,9 @@ class Calls(DatasetCalls):
             return replace(first, kind="settings", dotted=first.dotted or "the settings")
         if name == "range":
             return Value("sequence", elements="plain")
+        if name == "next":
+            moving = [trait for trait in first.traits if trait.trigger != "M7"]
+            return Value("unknown", tuple(moving), varies, elements=first.elements)
         if name == "id":
             return Value("constant", (Trait("M6", "id() is an address, another in every run", node),))
         if name == "hash" and first.elements in ("strings", "few"):
@@ -299,6 +305,10 @@ class Calls(DatasetCalls):
             return replace(base, kind="external", dotted="cursor")
         if name in ("split", "splitlines", "rsplit"):
             return Value("sequence", base.traits, base.varies, elements="strings")
+        if name == "keys" and base.kind == "dict":
+            keys = base.node.keys if isinstance(base.node, ast.Dict) else []
+            known = elements_of(self.value(key).elements for key in keys if key is not None) if keys else "unknown"
+            return Value("sequence", base.traits, base.varies, dotted="keys", elements=known)
         if name == "manual_seed":
             return replace(base, traits=())
         if name == "join" and node.args:

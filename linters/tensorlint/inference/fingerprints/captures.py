@@ -31,6 +31,14 @@ class Found:
     kind: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A function and the name by which it knows the object it reads."""
+
+    function: FunctionNode
+    own: str
+
+
 class Captures:
     """Follows one function from the call that hands it over. `by_value` says that module-level code is hashed too.
 
@@ -139,8 +147,8 @@ class Captures:
         if value.kind == "settings" or (value.kind == "dict" and re.match(words.SETTINGS_NAME, name)):
             yield from self._settings(name, value, uses, path)
         elif value.kind == "instance" and isinstance(value.node, ast.ClassDef):
-            reads = self.evaluator.classes.reads(function, name, value.node)
-            yield from self._instance(name, value, reads, path)
+            reader = Reader(function, name)
+            yield from self._instance(name, value, reader, path)
         else:
             moved = list(self.follow(value, path))
             yield from moved
@@ -157,10 +165,9 @@ class Captures:
         assert isinstance(value.node, ast.FunctionDef)
         name = "self" if owner.dotted == "self" else path[-1].rpartition(".")[0] or "the instance"
         if isinstance(owner.node, ast.ClassDef) and owner.kind == "instance":
-            reads = self.evaluator.classes.reads(value.node, self_name(value.node), owner.node)
-            if _is_stub(value.node):
-                reads = None  # a subclass says what it reads
-            yield from self._instance(name, owner, reads, (*path, name))
+            # What a stub reads is said by a subclass.
+            reader = None if _is_stub(value.node) else Reader(value.node, self_name(value.node))
+            yield from self._instance(name, owner, reader, (*path, name))
         elif owner.kind == "class" and isinstance(owner.node, ast.ClassDef):
             yield from self._class(owner.node, path)
         if self._is_by_value(value.node):
@@ -169,12 +176,10 @@ class Captures:
     def _callable_instance(self, value: Value, path: tuple[str, ...]) -> Iterator[Found]:
         assert isinstance(value.node, ast.ClassDef)
         call = self.evaluator.classes.facts(value.node).methods.get("__call__")
-        reads = None
-        if call is not None and len(path) == 1:
-            reads = self.evaluator.classes.reads(call, self_name(call), value.node)
-        yield from self._instance(path[-1], value, reads, path)
+        reader = Reader(call, self_name(call)) if call is not None and len(path) == 1 else None
+        yield from self._instance(path[-1], value, reader, path)
 
-    def _instance(self, name: str, value: Value, reads: set[str] | None, path: tuple[str, ...]) -> Iterator[Found]:
+    def _instance(self, name: str, value: Value, reader: Reader | None, path: tuple[str, ...]) -> Iterator[Found]:
         assert isinstance(value.node, ast.ClassDef)
         facts = self.evaluator.classes.facts(value.node)
         if facts.node.name.endswith("Error") or {"Enum", "IntEnum", "StrEnum", "Flag"} & set(facts.foreign_bases):
@@ -199,10 +204,11 @@ class Captures:
         if self._is_by_value(value.node):
             yield from self._class(value.node, path)
         if not moved:
-            yield from self._unread(name, value, attributes, reads, path)
+            unread = list(self._unread(name, value, attributes, reader, path))
+            yield from unread or self._settings_held(name, value, attributes, reader, path)
 
     def _unread(
-        self, name: str, value: Value, attributes: dict[str, Value], reads: set[str] | None, path: tuple[str, ...]
+        self, name: str, value: Value, attributes: dict[str, Value], reader: Reader | None, path: tuple[str, ...]
     ) -> Iterator[Found]:
         """M4 and M5: state that enters the hash although the function does not read it."""
         assert isinstance(value.node, ast.ClassDef)
@@ -211,6 +217,7 @@ class Captures:
         above = above or next(
             (v for b in facts.foreign_bases for k, v in words.STATEFUL_BASES.items() if b.endswith(k)), ""
         )
+        reads = self.evaluator.classes.reads(reader.function, reader.own, value.node) if reader is not None else None
         if reads is None:
             return
         is_self = value.dotted == "self"
@@ -236,6 +243,25 @@ class Captures:
         yield Found(
             trigger, name, path, what, value.node, tuple(unread), tuple(sorted(reads)), kind="" if unread else "base"
         )
+
+    def _settings_held(
+        self, name: str, value: Value, attributes: dict[str, Value], reader: Reader | None, path: tuple[str, ...]
+    ) -> Iterator[Found]:
+        """M5 one step further: the object holds settings, of which the function reads some: `self.args.max_len`."""
+        assert isinstance(value.node, ast.ClassDef)
+        if reader is None:
+            return
+        for attribute, held in attributes.items():
+            if held.kind != "settings" or held.traits:
+                continue
+            reads = self.evaluator.classes.reads_of(attribute, reader.function, reader.own, value.node)
+            fields = [field for field, given in held.fields or () if given.varies or given.traits]
+            unread = tuple(field for field in fields if field not in (reads or ()))
+            if reads and (unread or held.fields is None):
+                whole = f"{name}.{attribute}"
+                what = ", ".join(f"{whole}.{field}" for field in unread[:4])
+                origin = held.node or value.node
+                yield Found("M5", whole, (*path, attribute), what, origin, unread, tuple(sorted(reads)))
 
     @staticmethod
     def _names_in(expressions: list[ast.expr]) -> set[str]:
@@ -306,6 +332,9 @@ class Captures:
     ) -> Iterator[Found]:
         """A value handed over with the function: partial(f, args) or fn_kwargs={"args": args}."""
         spelled = expression.id if isinstance(expression, ast.Name) else name
+        if held.kind == "hashed" and held.owner is not None and isinstance(held.node, ast.Call):
+            yield from self._hashed(held.owner, held.node.args[0], path)
+            return
         if held.kind in ("settings", "instance") and function is not None:
             target = function.node
             if isinstance(target, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -316,13 +345,20 @@ class Captures:
                     yield from self._settings(spelled, held, uses, path)
                     return
                 assert isinstance(held.node, ast.ClassDef)
-                reads = self.evaluator.classes.reads(target, parameter, held.node)
-                yield from self._instance(spelled, held, reads, path)
+                yield from self._instance(spelled, held, Reader(target, parameter), path)
                 return
             if held.kind == "settings" and held.dotted.endswith("namespace"):
                 yield Found("M5", spelled, path, f"all of {spelled}", expression)
                 return
         yield from self.follow(held, path)
+
+    def _hashed(self, held: Value, expression: ast.expr, path: tuple[str, ...]) -> Iterator[Found]:
+        """`new_fingerprint=Hasher.hash(args)`."""
+        spelled = ast.unparse(expression)
+        moved = list(self.follow(held, (*path, spelled)))
+        yield from moved
+        if not moved and held.kind == "settings":
+            yield Found("M5", spelled, (*path, spelled), "", held.node or expression, kind="fingerprint")
 
     # Settings
 

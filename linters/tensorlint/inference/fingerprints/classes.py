@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
@@ -145,11 +146,35 @@ class Classes:
 
     def reads(self, root: ast.AST, own: str, node: ast.ClassDef) -> set[str] | None:
         """Attributes of `own` that `root` reads, through the methods it calls; None if `own` goes elsewhere whole."""
-        facts = self.facts(node)
         found: set[str] = set()
+        for use in self._uses(root, own, node):
+            above = self._names.parents.get(use)
+            if not isinstance(above, ast.Attribute):
+                return None
+            found.add(above.attr)
+        return found
+
+    def reads_of(self, attribute: str, root: ast.AST, own: str, node: ast.ClassDef) -> set[str] | None:
+        """Fields of `own.attribute` that `root` reads, as `own.attribute.field`; None if it goes elsewhere whole."""
+        found: set[str] = set()
+        for use in self._uses(root, own, node):
+            held = self._names.parents.get(use)
+            if not isinstance(held, ast.Attribute) or held.attr != attribute:
+                continue
+            above = self._names.parents.get(held)
+            if isinstance(above, ast.Attribute):
+                found.add(above.attr)
+            elif isinstance(above, ast.Subscript) and above.value is held and isinstance(above.slice, ast.Constant):
+                found.add(str(above.slice.value))
+            else:
+                return None
+        return found
+
+    def _uses(self, root: ast.AST, own: str, node: ast.ClassDef) -> Iterator[ast.Name]:
+        """The places where `root`, or a method of the class that it calls, reads the name of the object."""
+        facts = self.facts(node)
         pending: list[tuple[ast.AST, str]] = [(root, own)]
         seen: set[int] = set()
-        escapes = False
         while pending:
             body, name = pending.pop()
             if id(body) in seen:
@@ -158,12 +183,9 @@ class Classes:
             for part in ast.walk(body):
                 if not isinstance(part, ast.Name) or part.id != name or not isinstance(part.ctx, ast.Load):
                     continue
+                yield part
                 above = self._names.parents.get(part)
-                if not isinstance(above, ast.Attribute):
-                    escapes = True
-                    continue
-                found.add(above.attr)
-                method = facts.methods.get(above.attr)
-                if method is not None and above.attr not in facts.static:
-                    pending.append((method, self_name(method)))
-        return None if escapes else found
+                if isinstance(above, ast.Attribute):
+                    method = facts.methods.get(above.attr)
+                    if method is not None and above.attr not in facts.static:
+                        pending.append((method, self_name(method)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from tensorlint.inference.fingerprints import vocabulary as words
+from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.survey import Survey, constant, keyword
 from tensorlint.inference.fingerprints.values import (
     UNKNOWN,
@@ -22,10 +22,10 @@ class DatasetCalls(Survey):
         parts = dotted.split(".")
         if parts[0] != "datasets":
             return None
-        if last in words.LOADERS and len(parts) <= 3:
+        if last in dataset_words.LOADERS and len(parts) <= 3:
             return self._loaded(last, node)
         owner = parts[-2] if len(parts) > 1 else ""
-        if last in words.CONSTRUCTORS and owner in ("Dataset", "DatasetDict"):
+        if last in dataset_words.CONSTRUCTORS and owner in ("Dataset", "DatasetDict"):
             return self._constructed(owner, last, node)
         if last == "DatasetDict":
             given = [self.value(argument) for argument in (*node.args, *(entry.value for entry in node.keywords))]
@@ -100,7 +100,7 @@ class DatasetCalls(Survey):
             return Value("sequence")
         if name in ("keys",):
             return Value("sequence", elements="strings")
-        if name in words.SAME_KIND:
+        if name in dataset_words.SAME_KIND:
             parents = (*base.parents, *self._argument_parents(base, name, node))
             columns = base.columns if name in ("shuffle", "filter", "select", "sort", "with_format", "take") else None
             return replace(base, parents=parents, columns=columns, memory=base.memory)
@@ -108,7 +108,7 @@ class DatasetCalls(Survey):
 
     def _argument_parents(self, base: Value, name: str, node: ast.Call) -> list[Parent]:
         """A transform with a moving argument: `select(random.sample(...))`, `remove_columns(list(set(...)))`."""
-        if name in words.TRANSFORMS or base.stream:
+        if name in dataset_words.TRANSFORMS or base.stream:
             return []
         for argument in (*node.args, *(given.value for given in node.keywords if given.arg != "new_fingerprint")):
             for trait in self.value(argument).traits:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.captures import Found
@@ -18,6 +19,7 @@ from tensorlint.inference.fingerprints.scopes import FunctionNode, Scope
 from tensorlint.inference.fingerprints.transforms import Transform
 from tensorlint.inference.fingerprints.values import Value
 
+_DEEPEST = 4
 _FILLS = frozenset(
     [
         "append",
@@ -46,17 +48,20 @@ def changed_before(transform: Transform, every: list[Transform], evaluator: Eval
     """Captured objects of `transform` whose state at this point depends on what ran before."""
     function = _function(transform, evaluator)
     if function is None:
+        yield from _callable_changed_before(transform, evaluator)
         return
-    for name, uses in evaluator.names.captured(function).items():
+    seen: set[int] = set()
+    for name, uses, path, helpers in _followed(function, evaluator, (getattr(function, "name", "lambda"),), ()):
         scope = evaluator.names.resolve(name, evaluator.names.scope_at[uses[0]])
-        if scope is None:
+        if scope is None or id(scope.bindings.get(name)) in seen:
             continue
+        seen.add(id(scope.bindings.get(name)))
         value = evaluator.named(name, scope, transform.call)
         if value.traits or value.kind in ("module", "dataset", "function", "class", "constant"):
             continue
         by_itself = any(_changes(use, value, evaluator) for use in uses)
-        path = (getattr(function, "name", "lambda"), name)
-        other = _used_conditionally(name, scope, value, function, transform, evaluator, by_itself)
+        used = _Use(name, scope, value, (function, *helpers), by_itself)
+        other = _used_conditionally(used, transform, evaluator)
         if other is not None:
             reason = f"the function changes {name} by using it, and whether {name} is used before depends on a setting"
             if not by_itself:
@@ -69,6 +74,45 @@ def changed_before(transform: Transform, every: list[Transform], evaluator: Eval
         if earlier is not None:
             reason = f"the function changes {name} by using it, and an earlier transform uses it only on a cache miss"
             yield Found("M8", name, path, reason, earlier)
+
+
+def _callable_changed_before(transform: Transform, evaluator: Evaluator) -> Iterator[Found]:
+    """`ds.map(number)`: an instance whose `__call__` changes it."""
+    node = transform.function
+    value = evaluator.value(node)
+    scope = evaluator.names.resolve(node.id, evaluator.names.scope_at[node]) if isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name) or scope is None or value.kind != "instance" or value.traits:
+        return
+    if _method_changes(value, "__call__", evaluator):
+        other = _used_conditionally(_Use(node.id, scope, value, (), True), transform, evaluator)
+        if other is not None:
+            reason = f"calling {node.id} changes it, and whether it is called before depends on a setting"
+            yield Found("M8", node.id, (node.id,), reason, other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A captured object: its name, and the functions through which the mapped one comes to it, itself the first."""
+
+    name: str
+    scope: Scope
+    value: Value
+    functions: tuple[FunctionNode, ...]
+    by_itself: bool
+
+
+def _followed(
+    function: FunctionNode, evaluator: Evaluator, path: tuple[str, ...], helpers: tuple[FunctionNode, ...]
+) -> Iterator[tuple[str, list[ast.Name], tuple[str, ...], tuple[FunctionNode, ...]]]:
+    """(name, its uses, the path to it, the helpers on the path) of all that a function captures, helpers included."""
+    for name, uses in evaluator.names.captured(function).items():
+        scope = evaluator.names.resolve(name, evaluator.names.scope_at[uses[0]])
+        if scope is None:
+            continue
+        yield name, uses, (*path, name), helpers
+        inner = evaluator.named(name, scope, None).node
+        if isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef)) and inner not in helpers and len(path) < _DEEPEST:
+            yield from _followed(inner, evaluator, (*path, name), (*helpers, inner))
 
 
 def _function(transform: Transform, evaluator: Evaluator) -> FunctionNode | None:
@@ -122,41 +166,47 @@ def _method_changes(value: Value, name: str, evaluator: Evaluator) -> bool:
     return False
 
 
-def _used_conditionally(
-    name: str,
-    scope: Scope,
-    value: Value,
-    function: FunctionNode,
-    transform: Transform,
-    evaluator: Evaluator,
-    by_itself: bool,
-) -> ast.AST | None:
-    """A changing use before the transform, under a condition that settings decide.
+def _used_conditionally(used: _Use, transform: Transform, evaluator: Evaluator) -> ast.AST | None:
+    """A changing use before the transform, under a condition that settings decide: of the object, or of a helper that
+    changes it.
 
     Where the function does not change the object itself, only a condition on the run or the rank counts: settings may
     mean to change it.
     """
-    inside = set(ast.walk(function))
+    inside = {part for function in used.functions for part in ast.walk(function)}
+    helpers = {function.name for function in used.functions if not isinstance(function, ast.Lambda)}
     end = (transform.call.lineno, transform.call.col_offset)
-    for node in ast.walk(scope.node):
-        if not isinstance(node, ast.Name) or node.id != name or node in inside:
+    for node in ast.walk(used.scope.node):
+        if not isinstance(node, ast.Name) or node in inside or (node.lineno, node.col_offset) >= end:
             continue
         here = evaluator.names.scope_at.get(node)
-        if here is None or evaluator.names.resolve(name, here) is not scope:
+        if here is None:
             continue
-        if (node.lineno, node.col_offset) >= end or not _changes(node, value, evaluator):
+        if node.id == used.name:
+            if evaluator.names.resolve(node.id, here) is not used.scope or not _changes(node, used.value, evaluator):
+                continue
+        elif not (used.by_itself and node.id in helpers and _is_called(node, evaluator)):
             continue
-        current: ast.AST = node
-        while current in evaluator.names.parents and current is not scope.node:
-            current = evaluator.names.parents[current]
-            test: ast.expr | None = None
-            if isinstance(current, (ast.If, ast.While, ast.IfExp)):
-                test = current.test
-            if test is not None:
-                decided = evaluator.value(test)
-                if decided.traits or (by_itself and decided.varies):
-                    return node
+        if _is_decided(node, used, evaluator):
+            return node
     return None
+
+
+def _is_called(node: ast.Name, evaluator: Evaluator) -> bool:
+    above = evaluator.names.parents.get(node)
+    return isinstance(above, ast.Call) and above.func is node
+
+
+def _is_decided(node: ast.Name, used: _Use, evaluator: Evaluator) -> bool:
+    """Whether a condition that settings decide stands above the node."""
+    current: ast.AST = node
+    while current in evaluator.names.parents and current is not used.scope.node:
+        current = evaluator.names.parents[current]
+        if isinstance(current, (ast.If, ast.While, ast.IfExp)):
+            decided = evaluator.value(current.test)
+            if decided.traits or (used.by_itself and decided.varies):
+                return True
+    return False
 
 
 def _mapped_before(

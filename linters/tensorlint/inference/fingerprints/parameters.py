@@ -6,6 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
+from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.calls import Calls
 from tensorlint.inference.fingerprints.classes import last_name, self_name
@@ -95,7 +96,7 @@ class Parameters(Calls):
 
     @staticmethod
     def _dataset_named(name: str) -> bool:
-        return re.match(words.DATASET_NAME, name) is not None
+        return re.match(dataset_words.DATASET_NAME, name) is not None
 
     def returned(self, function: FunctionNode) -> Value:
         """What calling a function of the file gives, whoever calls it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tensorlint.inference.fingerprints import vocabulary as words
+from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.classes import Classes, last_name
 from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
 from tensorlint.inference.fingerprints.values import (
@@ -15,6 +15,8 @@ from tensorlint.inference.fingerprints.values import (
 
 _DATASET_CLASSES = frozenset(["datasets.Dataset", "datasets.DatasetDict", "datasets.arrow_dataset.Dataset"])
 _DATASET_CLASSES |= frozenset(["datasets.dataset_dict.DatasetDict"])
+# Methods after which their object is another to a fingerprint: in another order, with other elements or weights.
+_CHANGES = frozenset(["sort", "add", "update", "load_state_dict"])
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
@@ -67,6 +69,7 @@ class Survey:
         self.dataset_classes = _DATASET_CLASSES
         self.mutations: dict[str, list[ast.Call]] = {}
         self.filled_in_loops: dict[str, list[ast.For]] = {}
+        self.stored_items: dict[str, list[ast.Assign]] = {}  # name -> the statements `name[key] = value`
         self._by_callee: dict[str, list[ast.Call]] = {}
         self.seeds: set[str] = set()
         self.settings_fields: set[str] | None = set()
@@ -79,7 +82,7 @@ class Survey:
         for call in self.names.calls:
             name = last_name(call.func)
             self._by_callee.setdefault(name, []).append(call)
-            if name == "sort" and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+            if name in _CHANGES and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
                 self.mutations.setdefault(call.func.value.id, []).append(call)
             elif name == "shuffle" and call.args and isinstance(call.args[0], ast.Name):
                 self.mutations.setdefault(call.args[0].id, []).append(call)
@@ -91,6 +94,9 @@ class Survey:
             if isinstance(node, ast.For):
                 for name in _filled(node):
                     self.filled_in_loops.setdefault(name, []).append(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+                if isinstance(node.targets[0].value, ast.Name):
+                    self.stored_items.setdefault(node.targets[0].value.id, []).append(node)
         for bindings in self.names.module.bindings.values():
             for binding in bindings:
                 self._survey_import(binding.imported)
@@ -103,7 +109,7 @@ class Survey:
 
     def _survey_import(self, imported: str) -> None:
         head, _, last = imported.rpartition(".")
-        if imported == "datasets" or (head.split(".")[0] == "datasets" and last in words.HF_NAMES):
+        if imported == "datasets" or (head.split(".")[0] == "datasets" and last in dataset_words.HF_NAMES):
             self.imports_datasets = True
         if imported in (
             "tensorflow",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tensorlint.inference.fingerprints import vocabulary as words
+from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.evaluation import Evaluator
 from tensorlint.inference.fingerprints.survey import constant, keyword
@@ -40,9 +40,16 @@ def transforms(evaluator: Evaluator) -> Iterator[Transform]:
         if not isinstance(call.func, ast.Attribute):
             continue
         method = call.func.attr
-        if method in words.TRANSFORMS:
+        if method in dataset_words.TRANSFORMS:
             receiver = _receiver(call, evaluator)
-            if receiver is None or receiver.stream or _is_uncached(call, evaluator):
+            if receiver is None or receiver.stream:
+                continue
+            given = keyword(call, "new_fingerprint")
+            if given is not None and constant(given) is ...:
+                # The fingerprint is what the caller says: only that can move.
+                yield Transform(call, method, replace(receiver, parents=()), None, (("new_fingerprint", given),))
+                continue
+            if _is_uncached(call, evaluator):
                 continue
             if _guarded_by_streaming(call, evaluator):
                 continue
@@ -64,12 +71,14 @@ def transforms(evaluator: Evaluator) -> Iterator[Transform]:
 def _receiver(call: ast.Call, evaluator: Evaluator) -> Value | None:
     assert isinstance(call.func, ast.Attribute)
     keywords = {given.arg for given in call.keywords if given.arg}
-    if keywords & words.FOREIGN_KEYWORDS:
+    if keywords & dataset_words.FOREIGN_KEYWORDS:
         return None
     node = call.func.value
     value = evaluator.value(node)
     if value.kind == "dataset":
-        if value.dotted == "parameter" and not keywords & (words.DATASET_KEYWORDS | words.SHARED_KEYWORDS):
+        if value.dotted == "parameter" and not keywords & (
+            dataset_words.DATASET_KEYWORDS | dataset_words.SHARED_KEYWORDS
+        ):
             return value if _takes_a_function(call, evaluator) else None
         return value
     if value.kind not in ("unknown", "external") or not evaluator.imports_datasets:
@@ -88,10 +97,10 @@ def _receiver(call: ast.Call, evaluator: Evaluator) -> Value | None:
             "polars",
         ):
             return None
-    if keywords & (words.DATASET_KEYWORDS - {"remove_columns"}):
+    if keywords & (dataset_words.DATASET_KEYWORDS - {"remove_columns"}):
         return value
-    if re.match(words.DATASET_NAME, _spelled(node)) and not evaluator.other_datasets:
-        proved = keywords & (words.SHARED_KEYWORDS | {"remove_columns"}) or _takes_a_function(call, evaluator)
+    if re.match(dataset_words.DATASET_NAME, _spelled(node)) and not evaluator.other_datasets:
+        proved = keywords & (dataset_words.SHARED_KEYWORDS | {"remove_columns"}) or _takes_a_function(call, evaluator)
         return value if proved else None
     return None
 

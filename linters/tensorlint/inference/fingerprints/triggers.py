@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tensorlint.findings import Evidence
-from tensorlint.inference.fingerprints import vocabulary as words
+from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.captures import Captures, Found
 from tensorlint.inference.fingerprints.constant_sets import is_membership
 from tensorlint.inference.fingerprints.evaluation import Evaluator
@@ -45,7 +45,7 @@ def hazards_of(tree: ast.Module) -> list[Hazard]:
 
 
 def _may_transform(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in (*words.TRANSFORMS, "from_generator")
+    return isinstance(call.func, ast.Attribute) and call.func.attr in (*dataset_words.TRANSFORMS, "from_generator")
 
 
 def _follow(transform: Transform, evaluator: Evaluator, by_value: bool, collector: _Collector) -> None:
@@ -233,6 +233,10 @@ def _remedy(found: Found, function: str) -> str:
             first = found.reads[0]
             return f"read {first} = {name}.{first} before the function and use that, or pass it in fn_kwargs"
         return "make it a staticmethod or a function of the module"
+    if found.path[0] == "new_fingerprint" and found.trigger != "M5":
+        return "make it of what the rows depend on: a version, Hasher.hash((name, setting))"
+    if found.kind == "fingerprint":
+        return f"hash what the rows depend on and no more: Hasher.hash(({name}.field, …))"
     if found.trigger == "M5":
         fields = found.reads[:2] or ("field",)
         listed = ", ".join(f'"{field}": {name}.{field}' for field in fields)

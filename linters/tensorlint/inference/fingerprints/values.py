@@ -92,6 +92,9 @@ def joined(values: list[Value]) -> Value:
         return merged.with_traits(traits)
     if all(value.kind == first.kind and value.node is first.node and value.dotted == first.dotted for value in known):
         return replace(first, varies=varies).with_traits(traits)
+    if first.kind in ("set", "frozenset", "sequence") and all(value.kind == first.kind for value in known):
+        elements = first.elements if all(value.elements == first.elements for value in known) else "unknown"
+        return Value(first.kind, varies=varies, elements=elements).with_traits(traits)
     return Value("unknown", varies=varies).with_traits(traits)
 
 

@@ -23,16 +23,19 @@ from tensorlint.inference.values import (
 _KINDS = ("bool", "int64", "float64", "complex128")
 
 
-def nested(value: Value, depth: int = 0) -> tuple[Shape, list[Value] | None]:
+def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shape, list[Value] | None]:
     """The shape of nested sequences and one leaf of each kind, None where a leaf's type is not known.
 
-    Raises where even the rank is not known: an item may be a list in turn.
+    Raises where even the rank is not known: an item may be a list in turn. `numbers` says that a tensor in a list is
+    read as a number, as `torch.tensor` reads it: `torch.tensor([torch.ones(1)])` has one axis, np.array's has two.
     """
     if isinstance(value, (Const, Number, Scalar)):
         if isinstance(value, Const) and not isinstance(value.value, (bool, int, float, complex)):
             raise Undecided
         return (), [value]
     if isinstance(value, Tensor):
+        if numbers and depth and value.framework == "torch":
+            return (), [value]
         if value.shape is None:
             raise Undecided
         return value.shape, [value]
@@ -46,16 +49,16 @@ def nested(value: Value, depth: int = 0) -> tuple[Shape, list[Value] | None]:
     if value.items is None:
         if value.shape_of is not None:
             raise Undecided
-        inner, leaves = nested(value.element, depth + 1)
-        if any(atom.variant for size in inner for atom in S.symbols(size)):
-            raise Undecided
-        return (value.length if value.length is not None else S.symbol(), *inner), leaves
+        inner, leaves = nested(value.element, depth + 1, numbers=numbers)
+        # Rows of different lengths are refused, and a list that is made an array is taken to hold several.
+        inner = tuple(S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for size in inner)
+        return (value.length if value.length is not None else S.of_symbol(S.Symbol(None, plural=True)), *inner), leaves
     if not value.items:
         return (0,), []
-    shape, first_leaves = nested(value.items[0], depth + 1)
+    shape, first_leaves = nested(value.items[0], depth + 1, numbers=numbers)
     kinds: dict[object, Value] | None = None if first_leaves is None else {_kind(leaf): leaf for leaf in first_leaves}
     for item in value.items[1:]:
-        inner, leaves = nested(item, depth + 1)
+        inner, leaves = nested(item, depth + 1, numbers=numbers)
         if len(inner) != len(shape):
             raise Undecided
         if inner != shape:

@@ -78,6 +78,8 @@ class Entry:
     framework: Framework | None = None
     # Whether every result is one tensor: what is said where nothing else is known.
     tensor: bool = True
+    # Parameters that are numbers; what a tensor in such a place does to the shape is nobody's business here.
+    numbers: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -100,6 +102,7 @@ class Table:
         return register
 
     def add(self, names: str, parameters: tuple[Parameter, ...], transfer: Transfer, *, tensor: bool = True) -> None:
+        numbers = tuple(parameter.name for parameter in parameters if parameter.name in _NUMBERS)
         for name in names.split():
             if name.startswith("."):
                 path = ""
@@ -110,10 +113,10 @@ class Table:
             else:
                 path = f"{self.prefix}.{name}"
             if path:
-                self.functions[path] = Entry(path, parameters, transfer, self.framework, tensor)
+                self.functions[path] = Entry(path, parameters, transfer, self.framework, tensor, numbers)
             if name.startswith(".") or "." not in name:
                 bare = name.removeprefix(".")
-                self.methods[bare] = Entry(bare, parameters, transfer, self.framework, tensor)
+                self.methods[bare] = Entry(bare, parameters, transfer, self.framework, tensor, numbers)
 
     def attribute(self, names: str) -> Callable[[Transfer], Transfer]:
         """Register `x.name`, read without a call: `T`, `real`, `grad`."""
@@ -125,6 +128,8 @@ class Table:
 
         return register
 
+
+_NUMBERS = frozenset({"alpha", "beta", "eps", "tau", "margin", "norm_type"})
 
 _LITERALS = {"None": None, "True": True, "False": False}
 
@@ -230,6 +235,9 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
     call.name = entry.name
     try:
         bound = bind(entry.parameters, args, kwargs)
+        for name in entry.numbers:
+            if isinstance(bound[name], Tensor) and bound[name].shape != ():
+                raise Undecided
         out = bound.get("out")
         if out is None or (isinstance(out, Const) and out.value is None):
             return entry.transfer(call, **bound)

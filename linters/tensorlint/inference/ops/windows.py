@@ -5,11 +5,20 @@ from __future__ import annotations
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
-from tensorlint.inference.ops.table import Undecided
+from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Tensor
 
 Window = tuple[Size | None, ...]
+
+
+def rank_of(call: Call) -> int:
+    """How many axes the windows of an operation run over, by its name: 2 for `conv2d`."""
+    name = call.name
+    for number in (1, 2, 3):
+        if f"{number}d" in name:
+            return number
+    raise Undecided
 
 
 def windows(

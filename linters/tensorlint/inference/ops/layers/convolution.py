@@ -11,7 +11,7 @@ from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import tuple_of
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.ops.torch import neural
+from tensorlint.inference.ops.torch import convolution, pooling, resampling
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, LibraryObject, Sequence, Tensor, Value, copy
 
@@ -61,7 +61,7 @@ def conv(call: Call, obj: LibraryObject, input: Value) -> Value:
     if given.shape is not None and len(given.shape) in (rank + 1, rank + 2):
         agree(given.shape[-rank - 1], size(obj, "in_channels"))
     outputs = size(obj, "out_channels")
-    result = neural.convolve(
+    result = convolution.convolve(
         call,
         given,
         rank,
@@ -83,7 +83,7 @@ def conv(call: Call, obj: LibraryObject, input: Value) -> Value:
 def lazy_conv(call: Call, obj: LibraryObject, input: Value) -> Value:
     rank = rank_of(obj)
     given = input if isinstance(input, Tensor) else Tensor("torch")
-    return neural.convolve(
+    return convolution.convolve(
         call,
         given,
         rank,
@@ -107,7 +107,7 @@ def conv_transpose(call: Call, obj: LibraryObject, input: Value, output_size: Va
     rank = rank_of(obj)
     given = input if isinstance(input, Tensor) else Tensor("torch")
     outputs = size(obj, "out_channels")
-    result = neural.deconvolve(
+    result = convolution.deconvolve(
         call,
         given,
         rank,
@@ -138,7 +138,7 @@ def conv_transpose(call: Call, obj: LibraryObject, input: Value, output_size: Va
 )
 def max_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
     given = input if isinstance(input, Tensor) else Tensor("torch")
-    result = neural.pooled(
+    result = pooling.pooled(
         call,
         given,
         rank_of(obj),
@@ -159,7 +159,7 @@ def max_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
 )
 def avg_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
     given = input if isinstance(input, Tensor) else Tensor("torch")
-    return neural.pooled(
+    return pooling.pooled(
         call,
         given,
         rank_of(obj),
@@ -174,7 +174,7 @@ def avg_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
 @layer("LPPool1d LPPool2d LPPool3d", "norm_type kernel_size stride=None ceil_mode=False")
 def lp_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
     given = input if isinstance(input, Tensor) else Tensor("torch")
-    result = neural.pooled(
+    result = pooling.pooled(
         call,
         given,
         rank_of(obj),
@@ -191,12 +191,12 @@ def lp_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
 
 @layer("AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d", "output_size")
 def adaptive_avg_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.adaptive(call, input, rank_of(obj), argument(obj, "output_size"))
+    return pooling.adaptive(call, input, rank_of(obj), argument(obj, "output_size"))
 
 
 @layer("AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d", "output_size return_indices=False", tensor=False)
 def adaptive_max_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
-    result = neural.adaptive(call, input, rank_of(obj), argument(obj, "output_size"))
+    result = pooling.adaptive(call, input, rank_of(obj), argument(obj, "output_size"))
     if arguments.flag(argument(obj, "return_indices")):
         return tuple_of([result, copy(result, dtype="int64")])
     return result
@@ -230,7 +230,7 @@ def padded(call: Call, obj: LibraryObject, input: Value) -> Value:
     if len(widths) != 2 * rank:
         raise Undecided
     ranked = tensor(input)
-    result = neural.padded(call, ranked, widths)
+    result = resampling.padded(call, ranked, widths)
     if ranked.contiguous is not True:
         result.strides = None
     return result
@@ -238,9 +238,9 @@ def padded(call: Call, obj: LibraryObject, input: Value) -> Value:
 
 @layer("Upsample", "size=None scale_factor=None mode='nearest' align_corners=None recompute_scale_factor=None")
 def upsample(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"))
+    return resampling.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"))
 
 
 @layer("UpsamplingNearest2d UpsamplingBilinear2d", "size=None scale_factor=None")
 def upsampling(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"))
+    return resampling.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"))

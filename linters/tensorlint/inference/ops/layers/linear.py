@@ -9,7 +9,7 @@ from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.results import COLUMN, fresh, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.ops.torch import neural, views
+from tensorlint.inference.ops.torch import affine, distances, resampling, views
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import NONE, UNKNOWN, Const, LibraryObject, Tensor, Value
 
@@ -57,8 +57,10 @@ def linear(call: Call, obj: LibraryObject, input: Value) -> Value:
     how = spelled(obj, "in_features", "out_features")
     inputs, outputs = size(obj, "in_features"), size(obj, "out_features")
     if input.shape:
+        if len(input.shape) == 1 and inputs == 1 and S.surely_not_one(input.shape[0]):
+            call.report("bare_inputs", tensor=input, layer=how)
         call.unify(input.shape[-1], inputs)
-    return neural.linear_to(call, input, inputs, outputs, parameter_dtype(obj), how)
+    return affine.linear_to(call, input, inputs, outputs, parameter_dtype(obj), how)
 
 
 @layer("LazyLinear", "out_features bias=True device=None dtype=None")
@@ -66,7 +68,7 @@ def lazy_linear(call: Call, obj: LibraryObject, input: Value) -> Value:
     if not isinstance(input, Tensor):
         input = unranked("torch")
     last = input.shape[-1] if input.shape else S.symbol()
-    return neural.linear_to(call, input, last, size(obj, "out_features"), None, spelled(obj, "out_features"))
+    return affine.linear_to(call, input, last, size(obj, "out_features"), None, spelled(obj, "out_features"))
 
 
 @layer("Bilinear", "in1_features in2_features out_features bias=True device=None dtype=None", "input1 input2")
@@ -133,22 +135,22 @@ def unflatten(call: Call, obj: LibraryObject, input: Value) -> Value:
 
 @layer("PixelShuffle", "upscale_factor")
 def pixel_shuffle(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.pixel_shuffle(call, input, argument(obj, "upscale_factor"))
+    return resampling.pixel_shuffle(call, input, argument(obj, "upscale_factor"))
 
 
 @layer("PixelUnshuffle", "downscale_factor")
 def pixel_unshuffle(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.pixel_unshuffle(call, input, argument(obj, "downscale_factor"))
+    return resampling.pixel_unshuffle(call, input, argument(obj, "downscale_factor"))
 
 
 @layer("ChannelShuffle", "groups")
 def channel_shuffle(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.channel_shuffle(call, input, argument(obj, "groups"))
+    return resampling.channel_shuffle(call, input, argument(obj, "groups"))
 
 
 @layer("Fold", "output_size kernel_size dilation=1 padding=0 stride=1")
 def fold(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.fold(
+    return resampling.fold(
         call,
         input,
         argument(obj, "output_size"),
@@ -159,17 +161,17 @@ def fold(call: Call, obj: LibraryObject, input: Value) -> Value:
 @layer("Unfold", "kernel_size dilation=1 padding=0 stride=1")
 def unfold(call: Call, obj: LibraryObject, input: Value) -> Value:
     names = ("kernel_size", "dilation", "padding", "stride")
-    return neural.unfold(call, input, *(argument(obj, name) for name in names))
+    return resampling.unfold(call, input, *(argument(obj, name) for name in names))
 
 
 @layer("CosineSimilarity", "dim=1 eps=1e-8", "x1 x2")
 def cosine_similarity(call: Call, obj: LibraryObject, x1: Value, x2: Value) -> Value:
-    return neural.cosine_similarity(call, x1, x2, argument(obj, "dim"), Const(1e-8))
+    return distances.cosine_similarity(call, x1, x2, argument(obj, "dim"), Const(1e-8))
 
 
 @layer("PairwiseDistance", "p=2.0 eps=1e-6 keepdim=False", "x1 x2")
 def pairwise_distance(call: Call, obj: LibraryObject, x1: Value, x2: Value) -> Value:
-    return neural.pairwise_distance(call, x1, x2, Const(2.0), Const(1e-6), argument(obj, "keepdim"))
+    return distances.pairwise_distance(call, x1, x2, Const(2.0), Const(1e-6), argument(obj, "keepdim"))
 
 
 @layer("einops.layers.torch.Rearrange", "pattern **axes")

@@ -47,7 +47,7 @@ def gaussian_nll(call: Call, obj: LibraryObject, input: Value, target: Value, va
 @layer("BCELoss", "weight=None size_average=None reduce=None reduction='mean'", "input target")
 @layer("SoftMarginLoss", _OLD, "input target")
 def same_shape(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
-    return losses.same_shape(call, input, True, **_reduction(obj))
+    return losses.same_shape(call, input, True, beside=[target], **_reduction(obj))
 
 
 @layer(
@@ -55,7 +55,7 @@ def same_shape(call: Call, obj: LibraryObject, input: Value, target: Value) -> V
 )
 def bce_with_logits(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
     plain = all(is_none(argument(obj, name)) for name in ("weight", "pos_weight"))
-    return losses.same_shape(call, input, plain, **_reduction(obj))
+    return losses.same_shape(call, input, plain, beside=[target], **_reduction(obj))
 
 
 @layer(
@@ -74,7 +74,7 @@ def classified(call: Call, obj: LibraryObject, input: Value, target: Value) -> V
 @layer("MultiLabelSoftMarginLoss", f"weight=None {_OLD}", "input target")
 @layer("MultiMarginLoss", f"p=1 margin=1.0 weight=None {_OLD}", "input target")
 def per_sample(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
-    return losses.per_sample(call, input, **_reduction(obj), dropped=1)
+    return losses.per_sample(call, input, **_reduction(obj), dropped=1, beside=[target])
 
 
 @layer("MarginRankingLoss", f"margin=0.0 {_OLD}", "input1 input2 target")
@@ -84,7 +84,7 @@ def margin_ranking(call: Call, obj: LibraryObject, input1: Value, input2: Value,
 
 @layer("CosineEmbeddingLoss", f"margin=0.0 {_OLD}", "input1 input2 target")
 def cosine_embedding(call: Call, obj: LibraryObject, input1: Value, input2: Value, target: Value) -> Value:
-    return losses.cosine_embedding_loss(call, input1, target, **_reduction(obj))
+    return losses.cosine_embedding_loss(call, input1, input2, target, **_reduction(obj))
 
 
 @layer("TripletMarginLoss", f"margin=1.0 p=2.0 eps=1e-6 swap=False {_OLD}", "anchor positive negative")

@@ -9,7 +9,7 @@ from tensorlint.inference.ops.layers.linear import parameter, size
 from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.table import Call, Undecided
-from tensorlint.inference.ops.torch import neural
+from tensorlint.inference.ops.torch import normalization
 from tensorlint.inference.values import NONE, UNKNOWN, LibraryObject, Tensor, Value
 
 
@@ -47,17 +47,17 @@ def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
         shape = (shape[0], size(obj, "num_features"), *shape[2:])
         dtype = input.dtype if isinstance(input, Tensor) else None
         return Tensor("torch", shape, None, dtype, None, call.node)
-    return neural.batch_like(call, input)
+    return normalization.batch_like(call, input)
 
 
 @layer("SyncBatchNorm", _BATCH + " process_group=None", attribute=_batch_attribute)
 def sync_batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.batch_like(call, input)
+    return normalization.batch_like(call, input)
 
 
 @layer("InstanceNorm1d InstanceNorm2d InstanceNorm3d", _INSTANCE, attribute=_batch_attribute)
 def instance_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.contiguous_only(call, input)
+    return normalization.contiguous_only(call, input)
 
 
 def _group_attribute(obj: LibraryObject, name: str) -> Value | None:
@@ -71,7 +71,7 @@ def _group_attribute(obj: LibraryObject, name: str) -> Value | None:
 
 @layer("GroupNorm", "num_groups num_channels eps=1e-5 affine=True device=None dtype=None", attribute=_group_attribute)
 def group_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.batch_like(call, input)
+    return normalization.batch_like(call, input)
 
 
 def _layer_attribute(obj: LibraryObject, name: str) -> Value | None:
@@ -94,7 +94,7 @@ def _layer_attribute(obj: LibraryObject, name: str) -> Value | None:
     attribute=_layer_attribute,
 )
 def layer_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.layer_norm(call, input)
+    return normalization.layer_norm(call, input)
 
 
 def _rms_attribute(obj: LibraryObject, name: str) -> Value | None:
@@ -105,9 +105,9 @@ def _rms_attribute(obj: LibraryObject, name: str) -> Value | None:
 
 @layer("RMSNorm", "normalized_shape eps=None elementwise_affine=True device=None dtype=None", attribute=_rms_attribute)
 def rms_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.rms_norm(call, input)
+    return normalization.rms_norm(call, input)
 
 
 @layer("LocalResponseNorm CrossMapLRN2d", "size alpha=1e-4 beta=0.75 k=1.0")
 def local_response_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return neural.open_layout(call, input)
+    return normalization.open_layout(call, input)

@@ -9,9 +9,23 @@ from tensorlint.inference.ops.numpy import (
     linear_algebra,
     pointwise,
     random,
+    rearranging,
     reductions,
+    selection,
     shaping,
 )
 from tensorlint.inference.ops.numpy.registry import NUMPY
 
-__all__ = ["NUMPY", "creation", "further", "joining", "linear_algebra", "pointwise", "random", "reductions", "shaping"]
+__all__ = [
+    "NUMPY",
+    "creation",
+    "further",
+    "joining",
+    "linear_algebra",
+    "pointwise",
+    "random",
+    "rearranging",
+    "reductions",
+    "selection",
+    "shaping",
+]

@@ -22,7 +22,7 @@ from tensorlint.inference.ops.results import (
 )
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Const, Sequence, Tensor, Value, copy
+from tensorlint.inference.values import Const, Library, Sequence, Tensor, Value, copy
 
 
 def array(call: Call, value: Value) -> Tensor:
@@ -178,6 +178,8 @@ def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value
         raise Undecided
     if isinstance(object, Tensor):
         return converted(call, object, dtype, order)
+    if isinstance(dtype, Library) and dtype.path == "builtins.object":
+        raise Undecided  # rows may have different lengths
     result = array_of(call, object)
     result.dtype = chosen(dtype, result.dtype)
     if result.shape is None:

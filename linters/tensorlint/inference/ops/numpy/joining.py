@@ -11,7 +11,7 @@ from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.numpy.shaping import at_least
 from tensorlint.inference.ops.products import agree
-from tensorlint.inference.ops.results import SPELLED, laid, list_of, seen, surviving
+from tensorlint.inference.ops.results import SPELLED, laid, list_of, seen, short, surviving
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Sequence, Tensor, Value
@@ -36,14 +36,23 @@ def common(items: list[Tensor]) -> str | None:
     return result
 
 
+def ranks_differ(call: Call, items: list[Tensor]) -> None:
+    """Tell of a vector that is joined with a matrix, which numpy and torch refuse."""
+    ranks = [None if item.shape is None else len(item.shape) for item in items]
+    if None not in ranks and 1 in ranks and 2 in ranks:
+        call.report("rank_one_join", tensor=items[ranks.index(1)], at=ranks.index(1), operation=short(call.name))
+
+
 def joined(call: Call, items: list[Tensor], at: int, dtype: Value = values.NONE) -> Tensor:
     shape = items[0].shape or ()
     if not 0 <= at < len(shape):
+        ranks_differ(call, items)
         raise Undecided
     sizes = list(shape)
     for item in items[1:]:
         other = item.shape or ()
         if len(other) != len(shape):
+            ranks_differ(call, items)
             raise Undecided
         for axis, size in enumerate(other):
             sizes[axis] = S.add(sizes[axis], size) if axis == at else agree(sizes[axis], size)
@@ -78,7 +87,10 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
             for item in items:
                 total = S.add(total, S.product(item.shape or ()))
         return laid(call, "numpy", (total,), (1,), chosen(dtype, common(items)))
-    return joined(call, items, arguments.axis(axis, len(items[0].shape or ())), dtype)
+    rank = max(len(item.shape or ()) for item in items)
+    if rank == 1 and values.integer(axis) == 1:
+        call.report("rank_one_join", tensor=items[0], at=0, operation=short(call.name))
+    return joined(call, items, arguments.axis(axis, rank), dtype)
 
 
 @op("numpy.stack", "tensors axis=0 out=None / dtype=None casting=None")

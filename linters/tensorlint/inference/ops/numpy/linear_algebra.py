@@ -14,7 +14,8 @@ from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.reducing import reduce
 from tensorlint.inference.ops.results import SPELLED, fresh, short, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.ops.torch.linear_algebra import least_of, tensordot_shape
+from tensorlint.inference.ops.torch.linear_algebra import least_of
+from tensorlint.inference.ops.torch.products import tensordot_shape
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Sequence, Tensor, Value
 
@@ -320,7 +321,7 @@ def convolve(call: Call, a: Value, v: Value, mode: Value) -> Value:
     left, right = (first.shape or ())[0], (second.shape or ())[0]
     how = "full" if call.name.endswith("convolve") else "valid"
     if not values.is_none(mode):
-        if not isinstance(mode, Const):
+        if not isinstance(mode, Const) or mode.value not in ("full", "same", "valid"):
             raise Undecided
         how = mode.value
     name = dtypes.numpy_result([first, second])

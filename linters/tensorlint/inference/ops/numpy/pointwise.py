@@ -131,7 +131,7 @@ def arithmetic(call: Call, x1: Value, x2: Value, dtype: Value, out: Value, **res
 @op("numpy.where", "condition x=None y=None", tensor=False)
 def where(call: Call, condition: Value, x: Value, y: Value) -> Value:
     if values.is_none(x) and values.is_none(y):
-        from tensorlint.inference.ops.numpy.shaping import nonzero
+        from tensorlint.inference.ops.numpy.selection import nonzero
 
         return nonzero(call, condition)
     operands: list[Value] = [

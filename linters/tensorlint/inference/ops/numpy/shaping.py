@@ -1,4 +1,4 @@
-"""numpy's views and rearrangements."""
+"""numpy's views: other shapes, other orders of axes, broadcasting."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
-from tensorlint.inference.ops.results import SPELLED, laid, seen, surviving, tuple_of, unplaced
+from tensorlint.inference.ops.results import SPELLED, laid, seen, surviving, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Sequence, Tensor, Value, copy
 
 
@@ -129,7 +128,7 @@ def swapaxes(call: Call, a: Value, axis1: Value, axis2: Value) -> Value:
 
 @op("numpy.moveaxis", "a source destination")
 def moveaxis(call: Call, a: Value, source: Value, destination: Value) -> Value:
-    from tensorlint.inference.ops.torch.views import moved
+    from tensorlint.inference.ops.torch.permutations import moved
 
     given = ranked(call, a)
     rank = len(given.shape or ())
@@ -244,198 +243,6 @@ def broadcast_arrays(call: Call, args: list[Value], subok: Value) -> Value:
     arrays = [ranked(call, item) for item in args]
     shape = broadcast(*(item.shape or () for item in arrays))
     return tuple_of(copy(stretched(call, item, shape), marks=SPELLED) for item in arrays)
-
-
-@op("numpy.tile", "a reps")
-def tile(call: Call, a: Value, reps: Value) -> Value:
-    given = ranked(call, a)
-    shape, counts = given.shape or (), arguments.shape([reps])
-    rank = max(len(shape), len(counts))
-    left = (1,) * (rank - len(shape)) + shape
-    right = (1,) * (rank - len(counts)) + counts
-    return unplaced(call, "numpy", tuple(map(S.multiply, left, right)), given.dtype, marks=SPELLED)
-
-
-@op("repeat", "a repeats axis=None")
-def repeat(call: Call, a: Value, repeats: Value, axis: Value) -> Value:
-    given = ranked(call, a)
-    shape = given.shape or ()
-    at = 0
-    if values.is_none(axis):
-        shape = (S.product(shape),)
-    else:
-        at = arguments.axis(axis, len(shape))
-    times = values.size_of(repeats) if not isinstance(repeats, (Tensor, Sequence)) else None
-    size: Size = S.symbol() if times is None else S.multiply(shape[at], times)
-    target = (*shape[:at], size, *shape[at + 1 :])
-    return laid(call, "numpy", target, layout.contiguous(target), given.dtype)
-
-
-@op("numpy.flip numpy.fliplr numpy.flipud", "m axis=None")
-def flip(call: Call, m: Value, axis: Value) -> Value:
-    given = ranked(call, m)
-    return laid(call, "numpy", given.shape or (), None, given.dtype, marks=given.marks)
-
-
-@op("numpy.roll", "a shift axis=None")
-def roll(call: Call, a: Value, shift: Value, axis: Value) -> Value:
-    given = ranked(call, a)
-    strides = layout.contiguous(given.shape or ()) if given.contiguous else None
-    return laid(call, "numpy", given.shape or (), strides, given.dtype)
-
-
-@op("numpy.rot90", "m k=1 axes=None")
-def rot90(call: Call, m: Value, k: Value, axes: Value) -> Value:
-    given = ranked(call, m)
-    shape = list(given.shape or ())
-    if len(shape) < 2:
-        raise Undecided
-    a, b = (0, 1) if values.is_none(axes) else arguments.axes(axes, len(shape))
-    if arguments.whole(k) % 2:
-        shape[a], shape[b] = shape[b], shape[a]
-    return laid(call, "numpy", tuple(shape), None, given.dtype)
-
-
-@op("numpy.tril numpy.triu", "m k=0")
-def tril(call: Call, m: Value, k: Value) -> Value:
-    given = ranked(call, m)
-    if len(given.shape or ()) < 2:
-        raise Undecided
-    strides = layout.contiguous(given.shape or ()) if given.contiguous else None
-    return laid(call, "numpy", given.shape or (), strides, given.dtype)
-
-
-@op("diagonal", "a offset=0 axis1=0 axis2=1")
-def diagonal(call: Call, a: Value, offset: Value, axis1: Value, axis2: Value) -> Value:
-    from tensorlint.inference.ops.torch.views import diagonal_of
-
-    given = ranked(call, a)
-    rank = len(given.shape or ())
-    first, second = arguments.axis(axis1, rank), arguments.axis(axis2, rank)
-    return diagonal_of(call, given, arguments.whole(offset), first, second)
-
-
-@op(
-    "numpy.pad",
-    "array pad_width mode='constant' / constant_values=0 stat_length=None end_values=None reflect_type=None",
-)
-def pad(call: Call, array: Value, pad_width: Value, **rest: Value) -> Value:
-    given = ranked(call, array)
-    shape = given.shape or ()
-    rank = len(shape)
-    if isinstance(pad_width, Sequence) and pad_width.items is not None:
-        items = pad_width.items
-        if items and all(isinstance(item, Sequence) for item in items):
-            if len(items) == 1:
-                items = items * rank
-            if len(items) != rank:
-                raise Undecided
-            widths = [arguments.shape([item]) for item in items]
-        else:
-            one = arguments.shape([pad_width])
-            widths = [one] * rank
-    else:
-        if not isinstance(pad_width, (Const, values.Number)):
-            raise Undecided
-        widths = [(arguments.count(pad_width),)] * rank
-    target = []
-    for size, width in zip(shape, widths, strict=True):
-        if len(width) == 1:
-            width = width * 2
-        if len(width) != 2:
-            raise Undecided
-        target.append(S.add(size, S.add(*width)))
-    return unplaced(call, "numpy", tuple(target), given.dtype)
-
-
-@op("numpy.take .take", "a indices axis=None out=None mode='raise'")
-def take(call: Call, a: Value, indices: Value, axis: Value, **rest: Value) -> Value:
-    given, picked = ranked(call, a), ranked(call, indices)
-    shape, index = given.shape or (), picked.shape or ()
-    if values.is_none(axis):
-        target = index
-    else:
-        at = arguments.axis(axis, len(shape))
-        target = (*shape[:at], *index, *shape[at + 1 :])
-    return unplaced(call, "numpy", target, given.dtype)
-
-
-@op("numpy.take_along_axis", "arr indices axis=-1")
-def take_along_axis(call: Call, arr: Value, indices: Value, axis: Value) -> Value:
-    given, picked = ranked(call, arr), ranked(call, indices)
-    if values.is_none(axis):
-        return unplaced(call, "numpy", picked.shape or (), given.dtype)
-    shape, index = given.shape or (), picked.shape or ()
-    if len(shape) != len(index):
-        raise Undecided
-    at = arguments.axis(axis, len(shape))
-    target = tuple(index[i] if i == at else broadcast_size(shape[i], index[i]) for i in range(len(shape)))
-    return unplaced(call, "numpy", target, given.dtype)
-
-
-@op("numpy.delete", "arr obj axis=None")
-def delete(call: Call, arr: Value, obj: Value, axis: Value) -> Value:
-    given = ranked(call, arr)
-    shape = given.shape or ()
-    if values.is_none(axis):
-        return laid(call, "numpy", (S.symbol(),), (1,), given.dtype)
-    at = arguments.axis(axis, len(shape))
-    size = S.subtract(shape[at], 1) if values.integer(obj) is not None else S.symbol()
-    return unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), given.dtype)
-
-
-@op("nonzero numpy.flatnonzero numpy.argwhere", "a", tensor=False)
-def nonzero(call: Call, a: Value) -> Value:
-    given = ranked(call, a)
-    count = S.symbol()
-    name = call.name.rpartition(".")[2]
-    rank = len(given.shape or ())
-    if name == "argwhere":
-        return laid(call, "numpy", (count, rank), None, "int64")
-    if name == "flatnonzero":
-        return laid(call, "numpy", (count,), None, "int64")
-    return tuple_of(Tensor("numpy", (count,), None, "int64", None, call.node) for _ in range(rank))
-
-
-@op(
-    "numpy.unique",
-    "ar return_index=False return_inverse=False return_counts=False axis=None / equal_nan=True sorted=True",
-    tensor=False,
-)
-def unique(
-    call: Call, ar: Value, return_index: Value, return_inverse: Value, return_counts: Value, axis: Value, **rest: Value
-) -> Value:
-    given = array_of(call, ar)
-    count = S.symbol()
-    if values.is_none(axis):
-        first = laid(call, "numpy", (count,), (1,), given.dtype)
-    else:
-        shape = tensor(given).shape or ()
-        at = arguments.axis(axis, len(shape))
-        first = unplaced(call, "numpy", (*shape[:at], count, *shape[at + 1 :]), given.dtype)
-    results: list[Value] = [first]
-    if arguments.flag(return_index):
-        results.append(laid(call, "numpy", (count,), (1,), "int64"))
-    if arguments.flag(return_inverse):
-        results.append(values.UNKNOWN)
-    if arguments.flag(return_counts):
-        results.append(laid(call, "numpy", (count,), (1,), "int64"))
-    return first if len(results) == 1 else tuple_of(results)
-
-
-@op("numpy.searchsorted .searchsorted numpy.digitize", "a v side='left' sorter=None / right=False")
-def searchsorted(call: Call, a: Value, v: Value, **rest: Value) -> Value:
-    wanted = a if call.name.endswith("digitize") else v
-    given = ranked(call, wanted)
-    return unplaced(call, "numpy", given.shape or (), "int64")
-
-
-@op("numpy.histogram", "a bins=10 range=None density=None weights=None", tensor=False)
-def histogram(call: Call, bins: Value, **rest: Value) -> Value:
-    number = values.size_of(bins)
-    if number is None:
-        raise Undecided
-    return tuple_of([laid(call, "numpy", (number,), (1,), None), laid(call, "numpy", (S.add(number, 1),), (1,), None)])
 
 
 @op(".view", "input dtype=None type=None")

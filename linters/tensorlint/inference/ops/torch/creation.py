@@ -6,6 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, ranges
+from tensorlint.inference.ops.elementwise import is_plain
 from tensorlint.inference.ops.literals import elements_of, leaf_dtype, nested
 from tensorlint.inference.ops.results import (
     LASTING,
@@ -22,7 +23,7 @@ from tensorlint.inference.ops.results import (
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, Const, Library, Sequence, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, Const, Library, Scalar, Sequence, Tensor, Value
 
 # Keywords of constructors that say nothing about shape, dtype or device.
 PLACED = "dtype=None device=None layout=None requires_grad=False pin_memory=False memory_format=None"
@@ -113,6 +114,8 @@ def normal(call: Call, mean: Value, std: Value, size: Value, dtype: Value, devic
     result = elementwise(call, [mean, std], kind="float", framework="torch")
     if isinstance(result, Tensor):
         result.strides = None if result.shape else result.strides
+        if any(isinstance(one, Tensor) and one.dtype != result.dtype for one in (mean, std)):
+            result.dtype = None
     return result
 
 
@@ -122,7 +125,9 @@ def arange(call: Call, start: Value, end: Value, step: Value, dtype: Value, devi
         start, end = Const(0), start
     size = ranges.length(start, end, step)
     if call.name.endswith("range") and not call.name.endswith("arange"):
-        size = S.add(size, 1) if all(values.integer(value) is not None for value in (start, end, step)) else S.symbol()
+        first, last, pace = (values.integer(value) for value in (start, end, step))
+        # The end is a part of it.
+        size = S.symbol() if first is None or last is None or not pace else max((last - first) // pace, 0) + 1
         inferred: str | None = call.default_dtype
     else:
         kinds = [dtypes.of_scalar(value) for value in (start, end, step)]
@@ -132,15 +137,29 @@ def arange(call: Call, start: Value, end: Value, step: Value, dtype: Value, devi
             inferred = (
                 "int64" if all(kind is not None and kind <= dtypes.INTEGER for kind in kinds) else call.default_dtype
             )
-    if not values.is_none(dtype) and not all(isinstance(values.size_of(one), int) for one in (start, end, step)):
-        # Ends are converted to the type first.
-        size = size if dtypes.is_floating(chosen(dtype, None)) else S.symbol()
+    ends = [values.size_of(one) for one in (start, end, step)]
+    if not values.is_none(dtype) and not all(isinstance(one, int) for one in ends):
+        # Ends are converted to the type first; a size fits into int64 as it is.
+        wanted = chosen(dtype, None)
+        kept = dtypes.is_floating(wanted) or (wanted == "int64" and None not in ends)
+        size = size if kept else S.symbol()
     return laid(call, "torch", (size,), (1,), chosen(dtype, inferred), placed(call, device))
 
 
 @op("torch.linspace torch.logspace", f"start end steps base=10.0 / out=None {PLACED}")
 def linspace(call: Call, start: Value, end: Value, steps: Value, dtype: Value, device: Value, **rest: Value) -> Value:
-    return laid(call, "torch", (arguments.count(steps),), (1,), chosen(dtype, call.default_dtype), placed(call, device))
+    real = all(_is_real(one) for one in (start, end))
+    name = chosen(dtype, call.default_dtype if real else None)
+    return laid(call, "torch", (arguments.count(steps),), (1,), name, placed(call, device))
+
+
+def _is_real(value: Value) -> bool:
+    """Whether an end of a range is a real number: a tensor or a complex number would bring its own type."""
+    if isinstance(value, Const):
+        return isinstance(value.value, (int, float))
+    return (
+        isinstance(value, values.Number) or is_plain(value) or (isinstance(value, Scalar) and value.kind != "complex")
+    )
 
 
 @op("torch.randperm", f"n / out=None generator=None {PLACED}")
@@ -185,7 +204,7 @@ def from_literal(call: Call, data: Value, dtype: Value, device: Value, **rest: V
     if not isinstance(data, (Const, values.Number, values.Scalar, Sequence, values.Range)):
         return unknown_created(call, dtype, device, None)
     try:
-        shape, leaves = nested(data)
+        shape, leaves = nested(data, numbers=True)
     except Undecided:
         return unknown_created(call, dtype, device, None)
     scalars = leaves is not None and not any(isinstance(leaf, Tensor) for leaf in leaves)
@@ -210,6 +229,30 @@ def as_tensor(call: Call, data: Value, dtype: Value, device: Value, copy: Value,
         strides = None
     where = data.device if values.is_none(device) and data.framework == "torch" else placed(call, device)
     return laid(call, "torch", data.shape, strides, name, where, how=data.how, marks=data.marks)
+
+
+@op("torch.frombuffer", "buffer / dtype=None count=-1 offset=0 requires_grad=False")
+def frombuffer(call: Call, dtype: Value, count: Value, **rest: Value) -> Value:
+    number = values.integer(count)
+    size = S.symbol() if number is None or number < 0 else number
+    return laid(call, "torch", (size,), (1,), dtypes.named(dtype, "torch"), "cpu")
+
+
+@op("torch.get_default_dtype", "", tensor=False)
+def get_default_dtype(call: Call) -> Value:
+    if call.default_dtype is None:
+        raise Undecided
+    return Library(f"torch.{call.default_dtype}")
+
+
+@op(".new", "input *args / device=None")
+def new(call: Call, input: Value, args: list[Value], device: Value) -> Value:
+    """An old constructor of the receiver's type."""
+    dtype = input.dtype if isinstance(input, Tensor) else None
+    where = input.device if isinstance(input, Tensor) and values.is_none(device) else None
+    if not args or not all(isinstance(arg, (Const, values.Number)) for arg in args):
+        return unranked("torch", dtype, where)
+    return created(call, tuple(arguments.count(arg) for arg in args), dtype, where)
 
 
 @op("torch.from_numpy", "ndarray")
@@ -250,6 +293,12 @@ def randint_like(call: Call, input: Value, low: Value, high: Value, **rest: Valu
     return like(call, input, **rest)
 
 
+@op("torch.poisson", "input generator=None")
+def poisson(call: Call, input: Value, **rest: Value) -> Value:
+    ranked = tensor(input)
+    return fresh(call, "torch", ranked.shape or (), ranked.dtype, ranked.device)
+
+
 @op("torch.bernoulli .bernoulli", "input p=None / generator=None out=None")
 def bernoulli(call: Call, input: Value, p: Value, **rest: Value) -> Value:
     ranked = tensor(input)
@@ -275,8 +324,12 @@ def new_full(
 @op(".new_tensor", f"input data / {PLACED}")
 def new_tensor(call: Call, input: Value, data: Value, dtype: Value, device: Value, **rest: Value) -> Value:
     result = from_literal(call, data, dtype, device)
-    if isinstance(result, Tensor) and values.is_none(device) and isinstance(input, Tensor):
-        result.device = input.device
+    if isinstance(result, Tensor):
+        if values.is_none(device):
+            result.device = input.device if isinstance(input, Tensor) else None
+        if values.is_none(dtype):
+            # What is given takes the receiver's type, a list of floats too.
+            result.dtype = input.dtype if isinstance(input, Tensor) else None
     return result
 
 

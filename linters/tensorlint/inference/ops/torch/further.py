@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
+from tensorlint.inference import values
 from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.elementwise import elementwise, unary_of
 from tensorlint.inference.ops.results import fresh, laid, tuple_of, unplaced, unranked
@@ -49,7 +49,8 @@ def isin(call: Call, elements: Value, **rest: Value) -> Value:
 @op("dist", "input other p=2")
 def dist(call: Call, input: Value, **rest: Value) -> Value:
     ranked = tensor(input)
-    return Tensor("torch", (), (), ranked.dtype if dtypes.is_floating(ranked.dtype) else None, ranked.device, call.node)
+    name = ranked.dtype if isinstance(rest["other"], Tensor) and rest["other"].dtype == ranked.dtype else None
+    return Tensor("torch", (), (), name if dtypes.is_floating(name) else None, ranked.device, call.node)
 
 
 @op("renorm", "input p dim maxnorm / out=None")
@@ -113,7 +114,8 @@ def trapezoid(call: Call, y: Value, x: Value, dx: Value, dim: Value) -> Value:
         if len(other) > 1 and other != shape:
             raise Undecided
     at = arguments.axis(dim, len(shape))
-    name = ranked.dtype if dtypes.is_floating(ranked.dtype) else None
+    name = ranked.dtype if values.is_none(x) else dtypes.torch_result([ranked, x], call.default_dtype)
+    name = name if dtypes.is_floating(name) else None
     return unplaced(call, "torch", (*shape[:at], *shape[at + 1 :]), name, ranked.device)
 
 
@@ -121,7 +123,8 @@ def trapezoid(call: Call, y: Value, x: Value, dx: Value, dim: Value) -> Value:
 def cov(call: Call, input: Value, **rest: Value) -> Value:
     ranked = tensor(input)
     shape = ranked.shape or ()
-    name = ranked.dtype if dtypes.is_floating(ranked.dtype) else None
+    plain = all(values.is_none(rest[weights]) for weights in ("fweights", "aweights") if weights in rest)
+    name = ranked.dtype if plain and dtypes.is_floating(ranked.dtype) else None
     if len(shape) != 2 or not S.surely_not_one(shape[0]):
         raise Undecided
     return unplaced(call, "torch", (shape[0], shape[0]), name, ranked.device)
@@ -188,7 +191,8 @@ def scalar_tensor(call: Call, dtype: Value, **rest: Value) -> Value:
 @op("torch.empty_strided", "size stride / dtype=None device=None layout=None requires_grad=False pin_memory=False")
 def empty_strided(call: Call, size: Value, stride: Value, dtype: Value, **rest: Value) -> Value:
     name = call.default_dtype if values.is_none(dtype) else dtypes.named(dtype, "torch")
-    return laid(call, "torch", arguments.shape([size]), arguments.shape([stride]), name)
+    strides = arguments.shape([stride])
+    return laid(call, "torch", arguments.shape([size]), None if -1 in strides else strides, name)
 
 
 # Constructors of old code: `torch.FloatTensor(2, 3)` and `torch.LongTensor([1, 2])`.
@@ -210,6 +214,9 @@ def old_constructor(call: Call, args: list[Value], device: Value) -> Value:
         if isinstance(args[0], Sequence) and args[0].shape_of is None and args[0].kind in ("list", "tuple"):
             made = from_literal(call, args[0], NONE, NONE)
             return copy(made, dtype=dtype, device=where) if isinstance(made, Tensor) else made
+        if isinstance(args[0], Tensor) and args[0].framework == "torch":
+            # The same memory, and of the same type: `torch.Tensor` takes every type as it is, the others only their own.
+            return copy(args[0])
         if isinstance(args[0], Tensor) and args[0].shape is not None and args[0].framework == "numpy":
             return laid(call, "torch", args[0].shape, None, dtype, where, how=args[0].how, marks=args[0].marks)
         return unranked("torch", dtype, where)
@@ -239,7 +246,7 @@ def total_norm(call: Call, **bound: object) -> Value:
 
 @op("torch.autograd.grad", "outputs inputs *args / allow_unused=None **rest", tensor=False)
 def grad(call: Call, inputs: Value, allow_unused: Value, **bound: object) -> Value:
-    if arguments.truth(allow_unused):
+    if not values.is_none(allow_unused) and arguments.truth(allow_unused) is not False:
         raise Undecided
     items = inputs.items if isinstance(inputs, Sequence) else [inputs]
     if items is None:
@@ -247,11 +254,13 @@ def grad(call: Call, inputs: Value, allow_unused: Value, **bound: object) -> Val
     found: list[Value] = []
     for item in items:
         given = tensor(item)
-        strides = layout.contiguous(given.shape or ()) if len(given.shape or ()) < 2 else None
-        found.append(Tensor("torch", given.shape, strides, given.dtype, given.device, call.node))
+        # The gradient of a sum is one number, expanded.
+        found.append(
+            Tensor("torch", given.shape, () if given.shape == () else None, given.dtype, given.device, call.node)
+        )
     return tuple_of(found)
 
 
-@op(".backward .register_hook .retain_grad_", "input *args **rest", tensor=False)
+@op(".backward .register_hook", "input *args **rest", tensor=False)
 def nothing(call: Call, **bound: object) -> Value:
     return NONE if call.name == "backward" else values.UNKNOWN

@@ -19,8 +19,8 @@ from tensorlint.inference.ops.results import (
     unranked,
 )
 from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.ops.torch.expansion import at_least
 from tensorlint.inference.ops.torch.registry import op
-from tensorlint.inference.ops.torch.views import at_least
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Sequence, Tensor, Value
 
@@ -90,6 +90,9 @@ def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
     for item in ranked[1:]:
         other = item.shape or ()
         if len(other) != len(shape):
+            ranks = [len(each.shape or ()) for each in items]
+            if 1 in ranks and 2 in ranks:
+                call.report("rank_one_join", tensor=items[ranks.index(1)], at=ranks.index(1), operation="torch.cat")
             raise Undecided
         for axis, size in enumerate(other):
             if axis == at:

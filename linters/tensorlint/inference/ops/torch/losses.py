@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Sequence_
+
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.layout import Shape
@@ -36,9 +38,16 @@ def reduced(
     of: Tensor,
     reduce: Value = values.NONE,
     size_average: Value = values.NONE,
+    beside: Sequence_[Value] = (),
 ) -> Value:
-    """The loss itself: 0-dim where it is summed or averaged, `shape` with reduction="none"."""
-    dtype = of.dtype if dtypes.is_floating(of.dtype) else None
+    """The loss itself: 0-dim where it is summed or averaged, `shape` with reduction="none".
+
+    Of two floating types (`of` and what is `beside` it) some losses take the one, some the other: it has none then.
+    """
+    found = {one.dtype for one in (of, *beside) if isinstance(one, Tensor)}
+    floating = [name for name in found if dtypes.is_floating(name)]
+    whole = all(name is not None and dtypes.category(name) <= dtypes.FLOAT for name in found)
+    dtype = floating[0] if len(floating) == 1 and whole else None
     if not values.is_none(reduce) or not values.is_none(size_average):
         raise Undecided
     if not isinstance(reduction, Const) or not isinstance(reduction.value, str):
@@ -95,10 +104,8 @@ def pair(
     shape = tell(call, operation or spelled(call), input, target)
     if not isinstance(input, Tensor):
         raise Undecided
-    result = reduced(call, shape, reduction, input, reduce, size_average)
+    result = reduced(call, shape, reduction, input, reduce, size_average, [target])
     if isinstance(result, Tensor) and isinstance(target, Tensor):
-        dtype = dtypes.torch_result([input, target], call.default_dtype)
-        result.dtype = dtype if dtypes.is_floating(dtype) else None
         result.device = common_device([input, target])
     return result
 
@@ -107,7 +114,10 @@ def pair(
 def mse_loss(
     call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
 ) -> Value:
-    return pair(call, input, target, reduction, reduce, size_average)
+    result = pair(call, input, target, reduction, reduce, size_average)
+    if isinstance(weight, Tensor) and isinstance(result, Tensor) and result.dtype != weight.dtype:
+        result.dtype = None
+    return result
 
 
 @op("F.smooth_l1_loss", f"{_PAIR} beta=1.0")
@@ -119,7 +129,10 @@ def smooth_l1_loss(
 
 @op("F.huber_loss", "input target reduction='mean' delta=1.0 weight=None")
 def huber_loss(call: Call, input: Value, target: Value, reduction: Value, delta: Value, weight: Value) -> Value:
-    return pair(call, input, target, reduction, values.NONE, values.NONE)
+    result = pair(call, input, target, reduction, values.NONE, values.NONE)
+    if isinstance(weight, Tensor) and isinstance(result, Tensor) and result.dtype != weight.dtype:
+        result.dtype = None
+    return result
 
 
 @op(
@@ -155,7 +168,7 @@ def gaussian_nll_loss(
         raise Undecided
     if isinstance(var, Tensor) and var.shape is not None and shape is not None and var.shape != shape:
         shape = None
-    return reduced(call, shape, reduction, input)
+    return reduced(call, shape, reduction, input, beside=[target, var])
 
 
 # Losses that insist on equal shapes, or whose target has another form on purpose.
@@ -165,7 +178,7 @@ def gaussian_nll_loss(
 def binary_cross_entropy(
     call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
 ) -> Value:
-    return same_shape(call, input, True, reduction, reduce, size_average)
+    return same_shape(call, input, True, reduction, reduce, size_average, [])
 
 
 @op(
@@ -183,7 +196,7 @@ def bce_with_logits(
     pos_weight: Value,
 ) -> Value:
     plain = values.is_none(weight) and values.is_none(pos_weight)
-    return same_shape(call, input, plain, reduction, reduce, size_average)
+    return same_shape(call, input, plain, reduction, reduce, size_average, [target])
 
 
 @op("F.soft_margin_loss F.multilabel_margin_loss", _PAIR)
@@ -192,27 +205,43 @@ def soft_margin_loss(
 ) -> Value:
     if call.name.endswith("multilabel_margin_loss"):
         return per_sample(call, input, reduction, reduce, size_average, 1)
-    return same_shape(call, input, True, reduction, reduce, size_average)
+    return same_shape(call, input, True, reduction, reduce, size_average, [target])
 
 
-def same_shape(call: Call, input: Value, known: bool, reduction: Value, reduce: Value, size_average: Value) -> Value:
+def same_shape(
+    call: Call,
+    input: Value,
+    known: bool,
+    reduction: Value,
+    reduce: Value,
+    size_average: Value,
+    beside: Sequence_[Value],
+) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
-    return reduced(call, input.shape if known else None, reduction, input, reduce, size_average)
+    return reduced(call, input.shape if known else None, reduction, input, reduce, size_average, beside)
 
 
-def per_sample(call: Call, input: Value, reduction: Value, reduce: Value, size_average: Value, dropped: int) -> Value:
+def per_sample(
+    call: Call,
+    input: Value,
+    reduction: Value,
+    reduce: Value,
+    size_average: Value,
+    dropped: int,
+    beside: Sequence_[Value] = (),
+) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
     shape = None if input.shape is None or len(input.shape) != dropped + 1 else input.shape[:-dropped]
-    return reduced(call, shape, reduction, input, reduce, size_average)
+    return reduced(call, shape, reduction, input, reduce, size_average, beside)
 
 
 @op("F.multilabel_soft_margin_loss", "input target weight=None size_average=None reduce=None reduction='mean'")
 def multilabel_soft_margin_loss(
     call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
 ) -> Value:
-    return per_sample(call, input, reduction, reduce, size_average, 1)
+    return per_sample(call, input, reduction, reduce, size_average, 1, [target, weight])
 
 
 @op("F.multi_margin_loss", "input target p=1 margin=1.0 weight=None size_average=None reduce=None reduction='mean'")
@@ -246,11 +275,12 @@ def classified(call: Call, input: Value, target: Value, reduction: Value, reduce
     shape: Shape | None = None
     if input.shape is not None:
         shape = () if len(input.shape) == 1 else (input.shape[0], *input.shape[2:]) if input.shape else None
-    return reduced(call, shape, reduction, input, reduce, size_average)
+    beside = [target] if isinstance(target, Tensor) and dtypes.is_floating(target.dtype) else []
+    return reduced(call, shape, reduction, input, reduce, size_average, beside)
 
 
 @op(
-    "F.ctc_loss torch.ctc_loss",
+    "F.ctc_loss",
     "log_probs targets input_lengths target_lengths blank=0 reduction='mean' zero_infinity=False",
 )
 def ctc_loss(call: Call, log_probs: Value, reduction: Value, **rest: Value) -> Value:
@@ -260,7 +290,7 @@ def ctc_loss(call: Call, log_probs: Value, reduction: Value, **rest: Value) -> V
 
 
 @op(
-    "F.margin_ranking_loss torch.margin_ranking_loss",
+    "F.margin_ranking_loss",
     "input1 input2 target margin=0 size_average=None reduce=None reduction='mean'",
 )
 def margin_ranking_loss(
@@ -274,22 +304,31 @@ def margin_ranking_loss(
     margin: Value,
 ) -> Value:
     a, b, c = tensor(input1), tensor(input2), tensor(target)
-    return reduced(call, broadcast(a.shape or (), b.shape or (), c.shape or ()), reduction, a, reduce, size_average)
+    return reduced(
+        call, broadcast(a.shape or (), b.shape or (), c.shape or ()), reduction, a, reduce, size_average, [b, c]
+    )
 
 
 @op(
-    "F.cosine_embedding_loss torch.cosine_embedding_loss",
+    "F.cosine_embedding_loss",
     "input1 input2 target margin=0 size_average=None reduce=None reduction='mean'",
 )
 def cosine_embedding_loss(
-    call: Call, input1: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, **rest: Value
+    call: Call,
+    input1: Value,
+    input2: Value,
+    target: Value,
+    size_average: Value,
+    reduce: Value,
+    reduction: Value,
+    **rest: Value,
 ) -> Value:
     a, c = tensor(input1), tensor(target)
-    return reduced(call, c.shape, reduction, a, reduce, size_average)
+    return reduced(call, c.shape, reduction, a, reduce, size_average, [input2, c])
 
 
 @op(
-    "F.triplet_margin_loss torch.triplet_margin_loss",
+    "F.triplet_margin_loss",
     "anchor positive negative margin=1.0 p=2 eps=1e-6 swap=False size_average=None reduce=None reduction='mean'",
 )
 def triplet_margin_loss(
@@ -304,4 +343,4 @@ def triplet_margin_loss(
 ) -> Value:
     a, b, c = tensor(anchor), tensor(positive), tensor(negative)
     shape = broadcast(a.shape or (), b.shape or (), c.shape or ())
-    return reduced(call, shape[:-1] if shape else None, reduction, a, reduce, size_average)
+    return reduced(call, shape[:-1] if shape else None, reduction, a, reduce, size_average, [b, c])

@@ -1,24 +1,17 @@
-"""torch's elementwise operations, and conversions of type, device and memory format."""
+"""torch's elementwise operations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tensorlint.inference import layout, values
-from tensorlint.inference.layout import Strides
-from tensorlint.inference.ops import arguments, dtypes
+from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, unary_of
 from tensorlint.inference.ops.results import LASTING, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.ops.torch.creation import in_format
-from tensorlint.inference.ops.torch.registry import TORCH, op
+from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import (
-    NONE,
-    UNKNOWN,
     Const,
-    Library,
-    LibraryObject,
-    Scalar,
     Tensor,
     Value,
     copy,
@@ -27,14 +20,13 @@ from tensorlint.inference.values import (
 # One tensor in, one out. `same` keeps the type, `float` makes integers the default type.
 _UNARY: dict[Kind, str] = {
     "same": """neg negative sign sgn ceil floor round trunc fix relu bitwise_not
-        nan_to_num frac""",
+        frac""",
     "float": """exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh
         cosh tanh asinh acosh atanh arcsinh arccosh arctanh sigmoid reciprocal erf erfc erfinv lgamma digamma i0 sinc
-        deg2rad rad2deg torch.special.expit torch.special.erf torch.special.i0e torch.special.i1 torch.special.i1e
+        torch.special.expit torch.special.erf torch.special.i0e torch.special.i1 torch.special.i1e
         torch.special.ndtr torch.special.ndtri torch.special.log_ndtr torch.special.entr torch.special.gammaln
         torch.special.expm1 torch.special.exp2 torch.special.psi torch.special.sinc""",
-    "bool": "logical_not isnan isinf isfinite isposinf isneginf isreal signbit",
-    "real": "abs absolute",
+    "bool": "logical_not isnan isposinf isneginf signbit",
 }
 
 # Two operands that broadcast.
@@ -114,7 +106,7 @@ def positive(call: Call, input: Value, out: Value) -> Value:
 
 @op("div divide", "input other / rounding_mode=None out=None")
 def div(call: Call, input: Value, other: Value, rounding_mode: Value, out: Value) -> Value:
-    kind = "divide" if values.is_none(rounding_mode) else "promote"
+    kind = "float" if values.is_none(rounding_mode) else "promote"
     return elementwise(call, [input, other], kind=kind, framework="torch", operation=words(call))
 
 
@@ -133,8 +125,10 @@ def float_power(call: Call, input: Value, exponent: Value, out: Value) -> Value:
     if isinstance(result, Tensor):
         name = result.dtype
         result.dtype = None if name is None else "complex128" if dtypes.category(name) == dtypes.COMPLEX else "float64"
-        if result.shape is not None and result.layout_trail:
-            result.strides = None
+        given = [one for one in (input, exponent) if isinstance(one, Tensor)]
+        if result.shape is not None:
+            plain = all(one.contiguous and one.shape == result.shape for one in given)
+            result.strides = layout.contiguous(result.shape) if plain else None
     return result
 
 
@@ -142,7 +136,11 @@ def float_power(call: Call, input: Value, exponent: Value, out: Value) -> Value:
 def clamp(call: Call, input: Value, min: Value, max: Value, out: Value) -> Value:
     bounds = [bound for bound in (min, max) if not values.is_none(bound)]
     if any(isinstance(bound, Tensor) for bound in bounds):
-        return elementwise(call, [input, *bounds], framework="torch")
+        result = elementwise(call, [input, *bounds], framework="torch")
+        if isinstance(result, Tensor) and not all(isinstance(bound, Tensor) for bound in bounds):
+            # One bound a tensor, the other a number.
+            result.dtype = result.dtype if isinstance(input, Tensor) and result.dtype == input.dtype else None
+        return result
     return elementwise(call, [input, *bounds], framework="torch", wrapped=False)
 
 
@@ -160,14 +158,73 @@ def logit(call: Call, input: Value, eps: Value, out: Value) -> Value:
 def angle(call: Call, input: Value, out: Value) -> Value:
     result = unary_of(call, input, kind="float", framework="torch")
     if isinstance(result, Tensor):
+        if not dtypes.is_floating(result.dtype):
+            result.strides = None
         result.dtype = dtypes.real_of(result.dtype)
     return result
+
+
+@op("abs absolute", "input / out=None")
+def absolute(call: Call, input: Value, out: Value) -> Value:
+    result = unary_of(call, input, kind="real", framework="torch")
+    if isinstance(result, Tensor) and isinstance(input, Tensor) and not dtypes.is_floating(input.dtype):
+        # Of complex numbers it is written into an `empty_like`.
+        kept = layout.preserve(result.shape or (), input.strides)
+        known = input.dtype is not None or kept == result.strides
+        if input.dtype is None or dtypes.category(input.dtype) == dtypes.COMPLEX:
+            result.strides = kept if known else None
+    return result
+
+
+@op("nan_to_num", "input nan=None posinf=None neginf=None / out=None")
+def nan_to_num(call: Call, input: Value, **rest: Value) -> Value:
+    """Written into an `empty_like` of the input, which keeps the strides of axes of size 1 too."""
+    return like(call, input, None)
+
+
+@op("isinf isfinite isreal", "input / out=None")
+def is_number_of_a_kind(call: Call, input: Value, out: Value) -> Value:
+    """Computed from a float; of what cannot be infinite (or imaginary) a `full_like`."""
+    ranked = tensor(input)
+    kind = None if ranked.dtype is None else dtypes.category(ranked.dtype)
+    computed = unary_of(call, ranked, kind="bool", framework="torch")
+    constant = like(call, ranked, "bool")
+    if kind is not None and (kind < dtypes.FLOAT or (kind == dtypes.FLOAT and call.name.endswith("isreal"))):
+        return constant
+    if call.name.endswith("isreal"):
+        same = isinstance(computed, Tensor) and computed.strides == constant.strides and kind is None
+        return constant if same else copy(constant, strides=None)
+    if isinstance(computed, Tensor):
+        # More than one pass over the numbers.
+        again = unary_of(call, computed, kind="bool", framework="torch")
+        if kind != dtypes.FLOAT or computed.strides != tensor(again).strides:
+            computed.strides = None
+    return computed
+
+
+@op("deg2rad rad2deg", "input / out=None")
+def deg2rad(call: Call, input: Value, out: Value) -> Value:
+    """A product written into an `empty_like` of the input."""
+    return like(call, input, dtypes.torch_float(tensor(input).dtype, call.default_dtype))
+
+
+def like(call: Call, input: Value, dtype: str | None) -> Tensor:
+    """A new tensor laid out as `empty_like` lays it out, of the input's type or of `dtype`."""
+    result = unary_of(call, tensor(input), framework="torch")
+    ranked = tensor(result)
+    ranked.strides = layout.preserve(ranked.shape or (), tensor(input).strides)
+    if dtype is not None:
+        ranked.dtype = dtype
+    return ranked
 
 
 @op("lerp", "input end weight / out=None")
 def lerp(call: Call, input: Value, end: Value, weight: Value, out: Value) -> Value:
     operands = [input, end, weight] if isinstance(weight, Tensor) else [input, end]
-    return elementwise(call, operands, framework="torch", kind="same")
+    result = elementwise(call, operands, framework="torch", kind="same")
+    if isinstance(result, Tensor) and any(isinstance(one, Tensor) and one.dtype != result.dtype for one in operands):
+        result.dtype = None
+    return result
 
 
 @op("addcmul addcdiv", "input tensor1 tensor2 / value=1 out=None")
@@ -244,286 +301,3 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value) -> Value:
     if ranked.contiguous is False and shape == ranked.shape:
         strides = layout.contiguous(shape)
     return Tensor("torch", shape, strides, ranked.dtype, ranked.device, ranked.made, ranked.how, ranked.marks & LASTING)
-
-
-# Identity in shape, layout and type.
-
-
-@op(
-    "detach .detach_ .requires_grad_ .share_memory_ .pin_memory .retain_grad .zero_ .fill_ .copy_ .normal_ .uniform_ "
-    ".random_ .bernoulli_ .exponential_ .geometric_ .log_normal_ .cauchy_ .index_fill_ .masked_fill_ .index_copy_ "
-    ".scatter_ .scatter_add_ .scatter_reduce_ .index_add_ .index_put_ .clamp_ .tril_ .triu_ .erfinv_ .fill_diagonal_ "
-    ".masked_scatter_ .data_ptr_ torch.Tensor.contiguous_ positive_",
-    "input *args / reduce=None value=None generator=None std=None mean=None a=None b=None non_blocking=None "
-    "min=None max=None index=None source=None dim=None src=None accumulate=None mask=None requires_grad=None device=None",
-)
-def identity(call: Call, input: Value, **rest: object) -> Value:
-    if isinstance(input, Tensor):
-        return input
-    raise Undecided
-
-
-@TORCH.attribute("data grad")
-def data(call: Call, input: Value) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    if call.name.endswith("grad"):
-        return copy(input, strides=None)
-    return input
-
-
-@op("clone", "input / memory_format=None")
-def clone(call: Call, input: Value, memory_format: Value) -> Value:
-    return copied(call, input, memory_format)
-
-
-def copied(call: Call, input: Value, memory_format: Value = NONE) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    if input.shape is None:
-        return unranked("torch", input.dtype, input.device)
-    strides = in_format(input.shape, memory_format, layout.preserve(input.shape, input.strides))
-    return copy(input, framework="torch", strides=strides, layout_trail=input.layout_trail)
-
-
-@op("contiguous", "input memory_format=None")
-def contiguous(call: Call, input: Value, memory_format: Value) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    if input.shape is None:
-        return input
-    if values.is_none(memory_format) or _format_name(memory_format) == "contiguous_format":
-        return copy(input, framework="torch", strides=_contiguous(input), layout_trail=())
-    return copy(input, framework="torch", strides=_in_channels_last(input, memory_format))
-
-
-def _format_name(memory_format: Value) -> str | None:
-    return memory_format.path.rpartition(".")[2] if isinstance(memory_format, Library) else None
-
-
-def _contiguous(input: Tensor) -> Strides | None:
-    shape = input.shape or ()
-    if input.contiguous is True:
-        return input.strides
-    fresh = layout.contiguous(shape)
-    if input.contiguous is False:
-        return fresh
-    # Already contiguous or copied: the strides agree but for axes of size 1, which are free.
-    return None if 1 in shape else fresh
-
-
-def _in_channels_last(input: Tensor, memory_format: Value) -> Strides | None:
-    shape = input.shape or ()
-    strides = in_format(shape, memory_format, None)
-    if strides is None:
-        return None
-    return None if 1 in shape and input.strides != strides and input.strides != layout.contiguous(shape) else strides
-
-
-# Conversions.
-
-
-def converted(
-    call: Call,
-    input: Tensor,
-    dtype: str | None,
-    dtype_given: bool,
-    device: str | None,
-    device_given: bool,
-    memory_format: Value = NONE,
-    always: bool = False,
-) -> Tensor:
-    """`to`: the tensor itself where nothing changes, else a copy that preserves the format."""
-    target = dtype if dtype_given else input.dtype
-    where = device if device_given else input.device
-    if input.shape is None:
-        return unranked("torch", target, where)
-    kept = layout.preserve(input.shape, input.strides)
-    changes: bool | None = always
-    if not changes and dtype_given:
-        changes = None if dtype is None or input.dtype is None else dtype != input.dtype
-    if changes is False and device_given:
-        changes = None if device is None or input.device is None else _moves(input.device, device)
-    strides: Strides | None
-    if changes is False:
-        strides = input.strides
-        if not values.is_none(memory_format):
-            name = _format_name(memory_format)
-            if name not in ("contiguous_format", "preserve_format"):
-                strides = _in_channels_last(input, memory_format)
-    elif not values.is_none(memory_format):
-        strides = in_format(input.shape, memory_format, kept) if changes else None
-    else:
-        strides = kept if changes or kept == input.strides else None
-    return copy(input, framework="torch", dtype=target, device=where, strides=strides)
-
-
-def _moves(old: str, new: str) -> bool | None:
-    if old == new:
-        return False
-    if old.partition(":")[0] != new.partition(":")[0]:
-        return True
-    return None
-
-
-@op(".to", "input *args / device=None dtype=None non_blocking=False copy=False memory_format=None other=None")
-def to(
-    call: Call,
-    input: Value,
-    args: list[Value],
-    device: Value,
-    dtype: Value,
-    copy: Value,
-    memory_format: Value,
-    other: Value,
-    non_blocking: Value,
-) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    known_device, device_given = arguments.device(device), not values.is_none(device)
-    known_dtype, dtype_given = dtypes.named(dtype, "torch"), not values.is_none(dtype)
-    always: bool = False
-    for at, argument in enumerate(args):
-        if isinstance(argument, Tensor) and argument.how != "dtype":
-            known_device, device_given, known_dtype, dtype_given = argument.device, True, argument.dtype, True
-            continue
-        if isinstance(argument, Library) or (isinstance(argument, Tensor) and argument.how == "dtype"):
-            name = dtypes.named(argument, "torch")
-            known_dtype, dtype_given = name, True
-        elif isinstance(argument, Const) and isinstance(argument.value, bool):
-            if at >= 2 and argument.value and len(args) > 2:
-                always = True
-        elif isinstance(argument, (Const, LibraryObject)):
-            if values.is_none(argument):
-                continue
-            known_device, device_given = arguments.device(argument), True
-        else:
-            # A device, a type or another tensor: nothing is known of either.
-            known_device, device_given, known_dtype, dtype_given = None, True, None, True
-    given = arguments.truth(copy)
-    if given is None:
-        known_dtype, dtype_given = (known_dtype, True) if dtype_given else (input.dtype, True)
-        result = converted(call, input, known_dtype, dtype_given, known_device, device_given, memory_format)
-        if result.strides != layout.preserve(result.shape or (), input.strides):
-            result.strides = None
-        return result
-    return converted(call, input, known_dtype, dtype_given, known_device, device_given, memory_format, always or given)
-
-
-@op(".type", "input dtype=None non_blocking=False", tensor=False)
-def type_(call: Call, input: Value, dtype: Value, non_blocking: Value) -> Value:
-    if not isinstance(input, Tensor) or values.is_none(dtype):
-        raise Undecided
-    return converted(call, input, dtypes.named(dtype, "torch"), True, None, False)
-
-
-@op(".type_as", "input other")
-def type_as(call: Call, input: Value, other: Value) -> Value:
-    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
-        raise Undecided
-    return converted(call, input, other.dtype, True, other.device, True)
-
-
-_CONVERSIONS = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "char": "int8",
-    "byte": "uint8",
-    "bool": "bool",
-    "cfloat": "complex64",
-    "cdouble": "complex128",
-    "chalf": "complex32",
-}
-
-
-def _conversion(dtype: str) -> Callable[..., Value]:
-    def transfer(call: Call, input: Value, memory_format: Value) -> Value:
-        if not isinstance(input, Tensor):
-            raise Undecided
-        return converted(call, input, dtype, True, None, False, memory_format)
-
-    return transfer
-
-
-for _name, _dtype in _CONVERSIONS.items():
-    op(f".{_name}", "input memory_format=None")(_conversion(_dtype))
-
-
-@op(".cpu", "input memory_format=None")
-def cpu(call: Call, input: Value, memory_format: Value) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    return converted(call, input, None, False, "cpu", True, memory_format)
-
-
-@op(".cuda", "input device=None non_blocking=False memory_format=None")
-def cuda(call: Call, input: Value, device: Value, memory_format: Value, **rest: Value) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    where = "cuda" if values.is_none(device) else arguments.device(device)
-    return converted(call, input, None, False, where, True, memory_format)
-
-
-@op(".numpy", "input / force=False")
-def numpy(call: Call, input: Value, force: Value) -> Value:
-    if not isinstance(input, Tensor):
-        raise Undecided
-    if input.shape is None:
-        return unranked("numpy", input.dtype)
-    return copy(input, framework="numpy", device=None)
-
-
-# Numbers out of tensors.
-
-
-@op(".item torch.Tensor.item", "input", tensor=False)
-def item(call: Call, input: Value) -> Value:
-    if isinstance(input, Tensor):
-        if input.elements is not None and len(input.elements) == 1:
-            return values.number(input.elements[0])
-        if input.dtype is not None and input.dtype in dtypes.CATEGORY:
-            return Scalar(dtypes.SCALAR_KINDS[dtypes.CATEGORY[input.dtype]])
-    return UNKNOWN
-
-
-@op(".numel .nelement .__len__ torch.numel", "input", tensor=False)
-def numel(call: Call, input: Value) -> Value:
-    from tensorlint.inference import sizes as S
-
-    shape = tensor(input).shape or ()
-    if call.name.endswith("__len__"):
-        return values.number(shape[0])
-    return values.number(S.product(shape))
-
-
-@op(".element_size .get_device .data_ptr .storage_offset", "input", tensor=False)
-def a_number(call: Call, input: Value) -> Value:
-    return Scalar("int")
-
-
-@op(
-    ".is_floating_point .is_complex torch.is_tensor .is_shared .is_pinned .is_set_to torch.is_floating_point torch.is_complex "
-    "torch.allclose torch.equal .allclose .equal torch.cuda.is_available torch.is_grad_enabled",
-    "*args / rtol=None atol=None equal_nan=None",
-    tensor=False,
-)
-def a_truth(call: Call, **rest: object) -> Value:
-    return Scalar("bool")
-
-
-@op(".tolist", "input", tensor=False)
-def tolist(call: Call, input: Value) -> Value:
-    ranked = tensor(input)
-    if ranked.elements is not None and len(ranked.shape or ()) == 1:
-        return values.Sequence("list", [values.number(size) for size in ranked.elements])
-    shape = ranked.shape or ()
-    kind = None if ranked.dtype is None else dtypes.CATEGORY.get(ranked.dtype)
-    element: Value = UNKNOWN if kind is None else Scalar(dtypes.SCALAR_KINDS[kind])
-    for size in reversed(shape):
-        element = values.Sequence("list", None, element, size)
-    return element

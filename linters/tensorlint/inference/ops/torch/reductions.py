@@ -166,19 +166,19 @@ def norm(call: Call, input: Value, p: Value, dim: Value, keepdim: Value, dtype: 
     given = any_tensor(input)
     if isinstance(p, Const) and p.value == "nuc":
         raise Undecided
-    return reduce(call, given, dim, keepdim, chosen(dtype, dtypes.real_of(given.dtype)))
+    return reduce(call, given, dim, keepdim, dtypes.real_of(chosen(dtype, given.dtype)))
 
 
 @op("linalg.vector_norm", "input ord=2 dim=None keepdim=False / dtype=None out=None")
 def vector_norm(call: Call, input: Value, ord: Value, dim: Value, keepdim: Value, dtype: Value, out: Value) -> Value:
     given = any_tensor(input)
-    return reduce(call, given, dim, keepdim, chosen(dtype, dtypes.real_of(given.dtype)))
+    return reduce(call, given, dim, keepdim, dtypes.real_of(chosen(dtype, given.dtype)))
 
 
 @op("linalg.norm", "input ord=None dim=None keepdim=False / dtype=None out=None")
 def linalg_norm(call: Call, input: Value, ord: Value, dim: Value, keepdim: Value, dtype: Value, out: Value) -> Value:
     given = any_tensor(input)
-    name = chosen(dtype, dtypes.real_of(given.dtype))
+    name = dtypes.real_of(chosen(dtype, given.dtype))
     if (
         isinstance(ord, Const)
         and ord.value is not None
@@ -199,7 +199,7 @@ def matrix_norm(call: Call, input: Value, ord: Value, dim: Value, keepdim: Value
         call.report("rank_one_matrix", tensor=given, operation="torch.linalg.matrix_norm")
     if values.is_none(dim):
         dim = values.Sequence("tuple", [Const(-2), Const(-1)])
-    result = reduce(call, given, dim, keepdim, chosen(dtype, dtypes.real_of(given.dtype)))
+    result = reduce(call, given, dim, keepdim, dtypes.real_of(chosen(dtype, given.dtype)))
     if result.shape is not None and len(result.shape) > 1:
         result.strides = None
     return result
@@ -292,15 +292,19 @@ def diff(call: Call, input: Value, n: Value, dim: Value, prepend: Value, append:
     times = arguments.whole(n)
     if not times:
         return copy(given, strides=None)
+    name = given.dtype
     for extra in (prepend, append):
         if not values.is_none(extra):
             size = S.add(size, (tensor(extra).shape or (1,))[at])
+            name = name if tensor(extra).dtype == name else None
     if isinstance(size, int) and size < times:
         raise Undecided
-    target = (*shape[:at], S.subtract(size, times), *shape[at + 1 :])
-    if given.contiguous and values.is_none(prepend) and values.is_none(append):
+    # Of fewer than `times` numbers nothing is left.
+    left = S.subtract(size, times) if arguments.at_least(size, times) else S.symbol()
+    target = (*shape[:at], left, *shape[at + 1 :])
+    if given.strides == layout.contiguous(shape) and values.is_none(prepend) and values.is_none(append):
         return fresh(call, "torch", target, given.dtype, given.device)
-    return unplaced(call, "torch", target, given.dtype, given.device)
+    return unplaced(call, "torch", target, name, given.device)
 
 
 @op("histc", "input bins=100 min=0 max=0 / out=None")

@@ -214,6 +214,8 @@ def diag_embed(call: Call, input: Value, offset: Value, dim1: Value, dim2: Value
 @op("torch.combinations", "input r=2 with_replacement=False")
 def combinations(call: Call, input: Value, r: Value, with_replacement: Value) -> Value:
     ranked = tensor(input)
+    if not arguments.at_least(arguments.count(r), 1):
+        raise Undecided
     return unplaced(call, "torch", (S.symbol(), arguments.count(r)), ranked.dtype, ranked.device)
 
 

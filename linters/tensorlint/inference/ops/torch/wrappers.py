@@ -36,6 +36,14 @@ def parameter(call: Call, data: Value, requires_grad: Value) -> Value:
     return data
 
 
+@op("torch.nn.Buffer torch.nn.parameter.Buffer", "data=None / persistent=True")
+def buffer(call: Call, data: Value, persistent: Value) -> Value:
+    """The tensor itself, which the module keeps."""
+    if not isinstance(data, Tensor):
+        raise Undecided
+    return data
+
+
 @op("torch.nn.utils.rnn.pad_sequence", "sequences batch_first=False padding_value=0.0 padding_side='right'")
 def pad_sequence(call: Call, sequences: Value, batch_first: Value, **rest: Value) -> Value:
     length: S.Size | None

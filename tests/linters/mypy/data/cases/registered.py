@@ -111,3 +111,36 @@ class Nested(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         reveal_type(self.inner)  # N: Revealed type is "torch._tensor.Tensor | torch.nn.modules.module.Module"
         return x
+
+
+class Either(nn.Module):
+    """A layer in one case, a buffer in the other."""
+
+    def __init__(self, learned: bool) -> None:
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        if learned:
+            self.table = nn.Embedding(2, 2)
+        else:
+            self.register_buffer("table", torch.zeros(2, 2))
+        self.register_buffer("scale", torch.zeros(1))
+        self.scale = torch.zeros(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        reveal_type(self.scale)  # N: Revealed type is "torch._tensor.Tensor"
+        reveal_type(self.table)  # N: Revealed type is "Any"
+        return self.linear(self.table)
+
+
+class EitherBelow(Positions):
+    """Puts a layer where the class above has a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__(None, nn.Linear(1, 1))
+        self.mask = nn.Linear(2, 2)
+        self.other = nn.Linear(2, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        reveal_type(self.mask)  # N: Revealed type is "Any"
+        reveal_type(self.other(x))  # N: Revealed type is "torch._tensor.Tensor"
+        return self.linear(self.mask)

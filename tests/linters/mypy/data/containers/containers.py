@@ -29,6 +29,10 @@ class Net(nn.Module):
         self.given = nn.ModuleList(layers)
         self.empty = nn.ModuleList()
         self.pool = nn.MaxPool2d(2)
+        self.named = nn.ModuleDict({"a": Block(), "b": Block()})
+        self.numbered = nn.ModuleDict({str(n): Block() for n in range(3)})
+        self.unlike = nn.ModuleDict({"a": Block(), "b": nn.ReLU()})
+        self.merged = nn.ModuleDict({"a": Block(), **{"b": nn.ReLU()}})
 
     def forward(self, x: Tensor) -> None:
         reveal_type(self.blocks[0](x))  # N: Revealed type is "tuple[torch._tensor.Tensor, int]"
@@ -39,6 +43,18 @@ class Net(nn.Module):
         reveal_type(self.mixed[0](x))  # N: Revealed type is "Any"
         reveal_type(self.given[0](x))  # N: Revealed type is "Any"
         reveal_type(self.empty[0](x))  # N: Revealed type is "Any"
+        for index, each in enumerate(self.blocks):
+            reveal_type(each(x))  # N: Revealed type is "Any"
+        reveal_type(self.named["a"](x))  # N: Revealed type is "tuple[torch._tensor.Tensor, int]"
+        for each in self.numbered.values():
+            reveal_type(each(x))  # N: Revealed type is "tuple[torch._tensor.Tensor, int]"
+        for key, member in self.named.items():
+            reveal_type(key)  # N: Revealed type is "str"
+            reveal_type(member(x))  # N: Revealed type is "tuple[torch._tensor.Tensor, int]"
+        for key in self.named:
+            reveal_type(self.named[key](x, x))  # N: Revealed type is "tuple[torch._tensor.Tensor, int]"
+        reveal_type(self.unlike["a"](x))  # N: Revealed type is "Any"
+        reveal_type(self.merged["a"](x))  # N: Revealed type is "Any"
         reveal_type(self.pool(x))  # N: Revealed type is "torch._tensor.Tensor"
 
 

@@ -1,0 +1,126 @@
+"""The names that were given tensors, as `tensorlint shapes` and `reveal_shape` show them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.hazards import RevealShapeHazard
+from tensorlint.inference.sizes import Size, show_shape
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Const, Instance, LibraryObject, Number, Sequence, Tensor, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A name that was given a tensor, as `tensorlint shapes` shows it. Unknown parts are None (or "?" in a shape)."""
+
+    line: int
+    column: int
+    name: str
+    framework: str
+    shape: tuple[int | str, ...] | None
+    strides: tuple[int | str, ...] | None
+    contiguous: bool | None
+    dtype: str | None
+    device: str | None
+    end_line: int
+
+
+class Bindings(State):
+    """Mixed into the interpreter."""
+
+    def note_binding(self, target: ast.Name, value: Tensor) -> None:
+        if value.framework is not None and self.file is self.own_file:
+            self.bindings[target] = (target, value)
+
+    def shown_bindings(self) -> list[Binding]:
+        """All rows of `tensorlint shapes`, in the order of the source."""
+        rows: list[Binding] = []
+        for target, value in self.bindings.values():
+            shape = strides = None
+            for _ in range(4):
+                value = self.refined[id(value)][1] if id(value) in self.refined else value
+            if value.shape is not None:
+                frame = self.binding_frames.get(target)
+                shape = tuple(_json_size(size, frame) for size in value.shape)
+                if value.strides is not None:
+                    strides = tuple(_json_size(size, frame) for size in value.strides)
+            dtype = value.dtype
+            if self.own_file.autocast and dtype is not None and "float" in dtype:
+                dtype = None
+            rows.append(
+                Binding(target.lineno, target.col_offset, target.id, value.framework or "", shape, strides,
+                        value.contiguous, dtype, value.device, target.end_lineno or target.lineno)
+            )  # fmt: skip
+        rows.sort(key=lambda row: (row.line, row.column))
+        return rows
+
+    def reveal(self, args: list[Value], node: ast.AST | None) -> None:
+        if node is None or not isinstance(node, ast.Call):
+            return
+        pairs = [(self.text_of(argument), description(value)) for argument, value in zip(node.args, args, strict=False)]
+        argument, first = pairs[0] if pairs else ("nothing", "given")
+        revealed = "; ".join([first, *(f"{text} is {words}" for text, words in pairs[1:])])
+        self.add(node, RevealShapeHazard(node=node, argument=argument, revealed=revealed))
+
+
+_KINDS = {"torch": "a torch tensor", "numpy": "a numpy array", "jax": "a jax array", None: "an array"}
+
+
+def description(value: Value) -> str:
+    """What a value is, for the person who asks with `reveal_shape`: `a torch tensor (B, 3), strides (3, 1), float32`."""
+    match value:
+        case Tensor():
+            parts = [show_shape(value.shape) if value.shape is not None else "of unknown rank"]
+            if value.strides is not None:
+                parts.append(f"strides {show_shape(value.strides)}")
+            if value.dtype:
+                parts.append(value.dtype)
+            return f"{_KINDS.get(value.framework, f'a {value.framework} array')} {', '.join(parts)}"
+        case Const():
+            return f"the constant {value.value!r}" if len(repr(value.value)) <= 40 else "a constant"
+        case Number():
+            return f"the number {S.show(value.size)}"
+        case Sequence(items=list() as items) if value.kind in ("tuple", "list"):
+            shown = ", ".join(_short(item) for item in items[:6]) + (", …" if len(items) > 6 else "")
+            comma = "," if value.kind == "tuple" and len(items) == 1 else ""
+            return f"the tuple ({shown}{comma})" if value.kind == "tuple" else f"the list [{shown}]"
+        case LibraryObject():
+            return f"an object of {value.path.replace('torch.nn.', 'nn.', 1)}"
+        case Instance():
+            return f"an object of {value.cls.name}"
+    return "not known to be a tensor"
+
+
+def _short(value: Value) -> str:
+    """An item of a tuple or list: a tensor by its shape, a size by its name."""
+    match value:
+        case Tensor():
+            return f"{value.framework or 'array'} {'?' if value.shape is None else show_shape(value.shape)}"
+        case Const() if len(repr(value.value)) <= 20:
+            return repr(value.value)
+        case Number():
+            return S.show(value.size)
+    return "?"
+
+
+def _json_size(size: Size, frame: Frame | None) -> int | str:
+    if isinstance(size, int):
+        return size
+    return S.show(size) if frame is None or _speaks(size, frame) else "?"
+
+
+def _speaks(size: Size, frame: Frame) -> bool:
+    """Whether the names in the size mean in this function what they mean in the one that gave them."""
+    for atom in S.symbols(size):
+        if atom.name is not None:
+            root = atom.name.partition(".")[0].partition("[")[0]
+            if atom.scope is not None and atom.scope is not frame.node and root in frame.env:
+                return False
+        elif atom.numerator is not None and atom.denominator is not None:
+            if not (_speaks(atom.numerator, frame) and _speaks(atom.denominator, frame)):
+                return False
+    return True

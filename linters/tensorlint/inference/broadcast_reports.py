@@ -1,0 +1,161 @@
+"""A row that met a column, a loss of two shapes, a reduction along the wrong axis: what was seen, and what speaks for meaning it."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tensorlint.inference.hazards import BroadcastHazard, WrongAxisHazard
+from tensorlint.inference.sizes import Size, show_shape
+from tensorlint.inference.source_text import is_primary, operand_nodes
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Tensor, Value, copy
+
+
+class BroadcastReports(State):
+    """Mixed into the interpreter."""
+
+    def report_broadcast(self, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
+        left: Tensor = facts["left"]
+        right: Tensor = facts["right"]
+        if left.shape is None or right.shape is None:
+            return
+        left_node, right_node = operand_nodes(node, facts.get("at", (0, 1)))
+        left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
+        grown = _growth(left.shape, right.shape)
+        key = f"outer:{id(node)}"
+        said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
+        shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
+        column, column_text = (left, left_text) if _has_unit(left.shape, right.shape) else (right, right_text)
+        evidence = [self.made_evidence(left_text, left), self.made_evidence(right_text, right), *self.called_from()]
+        hazard = BroadcastHazard(
+            node=node, operation=str(facts["operation"]), left=left_text, left_shape=show_shape(left.shape),
+            right=right_text, right_shape=show_shape(right.shape), result_shape=show_shape(facts.get("shape")),
+            context="loss" if loss else "plain",
+            spelled="said" if said else "shaped" if shaped else "no",
+            spelled_here=any(
+                (_spelled_here(each) or self.is_shaped_by_callee(tensor))
+                and bool(tensor.marks & {"spelled", "reshaped"})
+                for each, tensor in ((left_node, left), (right_node, right))
+            ),
+            both_spelled=all(tensor.marks & {"spelled", "reshaped", "literal"} for tensor in (left, right)),
+            same_length=grown is not None and grown[0] == grown[1] and _lines_up(left.shape, right.shape),
+            same_rank=len(left.shape) == len(right.shape),
+            selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
+            from_layer="column" in left.marks or "column" in right.marks or (
+                "squeezed" in left.marks or "squeezed" in right.marks),
+            suggestion=_suggestion(column, column_text, left.shape, right.shape),
+            loss=loss, both_grow=grown is not None,
+            evidence=tuple(each for each in evidence if each is not None),
+        )  # fmt: skip
+        self.add(node, hazard)
+        if not loss:
+            self.last_broadcast = key
+
+    def is_shaped_by_callee(self, tensor: Tensor) -> bool:
+        """Whether the called function made the column itself: `def rbf(x, y): x = x.reshape(-1, 1)`. That both of its
+        arguments have one length is then a matter of this call."""
+        line, code = getattr(tensor.made, "lineno", None), self.frame.node
+        if not self.trail or line is None or not isinstance(code, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        return code.lineno <= line <= (code.end_lineno or code.lineno)
+
+    def report_loss(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        self.report_broadcast(node, facts, loss=True)
+
+    def with_outer(self, result: Value) -> Value:
+        """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
+        key, self.last_broadcast = self.last_broadcast, None
+        if key is not None and isinstance(result, Tensor):
+            return copy(result, marks=result.marks | {key})
+        return result
+
+    def report_reduced(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        result = facts.get("result")
+        if isinstance(result, Tensor) and result.shape not in (None, ()):
+            return
+        for mark in tensor.marks:
+            if mark.startswith("outer:"):
+                self.contexts[mark] = "reduced"
+
+    def report_one_sided(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        left: Tensor = facts["left"]
+        right: Tensor = facts["right"]
+        left_node, right_node = operand_nodes(node)
+        for whole, part, whole_node, part_node in (
+            (left, right, left_node, right_node),
+            (right, left, right_node, left_node),
+        ):
+            if part.source is not whole or part.reduced is None or whole.shape is None or part.shape is None:
+                continue
+            rank = len(whole.shape)
+            kept = [axis for axis in range(rank) if axis not in {each % rank for each in part.reduced}]
+            # What is left lines up with the last axes; it was reduced over another one.
+            aligned = list(range(rank - len(part.shape), rank))
+            if len(kept) != len(part.shape) or kept == aligned or rank < 2:
+                continue
+            if any(whole.shape[axis] == 1 for axis in aligned) or any(whole.shape[axis] == 1 for axis in kept):
+                continue
+            name, reduced = self.text_of(whole_node, 40), self.text_of(part_node, 60)
+            keep = "keepdim=True" if whole.framework == "torch" else "keepdims=True"
+            self.add(node, WrongAxisHazard(
+                node=node, operation=str(facts["operation"]), left=self.text_of(left_node, 40),
+                left_shape=show_shape(left.shape), right=self.text_of(right_node, 40), right_shape=show_shape(right.shape),
+                suggestion=f"{keep} in {reduced}" if part_node is not None else keep,
+                evidence=tuple(each for each in [self.made_evidence(reduced, part), *self.called_from()] if each is not None),
+            ))  # fmt: skip
+            del name
+            return
+
+
+def _selects(how: str | None) -> bool:
+    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
+    return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
+
+
+def _growth(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, Size] | None:
+    """What the right grows the left to, and the left the right: the two sizes of a row that met a column."""
+    rank = max(len(left), len(right))
+    a = (1,) * (rank - len(left)) + left
+    b = (1,) * (rank - len(right)) + right
+    to_left = [y for x, y in zip(a, b, strict=True) if x == 1 and y != 1]
+    to_right = [x for x, y in zip(a, b, strict=True) if y == 1 and x != 1]
+    if not to_left or not to_right:
+        return None
+    for x in to_left:
+        if x in to_right:
+            return x, x
+    return to_left[-1], to_right[-1]
+
+
+def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
+    """Whether the shapes line up once the longer one has lost its axes of size 1: `(2, 3, 1)` and `(3, 2)` do not."""
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    if len(longer) == len(shorter):
+        return True
+    squeezed = tuple(size for size in longer if size != 1)
+    return all(x in (1, y) or y == 1 for x, y in zip(reversed(squeezed), reversed(shorter), strict=False))
+
+
+def _has_unit(shape: tuple[Size, ...], other: tuple[Size, ...]) -> bool:
+    """Whether this operand is the column: it has a size-1 axis of its own (the last, if both have)."""
+    mine, theirs = 1 in shape, 1 in other
+    if mine and theirs:
+        return len(shape) >= len(other) and shape[-1] == 1
+    return mine
+
+
+def _suggestion(column: Tensor, name: str, left: tuple[Size, ...], right: tuple[Size, ...]) -> str:
+    assert column.shape is not None
+    axis = max((position for position, size in enumerate(column.shape) if size == 1), default=-1)
+    position = -1 if axis == len(column.shape) - 1 else axis
+    if not is_primary(name):
+        name = f"({name})"
+    if column.framework == "numpy":
+        return f"{name}.squeeze({position})"
+    return f"{name}.squeeze({position})"
+
+
+def _spelled_here(node: ast.expr | None) -> bool:
+    return node is not None and not isinstance(node, (ast.Name, ast.Attribute, ast.Constant))

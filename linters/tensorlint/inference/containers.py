@@ -1,0 +1,146 @@
+"""Lists, tuples, dicts and strings: their methods, and what a method that changes a list leaves in it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    Dictionary,
+    Opaque,
+    Scalar,
+    Sequence,
+    Value,
+    join,
+    number,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+_MAX_ITEMS = 256
+
+
+def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
+    """A list method that changes the list, called on a name or an attribute: the name gets a new value.
+
+    None if the method is not one of these.
+    """
+    if receiver.kind != "list" or name not in (
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "clear",
+        "sort",
+        "reverse",
+    ):
+        return None
+    before = receiver.items
+    taken: Value = NONE
+    if name == "append" and len(args) == 1:
+        if before is not None and len(before) < _MAX_ITEMS and not receiver.shared:
+            changed = Sequence("list", [*before, args[0]])
+        else:
+            changed = Sequence("list", None, joined_items(receiver, [args[0]]))
+    elif name == "insert" and len(args) == 2:
+        changed = Sequence("list", None, joined_items(receiver, [args[1]]))
+    elif name == "extend" and len(args) == 1 and before is not None and not receiver.shared:
+        more = interp.iterate(args[0])
+        if more.items is not None and len(before) + len(more.items) < _MAX_ITEMS:
+            changed = Sequence("list", [*before, *more.items])
+        else:
+            changed = Sequence("list", None, joined_items(receiver, [more.element]))
+    elif name == "pop":
+        taken = UNKNOWN
+        if before is not None and not args and before and not receiver.shared:
+            taken, changed = before[-1], Sequence("list", before[:-1])
+        else:
+            changed = Sequence("list")
+    else:
+        changed = Sequence("list")
+    if receiver.shared or not isinstance(target, ast.Name) or interp.frame.env.get(target.id) is not receiver:
+        # Other names may hold the same list.
+        element = changed.element
+        if changed.items is not None:
+            element = joined_items(changed, []) if changed.items else UNKNOWN
+        interp.forget_contents(receiver)
+        if name in ("append", "insert"):
+            receiver.element = element
+        interp.mutations.append((receiver, None))
+        return taken
+    interp.frame.env[target.id] = changed
+    return taken
+
+
+def joined_items(receiver: Sequence, more: list[Value]) -> Value:
+    values = [*(receiver.items if receiver.items is not None else [receiver.element]), *more]
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return UNKNOWN if isinstance(result, Opaque) else result
+
+
+def call_method(interp: State, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if isinstance(receiver, Dictionary):
+        if name in ("get", "pop", "setdefault") and args and isinstance(args[0], Const) and receiver.items is not None:
+            try:
+                found = receiver.items.get(args[0].value)
+            except TypeError:
+                return UNKNOWN
+            if name != "get":
+                interp.forget_contents(receiver)
+                interp.mutations.append((receiver, None))
+            if found is not None:
+                return found
+            return args[1] if len(args) > 1 else NONE
+        if name == "items":
+            if receiver.items is not None:
+                return Sequence(
+                    "dict_items", [Sequence("tuple", [Const(key), value]) for key, value in receiver.items.items()]
+                )
+            return Sequence("dict_items", None, Sequence("tuple", [UNKNOWN, receiver.element]))
+        if name == "values":
+            return Sequence(
+                "dict_items", None if receiver.items is None else list(receiver.items.values()), receiver.element
+            )
+        if name == "keys":
+            return Sequence("dict_items", None if receiver.items is None else [Const(key) for key in receiver.items])
+        if name == "copy":
+            return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
+        interp.forget_contents(receiver)
+        interp.mutations.append((receiver, None))
+        return UNKNOWN
+    if isinstance(receiver, Sequence):
+        if name == "copy" and receiver.kind == "list":
+            return Sequence(
+                "list", None if receiver.items is None else list(receiver.items), receiver.element, receiver.length
+            )
+        if name == "numel" and receiver.items is not None:
+            sizes = [size_of(item) for item in receiver.items]
+            if all(size is not None for size in sizes):
+                return number(S.product([size for size in sizes if size is not None]))
+            return UNKNOWN
+        if name in ("index", "count"):
+            return Scalar("int")
+        if receiver.kind == "list":
+            interp.forget_contents(receiver)
+            interp.mutations.append((receiver, None))
+        return UNKNOWN
+    if isinstance(receiver, Const) and isinstance(receiver.value, str):
+        if name == "split" and not kwargs and all(isinstance(arg, Const) for arg in args):
+            try:
+                return Sequence("list", [Const(part) for part in receiver.value.split(*(arg.value for arg in args))])  # type: ignore[attr-defined]
+            except (TypeError, ValueError):
+                return UNKNOWN
+        if name in ("lower", "upper", "strip") and not args:
+            return Const(getattr(receiver.value, name)())
+    return UNKNOWN

@@ -1,0 +1,126 @@
+"""Batches of a DataLoader and samples of a data set: what torch's default collation makes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    Dictionary,
+    Instance,
+    LibraryObject,
+    Number,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+DATA_LOADERS = frozenset({"torch.utils.data.DataLoader"})
+
+
+def iterate_object(interp: State, value: LibraryObject) -> Sequence:
+    """What iterating over a library's object gives: batches of a DataLoader, samples of a data set."""
+    if value.path in DATA_LOADERS and "collate_fn" not in value.arguments:
+        dataset = value.arguments.get("dataset")
+        batch = _batch(interp, dataset, value)
+        if batch is not None:
+            return Sequence("iterator", None, batch)
+    if value.path == "torch.utils.data.TensorDataset":
+        items = [interp.item(tensor, Opaque(None), value.made or ast.Constant(0)) for tensor in value.positional]
+        return Sequence("iterator", None, Sequence("tuple", items))
+    return Sequence("iterator")
+
+
+def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value | None:
+    """One batch: each field of a sample stacked along a new first axis, whose size varies with the last batch."""
+    if "batch_sampler" in loader.arguments or dataset is None:
+        return None
+    if is_unbatched(loader):
+        return None
+    if isinstance(dataset, LibraryObject) and dataset.path == "torch.utils.data.TensorDataset":
+        size: S.Size = S.of_symbol(S.Symbol(None, variant=True, plural=True))
+        given = size_of(loader.arguments.get("batch_size", Const(1)))
+        first = dataset.positional[0] if dataset.positional else None
+        total = first.shape[0] if isinstance(first, Tensor) and first.shape else None
+        if isinstance(given, int) and isinstance(total, int) and given > 0 and total % given == 0:
+            size = given
+        fields: list[Value] = []
+        for tensor in dataset.positional:
+            if not (isinstance(tensor, Tensor) and tensor.shape):
+                return None
+            shape = (size, *tensor.shape[1:])
+            from tensorlint.inference.layout import contiguous
+
+            fields.append(
+                Tensor(
+                    "torch",
+                    shape,
+                    contiguous(shape),
+                    tensor.dtype,
+                    tensor.device,
+                    loader.made,
+                    "a batch of the DataLoader",
+                    tensor.marks & {"literal", "spelled", "reshaped", "column"},
+                )
+            )
+        return Sequence("list", fields)
+    if isinstance(dataset, Instance):
+        sample = interp.call_method(dataset, "__getitem__", [Number(S.symbol())], {}, loader.made)
+        return _collate(interp, sample, loader)
+    if isinstance(dataset, Sequence):
+        return _collate(interp, interp.any_item(dataset), loader)
+    return None
+
+
+def _collate(interp: State, sample: Value, loader: LibraryObject) -> Value | None:
+    """torch's default collation: tensors are stacked, numbers become a tensor, tuples and dicts go field by field."""
+    size: S.Size = S.of_symbol(S.Symbol(None, variant=True, plural=True))
+    return _collated(sample, size, loader)
+
+
+def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | None:
+    from tensorlint.inference.layout import contiguous
+
+    if isinstance(sample, Tensor):
+        if sample.shape is None:
+            return Tensor("torch")
+        shape = (size, *sample.shape)
+        return Tensor(
+            "torch",
+            shape,
+            contiguous(shape),
+            sample.dtype,
+            None,
+            loader.made,
+            "a batch of the DataLoader",
+            sample.marks & {"literal", "spelled", "reshaped", "column"},
+        )
+    if isinstance(sample, (Scalar, Number)) or (isinstance(sample, Const) and isinstance(sample.value, (int, float))):
+        kind = (
+            sample.kind
+            if isinstance(sample, Scalar)
+            else "int"
+            if isinstance(sample, Number)
+            else type(sample.value).__name__
+        )
+        dtype = {"int": "int64", "float": "float64", "bool": "bool"}.get(kind)
+        return Tensor("torch", (size,), (1,), dtype, None, loader.made, "a batch of the DataLoader")
+    if isinstance(sample, Sequence) and sample.items is not None and sample.kind in ("tuple", "list"):
+        return Sequence("list", [_collated(item, size, loader) or UNKNOWN for item in sample.items])
+    if isinstance(sample, Dictionary) and sample.items is not None:
+        return Dictionary({key: _collated(item, size, loader) or UNKNOWN for key, item in sample.items.items()})
+    return None
+
+
+def is_unbatched(loader: LibraryObject) -> bool:
+    size = loader.arguments.get("batch_size")
+    return isinstance(size, Const) and size.value is None

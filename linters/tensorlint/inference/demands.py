@@ -1,0 +1,271 @@
+"""Requirements read backwards: what a line needs of an object's rank holds for the lines before it too.
+
+`B, C, H, W = x.shape` goes on only if x has four axes; nn.BatchNorm2d takes nothing else. Where every way through a
+stretch of statements comes by such a line, the object had that rank in the whole stretch: a function is then followed
+a second time with what was learnt. (What is said of a run that stops with an error there is said of no program that
+works.)
+
+A stretch is the rest of one block of statements after the last of them that may leave it early: `return`, `yield`,
+`break`, `continue`. What stands in a branch holds for that branch; a line in a `try` with handlers demands nothing,
+since its error may be caught. A demand in a function that is called counts for the caller's objects, if every way
+through that function comes by it.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tensorlint.inference import ranks, refinement
+from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.state import State
+from tensorlint.inference.values import PLAIN, UNKNOWN, Const, Number, Opaque, Rank, Scalar, Tensor, Value, copy
+
+# [frame, block, index of the statement, how the block is entered, its number]; None where an expression may not be evaluated.
+Place = list[Any]
+Region = tuple[int, int]
+ALWAYS, SOMETIMES, CAUGHT = "always", "sometimes", "caught"
+
+
+class Demands(State):
+    """Mixed into the interpreter."""
+
+    def start_demands(self) -> None:
+        self.places: list[Place | None] = []
+        # What was learnt of each object in the function that is followed: by the node that bound it, by region.
+        self.learnt: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
+        # The same from the time before, where a function is followed for the second time.
+        self.solved: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
+        self.solved_regions: set[Region] = set()
+        self.exits: dict[int, list[int]] = {}
+
+    # -- the first time: learning --------------------------------------------------------------------------------
+
+    def demand(self, value: Value | None, mask: int, torch: bool = False) -> None:
+        """The program goes on from here only if the value has one of these ranks (and is torch's)."""
+        if isinstance(value, Tensor):
+            if value.shape is not None:
+                return
+        elif not isinstance(value, Opaque):
+            return
+        kin = value.kin
+        if kin is None or id(value) in self.reshaped or (mask == ranks.ANY and not torch):
+            return
+        rank, offset = kin
+        mask = ranks.shifted(mask, offset)
+        places = self.places
+        base = next((at for at, place in enumerate(places) if place is not None and place[0] is rank.frame), None)
+        if base is None or any(place is None or place[3] is CAUGHT for place in places[base:]):
+            return
+        for place in reversed(places[base:]):
+            assert place is not None
+            frame, body, index, entry, _ = place
+            start = self.last_exit(body, index)
+            if frame is rank.frame:
+                self.learn(rank, (id(body), start), mask, torch)
+            if start or entry is not ALWAYS:
+                return
+
+    def learn(self, rank: Rank, region: Region, mask: int, torch: bool) -> None:
+        known = self.learnt.setdefault(rank.origin, {})
+        before, was_torch = known.get(region, (ranks.ANY, False))
+        known[region] = before & mask, was_torch or torch
+
+    def last_exit(self, body: list[ast.stmt], index: int) -> int:
+        """Where the stretch begins that the statement at `index` belongs to."""
+        known = self.exits.get(id(body))
+        if known is None:
+            known, start = [], 0
+            for at, statement in enumerate(body):
+                known.append(start)
+                if _may_leave(statement):
+                    start = at + 1
+            self.exits[id(body)] = known
+        return known[index]
+
+    def is_solved(self) -> bool:
+        """Whether following the function again, knowing what was learnt, would show more."""
+        return any(
+            torch or ranks.single(mask) is not None
+            for regions in self.learnt.values()
+            for mask, torch in _narrowed(regions)
+        )
+
+    # -- which way a program came ----------------------------------------------------------------------------------
+
+    def way_here(self) -> object:
+        """Equal for two places where the one is passed whenever the other is: no branch lies between, and no exit."""
+        places = self.places
+        if None in places:
+            return object()
+        return self.possible_exits, tuple(place[4] for place in places if place and place[3] is not ALWAYS)
+
+    def is_passed(self, value: Value) -> bool:
+        """Whether the program comes by the current place in every run that binds the value to a name."""
+        places = self.places
+        for at, place in enumerate(places):
+            if place is not None and any(each is value for each in place[0].env.values()):
+                inner = places[at + 1 :]
+                return all(
+                    each is not None and (each is place or each[3] is ALWAYS) and not self.last_exit(each[1], each[2])
+                    for each in (place, *inner)
+                )
+        return False
+
+    # -- the second time: knowing --------------------------------------------------------------------------------
+
+    def allowed(self, origin: ast.AST, frame: Frame) -> tuple[int, bool]:
+        """The ranks an object may have at the current statement, and whether it is torch's."""
+        regions = self.solved.get(origin)
+        mask, torch = ranks.ANY, False
+        if regions is not None:
+            for place in self.places:
+                if place is not None and place[0] is frame:
+                    found = regions.get((id(place[1]), self.last_exit(place[1], place[2])))
+                    if found is not None:
+                        mask, torch = mask & found[0], torch or found[1]
+        return mask, torch
+
+    def known_rank(self, value: Value, origin: ast.AST, frame: Frame, offset: int = 0) -> Value:
+        """The value with the rank that the current stretch of statements demands of it."""
+        mask, torch = self.allowed(origin, frame)
+        rank = ranks.single(mask)
+        if rank is None or rank + offset < 0:
+            if torch and isinstance(value, Opaque) and value.kind is None and offset == 0:
+                return Tensor("torch", axes=value.axes, marks=frozenset({"parameter"}), kin=value.kin)
+            return value
+        known = refinement.with_rank(value, [S.symbol() for _ in range(rank + offset)])
+        if known is None:
+            return value
+        if torch and known.framework is None:
+            known = copy(known, framework="torch")
+        return known
+
+    def enter_region(self, frame: Frame, body: list[ast.stmt], index: int) -> list[tuple[str, Value, Value]]:
+        """A stretch begins: the names that hold an object of which it demands something now know it."""
+        changed: list[tuple[str, Value, Value]] = []
+        same: dict[int, Value] = {}
+        for name, value in frame.env.items():
+            if isinstance(value, Opaque) or (isinstance(value, Tensor) and value.shape is None):
+                kin = value.kin
+                if kin is not None and kin[0].frame is frame and kin[0].origin in self.solved:
+                    known = same.get(id(value))
+                    if known is None:
+                        known = same[id(value)] = self.known_rank(value, kin[0].origin, frame, kin[1])
+                    if known is not value:
+                        changed.append((name, value, known))
+        for name, _, known in changed:
+            frame.env[name] = known
+        return changed
+
+    def related(self, value: Value, origin: ast.AST) -> Value:
+        """The value that a name is bound to, so that what is demanded of it later can be told of it here."""
+        frame = self.frame
+        if value is UNKNOWN:
+            value = Opaque(None)
+        if isinstance(value, Tensor):
+            if value.shape is not None:
+                return value
+        elif not isinstance(value, Opaque) or value.kind is not None:
+            return value
+        if value.kin is None:
+            value.kin = (Rank(origin, frame), 0)
+        if self.solved and value.kin[0].origin in self.solved and value.kin[0].frame is frame:
+            return self.known_rank(value, value.kin[0].origin, frame, value.kin[1])
+        return value
+
+    # -- what operations demand and keep -------------------------------------------------------------------------
+
+    def demand_of_function(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
+        if not args:
+            return
+        last = name.rpartition(".")[2]
+        mask = ranks.FUNCTIONS.get(last)
+        if mask is not None and name.startswith("torch."):
+            self.demand(args[0], mask, torch=True)
+            if last in ("bmm", "mm") and len(args) > 1:
+                self.demand(args[1], mask, torch=True)
+        elif name.startswith("torch.") or "." not in name:
+            mask = ranks.of_method(last, args[1:], kwargs)
+            if mask != ranks.ANY:
+                self.demand(args[0], mask, torch=last == "permute")
+
+    def keep_rank(self, result: Value, operand: Value | None, offset: int = 0) -> Value:
+        """The result of an operation that keeps the number of axes of its operand."""
+        if isinstance(result, Tensor) and result.shape is None and result.kin is None:
+            if isinstance(operand, (Tensor, Opaque)) and operand.kin is not None:
+                rank, before = operand.kin
+                result.kin = (rank, before + offset)
+        return result
+
+    def layer_rank(self, path: str, args: list[Value]) -> None:
+        """A layer of torch.nn is given its input."""
+        name = path.rpartition(".")[2]
+        mask = ranks.LAYERS.get(name)
+        if args and mask is not None:
+            self.demand(args[0], mask, torch=name not in ("LSTM", "GRU", "RNN"))
+        elif args and ranks.SAME_LAYERS.match(name) and name != "Identity":
+            self.demand(args[0], ranks.ANY, torch=True)
+
+    def kept_by_arithmetic(self, result: Value, left: Value, right: Value) -> Value:
+        """`x * 2` of an object nobody knows: should it be a tensor, the result has as many axes."""
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Opaque) and side.kind is None and side.kin is not None:
+                if isinstance(other, (Number, Scalar)) or (
+                    isinstance(other, Const) and type(other.value) in (int, float, bool)
+                ):
+                    if result is UNKNOWN:
+                        result = Opaque(None)
+                    if isinstance(result, Opaque) and result.kin is None:
+                        result.kin = side.kin
+        return result
+
+    def kept_by_operator(self, result: Value, left: Value, right: Value) -> Value:
+        """The result of an elementwise operator: as many axes as its operands have, where both have the same."""
+        if isinstance(result, Tensor) and result.shape is None and result.kin is None:
+            kins = []
+            for side in (left, right):
+                if isinstance(side, Tensor):
+                    if side.shape != ():
+                        kins.append(side.kin)
+                elif isinstance(side, Opaque) and side.kind != PLAIN:
+                    kins.append(side.kin)
+            if kins and kins[0] is not None and all(kin == kins[0] for kin in kins):
+                result.kin = kins[0]
+        return result
+
+
+def _narrowed(regions: dict[Region, tuple[int, bool]]) -> list[tuple[int, bool]]:
+    """What is known in each region, and in all of them together (they may lie in one another)."""
+    mask, torch = ranks.ANY, False
+    for each, is_torch in regions.values():
+        mask, torch = mask & each, torch or is_torch
+    return [*regions.values(), (mask, torch)]
+
+
+# Functions that end a program, or a test, that nothing is wrong with.
+_STOPS = frozenset(["exit", "_exit", "quit", "abort", "skip", "skipTest"])
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether control may leave the block at this statement other than by an error."""
+    waiting: list[tuple[ast.AST, bool]] = [(statement, False)]
+    while waiting:
+        node, in_loop = waiting.pop()
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)):
+            return True
+        if isinstance(node, (ast.Break, ast.Continue)) and not in_loop:
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            if (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in _STOPS:
+                return True
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            waiting += [(child, True) for child in node.body]
+            waiting += [(child, in_loop) for child in node.orelse]
+            waiting.append((node.test if isinstance(node, ast.While) else node.iter, in_loop))
+            continue
+        waiting += [(child, in_loop) for child in ast.iter_child_nodes(node)]
+    return False

@@ -1,0 +1,212 @@
+"""scikit-learn: what estimators are given and give back, its data sets, and the split into two parts.
+
+Estimators want a matrix `(n, features)` and refuse a vector; the tests run every class of these tables with the installed
+scikit-learn (1.9 when they were written). The classes are listed by name, as others take vectors (LabelEncoder,
+IsotonicRegression, what reads text).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.sizes import Size, show_shape
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    LibraryObject,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    integer,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+# predict gives (n,) for targets (n,), and (n, k) for targets (n, k), a single column too.
+_KEEPS_TARGETS = frozenset(["LinearRegression", "KNeighborsRegressor", "KernelRidge"])
+# predict gives (n,) for targets (n,); what it gives for a column is a matter of the version.
+_PREDICTORS = frozenset(
+    [
+        "Ridge",
+        "RidgeCV",
+        "Lasso",
+        "ElasticNet",
+        "SGDRegressor",
+        "BayesianRidge",
+        "HuberRegressor",
+        "SVR",
+        "DecisionTreeRegressor",
+        "MLPRegressor",
+        "RandomForestRegressor",
+        "GradientBoostingRegressor",
+        "GaussianProcessRegressor",
+        "LogisticRegression",
+        "SVC",
+        "GaussianNB",
+        "DecisionTreeClassifier",
+        "RandomForestClassifier",
+        "KNeighborsClassifier",
+        "MLPClassifier",
+        "LinearDiscriminantAnalysis",
+    ]
+)
+# transform gives the shape it is given.
+_SCALERS = frozenset(
+    ["StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "QuantileTransformer", "PowerTransformer"]
+)
+_TRANSFORMERS = frozenset(
+    [
+        "Normalizer",
+        "PolynomialFeatures",
+        "OneHotEncoder",
+        "OrdinalEncoder",
+        "KBinsDiscretizer",
+        "Binarizer",
+        "SplineTransformer",
+        "PCA",
+        "KMeans",
+        "GaussianMixture",
+        "DBSCAN",
+    ]
+)
+_ESTIMATORS = _KEEPS_TARGETS | _PREDICTORS | _SCALERS | _TRANSFORMERS
+_TAKES_FEATURES = frozenset(
+    [
+        "fit",
+        "partial_fit",
+        "fit_transform",
+        "fit_predict",
+        "transform",
+        "predict",
+        "predict_proba",
+        "predict_log_proba",
+        "decision_function",
+        "score",
+        "score_samples",
+    ]
+)
+# Rows and columns of the data sets that scikit-learn ships.
+_DATA_SETS = {
+    "load_iris": (150, 4),
+    "load_wine": (178, 13),
+    "load_breast_cancer": (569, 30),
+    "load_diabetes": (442, 10),
+    "load_digits": (1797, 64),
+    "fetch_california_housing": (20640, 8),
+}
+_MADE_DATA = {
+    "make_regression": 100,
+    "make_classification": 20,
+    "make_blobs": 2,
+    "make_moons": None,
+    "make_circles": None,
+}
+_TARGETS = " targets"
+_COLUMN = " column"
+
+
+def is_known(path: str) -> bool:
+    return path.startswith("sklearn.")
+
+
+def make(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """A call of scikit-learn's class or function; None for one that is not known here."""
+    name = path.rpartition(".")[2]
+    if name in _ESTIMATORS:
+        return LibraryObject("sklearn." + name, kwargs, tuple(args), {}, node)
+    if name == "train_test_split":
+        return _split(args, kwargs, node)
+    if name in _DATA_SETS:
+        data, target = _data(*_DATA_SETS[name], node)
+        flag = kwargs.get("return_X_y")
+        if isinstance(flag, Const) and flag.value is True:
+            return Sequence("tuple", [data, target])
+        return LibraryObject("sklearn.Bunch", {}, (), {"data": data, "target": target}, node) if flag is None else None
+    if name in _MADE_DATA:
+        rows = _count(args[0] if args else kwargs.get("n_samples"), 100)
+        default = _MADE_DATA[name]
+        given = args[1] if len(args) > 1 else kwargs.get("n_features")
+        columns = 2 if default is None else _count(given, default)
+        targets = integer(kwargs["n_targets"]) if "n_targets" in kwargs else 1
+        if rows is None or columns is None or targets != 1 or "coef" in kwargs or "return_centers" in kwargs:
+            return None
+        return Sequence("tuple", list(_data(rows, columns, node)))
+    return None
+
+
+def _count(value: Value | None, default: int) -> Size | None:
+    return default if value is None else size_of(value)
+
+
+def _data(rows: Size, columns: Size, node: ast.AST | None) -> tuple[Tensor, Tensor]:
+    return (
+        Tensor("numpy", (rows, columns), None, None, None, node),
+        Tensor("numpy", (rows,), (1,), None, None, node),
+    )
+
+
+def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """`train_test_split(X, y)`: the parts share their numbers of rows."""
+    if not args or not all(isinstance(arg, Tensor) and arg.shape for arg in args):
+        return None
+    train, test = (S.of_symbol(S.Symbol(None, plural=True)) for _ in range(2))
+    items: list[Value] = []
+    for arg in args:
+        assert isinstance(arg, Tensor)
+        assert arg.shape is not None
+        for rows in (train, test):
+            items.append(copy(arg, shape=(rows, *arg.shape[1:]), strides=None, made=node, how=None, source=None))
+    return Sequence("list", items)
+
+
+def call(
+    interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    """A method of an estimator."""
+    kind = receiver.path.removeprefix("sklearn.")
+    features = args[0] if args else kwargs.get("X")
+    wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
+    if not wants or not isinstance(features, Tensor):
+        interp.escape(args, kwargs)
+        return receiver if name in ("fit", "partial_fit", "set_params") else UNKNOWN
+    if features.shape is not None and len(features.shape) == 1 and features.framework is not None:
+        interp.report_bare_features(node, features, name, receiver.fields.get(_COLUMN))
+        return UNKNOWN
+    if name in ("fit", "partial_fit", "fit_transform", "fit_predict"):
+        targets = args[1] if len(args) > 1 else kwargs.get("y", UNKNOWN)
+        known = receiver.fields.get(_TARGETS)
+        if interp.conditional or (known is not None and known is not targets):
+            receiver.fields[_TARGETS] = UNKNOWN
+        else:
+            receiver.fields[_TARGETS] = targets
+        receiver.fields[_COLUMN] = features
+        interp.mutations.append((receiver, _TARGETS))
+    if name in ("fit", "partial_fit"):
+        return receiver
+    if features.shape is None or len(features.shape) != 2:
+        return UNKNOWN
+    if kind in _SCALERS and name in ("transform", "fit_transform", "inverse_transform"):
+        return Tensor("numpy", features.shape, None, None, None, node, None, features.marks & {"column"})
+    # `return_std`, `return_cov`: some give a pair instead.
+    plain = len(args) <= 1 and kwargs.keys() <= {"X"}
+    if name == "predict" and plain and kind in _KEEPS_TARGETS | _PREDICTORS:
+        return _predicted(receiver, kind, features.shape[0], node)
+    return UNKNOWN
+
+
+def _predicted(receiver: LibraryObject, kind: str, rows: Size, node: ast.AST | None) -> Value:
+    targets = receiver.fields.get(_TARGETS)
+    if not isinstance(targets, Tensor) or targets.shape is None:
+        return UNKNOWN
+    if len(targets.shape) == 1:
+        return Tensor("numpy", (rows,), (1,), None, None, node, f"{kind}.predict")
+    if len(targets.shape) == 2 and kind in _KEEPS_TARGETS:
+        marks = frozenset({"column"}) if targets.shape[1] == 1 else frozenset()
+        how = f"{kind} fitted on targets {show_shape(targets.shape)}"
+        return Tensor("numpy", (rows, targets.shape[1]), None, None, None, node, how, marks)
+    return UNKNOWN

@@ -1,0 +1,198 @@
+"""Calls of the program's own functions: their parameters are bound and their statements followed."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Dictionary,
+    Function,
+    Instance,
+    LibraryObject,
+    Opaque,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    join,
+)
+
+# What a function gives that only raises.
+NEVER = Unknown()
+_MAX_DEPTH = 12  # calls of the program's own functions inside one another
+
+
+class Following(State):
+    """Mixed into the interpreter: `call_function`, `follow` and the binding of parameters."""
+
+    def call_function(
+        self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        if function.decorated:
+            self.escape(args, kwargs)
+            return UNKNOWN
+        if function.receiver is not None:
+            args = [function.receiver, *args]
+        code = function.node
+        if self.depth >= _MAX_DEPTH or self.active.count(code) > 0 or self.budget <= 0:
+            self.escape(args, kwargs)
+            return UNKNOWN
+        if not function.scope.file.own and not worth_following(args, kwargs):
+            self.escape(args, kwargs)
+            return UNKNOWN
+        bound = self.bind_parameters(function, args, kwargs)
+        if bound is None:
+            return UNKNOWN
+        if isinstance(code, ast.Lambda):
+            return self.follow(function, bound, node)
+        key = (id(code), tuple((name, _memo_key(value)) for name, value in bound.items()))
+        remembered = self.memory.get(key)
+        mutations = len(self.mutations)
+        if remembered is not None and remembered[2] == mutations:
+            return remembered[0]
+        given = tuple(bound.values())
+        result = self.follow(function, bound, node)
+        if result is NEVER:
+            # Every way through it ends with an error: the caller goes no further.
+            if self.places and self.places[-1] is not None:
+                self.frame.dead = True
+            return UNKNOWN
+        if len(self.mutations) == mutations and len(self.memory) < 4096:
+            # The values are kept, so that their ids stay their own.
+            self.memory[key] = (result, given, mutations)
+        return result
+
+    def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
+        code = function.node
+        caller = self.frame
+        file = function.scope.file
+        frame = Frame(code, file, function.scope, bound, file.facts.scopes.get(code, _NO_FACTS()), owner=function.owner)
+        frame.first_argument = code.args.args[0].arg if code.args.args else None
+        self.depth += 1
+        self.active.append(code)
+        self.trail.append(node)
+        outer_conditional, outer_file = self.conditional, self.file
+        self.frame, self.file = frame, file
+        try:
+            if isinstance(code, ast.Lambda):
+                return self.eval(code.body)
+            before = self.steps
+            self.block(code.body, ALWAYS)
+            self.budget -= self.steps - before
+            if frame.dead and not (frame.returns or frame.facts.is_generator or isinstance(code, ast.AsyncFunctionDef)):
+                return NEVER
+            return self.returned(frame, isinstance(code, ast.AsyncFunctionDef))
+        finally:
+            self.frame, self.file, self.conditional = caller, outer_file, outer_conditional
+            self.depth -= 1
+            self.active.pop()
+            self.trail.pop()
+
+    def returned(self, frame: Frame, is_async: bool) -> Value:
+        if is_async:
+            return UNKNOWN
+        if frame.facts.is_generator:
+            if not frame.returns:
+                return Sequence("iterator")
+            element = frame.returns[0]
+            for other in frame.returns[1:]:
+                element = join(element, other)
+            return Sequence("iterator", None, self.varying(element, 0))
+        if not frame.dead:
+            frame.returns.append(NONE)
+        if not frame.returns:
+            return UNKNOWN
+        result = frame.returns[0]
+        for other in frame.returns[1:]:
+            result = join(result, other)
+        return result
+
+    def bind_parameters(
+        self, function: Function, args: list[Value], kwargs: dict[str, Value]
+    ) -> dict[str, Value] | None:
+        """Arguments by parameter name as Python binds them; None where the call does not fit."""
+        spec = function.node.args
+        bound: dict[str, Value] = {}
+        names = [*spec.posonlyargs, *spec.args]
+        if len(args) > len(names) and spec.vararg is None:
+            return None
+        for parameter, value in zip(names, args, strict=False):
+            bound[parameter.arg] = value
+        if spec.vararg is not None:
+            bound[spec.vararg.arg] = Sequence("tuple", list(args[len(names) :]))
+        rest: dict[Any, Value] = {}
+        keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)}
+        for name, value in kwargs.items():
+            if name in keyword_names and name not in bound:
+                bound[name] = value
+            elif spec.kwarg is not None:
+                rest[name] = value
+            else:
+                return None
+        if spec.kwarg is not None:
+            bound[spec.kwarg.arg] = Dictionary(rest)
+        for parameter in (*names, *spec.kwonlyargs):
+            if parameter.arg not in bound:
+                default = function.defaults.get(parameter.arg)
+                if default is None:
+                    return None
+                bound[parameter.arg] = default
+        for name, value in bound.items():
+            if value is UNKNOWN:
+                bound[name] = Opaque(None)
+            elif isinstance(value, (Sequence, Dictionary)):
+                value.shared = True
+        for parameter in (*names, *spec.kwonlyargs):
+            if parameter.annotation is not None and isinstance(bound[parameter.arg], Opaque):
+                declared = self.annotation_in(function.scope, parameter.annotation)
+                if declared is not None:
+                    bound[parameter.arg] = declared
+        return bound
+
+    def defaults_of(self, spec: ast.arguments) -> dict[str, Value]:
+        """The values of a function's defaults, made once where it is defined."""
+        defaults: dict[str, Value] = {}
+        names = [*spec.posonlyargs, *spec.args]
+        for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
+            defaults[parameter.arg] = self.eval(default)
+        for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+            if keyword_default is not None:
+                defaults[parameter.arg] = self.eval(keyword_default)
+        return defaults
+
+
+def _NO_FACTS() -> Any:
+    from tensorlint.inference.names import ScopeFacts
+
+    return ScopeFacts()
+
+
+def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether a function of another file may tell something: it is given a shape, or nothing that is unknown."""
+    values = [*args, *kwargs.values()]
+    if any(isinstance(value, Tensor) and value.shape is not None for value in values):
+        return True
+    return all(
+        isinstance(value, (Const, LibraryObject, Function, Class))
+        or (isinstance(value, Instance) and bool(value.fields))
+        or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
+        for value in values
+    )
+
+
+def _memo_key(value: Value) -> object:
+    if isinstance(value, Const):
+        return (
+            (type(value.value), value.value)
+            if isinstance(value.value, (int, float, str, bool, type(None)))
+            else id(value)
+        )
+    return id(value)

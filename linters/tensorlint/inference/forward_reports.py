@@ -1,0 +1,195 @@
+"""Modules that are called through `.forward`, and the code that must do so."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.hazards import DirectForwardHazard
+from tensorlint.inference.module_evidence import ModuleEvidence
+from tensorlint.inference.ops import modules
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    PLAIN,
+    UNKNOWN,
+    Attribute,
+    Class,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Opaque,
+    Value,
+)
+
+PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
+# Libraries whose modules do something else when called: ExactGP.forward is the prior, calling it gives the posterior.
+_OWN_CALLS = re.compile(r"^\s*(?:import|from) gpytorch\b", re.MULTILINE)
+
+
+# Functions that call what they are given with the other arguments: the bound forward goes past the hooks there too.
+_CALLERS = frozenset({
+    "torch.utils.checkpoint.checkpoint", "builtins.map", "torch.vmap", "torch.func.vmap", "torch.func.jacrev",
+    "torch.func.jacfwd", "torch.func.hessian", "torch.func.grad", "torch.autograd.functional.jacobian",
+    "torch.autograd.functional.hessian", "torch.autograd.functional.jvp", "torch.autograd.functional.vjp",
+})  # fmt: skip
+
+
+class ForwardReports(State):
+    """Mixed into the interpreter."""
+
+    @property
+    def module_evidence(self) -> ModuleEvidence:
+        known: ModuleEvidence | None = self.memory.get(ModuleEvidence)
+        if known is None:
+            known = self.memory[ModuleEvidence] = ModuleEvidence(self.own_file.tree, self._at_the_top)
+        return known
+
+    def _at_the_top(self, node: ast.expr) -> Value:
+        """The value of a name or an attribute in the module's own scope."""
+        outer = self.frame
+        self.frame = self.module_frame
+        try:
+            return self.eval(node)
+        finally:
+            self.frame = outer
+
+    def saw_forward(
+        self, receiver: Value | None, node: ast.Call | ast.Attribute, *, called: bool, known: bool, handed: str = ""
+    ) -> None:
+        """`receiver.forward(...)`: a hazard where the receiver is known to be an nn.Module.
+
+        `handed` is the function that `receiver.forward`, which is then `node`, is handed to.
+        """
+        if self.file is not self.own_file:
+            return
+        func = node.func if isinstance(node, ast.Call) else node
+        receiver_node = func.value if isinstance(func, ast.Attribute) else None
+        enclosing = [code for code in self.active if isinstance(code, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        current = enclosing[-1] if enclosing else None
+        known_as = self.known_module(receiver, receiver_node)
+        if known_as is None:
+            return
+        module, why = known_as
+        if current is not None:
+            owners = self.methods_of(receiver)
+            own_call = any(getattr(method, "name", "") == "__call__" for method in owners)
+            if own_call or (owners and self.patches_forward) or self.is_exported(current):
+                return
+            if (
+                current.name == "forward"
+                and isinstance(receiver_node, ast.Name)
+                and receiver_node.id == self.frame.first_argument
+            ):
+                return
+        if receiver_node is not None and "torch.jit" in self.own_file.text:
+            if self.module_evidence.is_special(receiver_node):
+                return
+        if receiver_node is not None and "torch.compile" in self.own_file.text:
+            if self.module_evidence.is_compiled(receiver_node):
+                return
+        text = self.text_of(receiver_node if called else func)
+        if called and isinstance(receiver_node, ast.Call) and len(text) > 40:
+            text = f"{self.text_of(receiver_node.func)}(…)"
+        self.add(node, DirectForwardHazard(
+            node=node, receiver=text, module=module, why=why, called=called, handed=handed,
+            evidence=tuple(each for each in [
+                self.evidence_at(receiver.made, f"{text} was made here")
+                if isinstance(receiver, (Instance, LibraryObject)) and not getattr(receiver, "generic", False) else None
+            ] if each is not None),
+        ))  # fmt: skip
+
+    def known_module(self, receiver: Value | None, node: ast.expr | None) -> tuple[str, str] | None:
+        """(name, reason) of what is known to be an nn.Module that is called through `nn.Module.__call__`."""
+        if isinstance(receiver, Instance):
+            cls = receiver.cls
+            if not cls.is_module and not cls.complete and isinstance(node, ast.Name):
+                return self.module_by_evidence(node) if self.find_in_class(cls, "__call__") is None else None
+            if not cls.is_module or self.find_in_class(cls, "__call__") is not None or "forward" in receiver.fields:
+                return None
+            if any(self.is_scripted(base) for base in cls.bases) or self.has_own_call(cls):
+                return None
+            return cls.name, f"{cls.name} is an nn.Module"
+        if isinstance(receiver, LibraryObject):
+            if not modules.known(receiver.path) or "forward" in receiver.fields:
+                return None
+            name = receiver.path.replace("torch.nn.", "nn.")
+            return name, f"it is an {name}"
+        if isinstance(receiver, Opaque) and receiver.kind is not None:
+            if receiver.kind == PLAIN:
+                return None
+            if receiver.kind.startswith("model of "):
+                return receiver.kind, f"it is a {receiver.kind}"
+            name = receiver.kind.replace("torch.nn.", "nn.").removeprefix("class ")
+            return name, f"it is annotated as {name}"
+        if receiver is UNKNOWN or isinstance(receiver, (Opaque, Attribute)):
+            return self.module_by_evidence(node)
+        return None
+
+    def module_by_evidence(self, node: ast.expr | None) -> tuple[str, str] | None:
+        if node is None or self.patches_forward or _OWN_CALLS.search(self.own_file.text):
+            return None
+        why = self.module_evidence.of(node)
+        return ("nn.Module", why) if why is not None else None
+
+    def saw_handed_forward(self, function: Value, node: ast.Call) -> None:
+        """`checkpoint(self.block.forward, x)`: calls the bound forward as `self.block.forward(x)` would."""
+        first = node.args[0] if node.args else None
+        if (
+            isinstance(function, Library)
+            and function.path in _CALLERS
+            and isinstance(first, ast.Attribute)
+            and first.attr == "forward"
+            and not (isinstance(first.value, ast.Call) and ast.unparse(first.value.func) == "super")
+        ):
+            handed = function.path.rpartition(".")[2]
+            self.saw_forward(self.eval(first.value), first, called=True, known=True, handed=handed)
+
+    def saw_kept_forward(self, function: Value, node: ast.Call) -> None:
+        """A bound `module.forward` that was kept under another name, called."""
+        if self.patches_forward or self.file is not self.own_file:
+            return
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr == "forward":
+            return
+        if isinstance(func, ast.Name) and self.active:
+            code = self.active[-1]
+            arguments = getattr(code, "args", None)
+            if arguments is not None and any(
+                func.id == each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            ):
+                return
+        if (isinstance(function, Attribute) and function.name == "forward") or (
+            isinstance(function, Function)
+            and function.receiver is not None
+            and getattr(function.node, "name", "") == "forward"
+        ):
+            self.saw_forward(function.receiver, node, called=False, known=True)
+
+    def is_scripted(self, base: Value) -> bool:
+        path = getattr(base, "path", "")
+        return isinstance(path, str) and ("ScriptModule" in path or "torch.jit" in path)
+
+    def has_own_call(self, cls: Class) -> bool:
+        """Whether instances are called in another way: an interface of TorchScript, which only has `forward`, or a
+        model of a library whose `__call__` computes something else."""
+        if any("jit" in ast.dump(decorator) for decorator in cls.node.decorator_list):
+            return True
+        return any(_OWN_CALLS.search(file.text) is not None for file in (self.own_file, cls.scope.file))
+
+    def methods_of(self, receiver: Value | None) -> list[ast.AST]:
+        """The methods of `receiver` that the current code stands in, from the innermost."""
+        found: list[ast.AST] = []
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if frame.env.get(frame.first_argument or "self") is receiver:
+                found.append(frame.node)
+            frame = frame.parent
+        return found
+
+    def is_exported(self, code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether the code is (also) compiled by TorchScript, which does not call modules as Python does."""
+        if any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list):
+            return True
+        return any(isinstance(node, ast.Attribute) and node.attr == "is_scripting" for node in ast.walk(code))

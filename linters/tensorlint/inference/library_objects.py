@@ -1,0 +1,195 @@
+"""The standard library's and the frameworks' own classes and functions that no table of operations has."""
+
+from __future__ import annotations
+
+import ast
+import math
+from typing import TYPE_CHECKING, Any
+
+from tensorlint.inference import builtins, estimators, probability
+from tensorlint.inference import sizes as S
+from tensorlint.inference.data_loading import DATA_LOADERS
+from tensorlint.inference.module_sources import makes_module
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    Dictionary,
+    Function,
+    Instance,
+    LibraryObject,
+    Opaque,
+    Partial,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    number,
+    size_of,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+
+def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """A library's function or class that no table of operations has."""
+    if path == "functools.partial" and args:
+        return Partial(args[0], tuple(args[1:]), kwargs)
+    if path.startswith("math."):
+        return _math(path[5:], args)
+    if path in ("copy.deepcopy", "copy.copy") and args:
+        value = args[0]
+        if isinstance(value, Tensor):
+            return copy(value, source=None, reduced=None)
+        return value if isinstance(value, LibraryObject) else UNKNOWN
+    if path in ("torch.Size",) and args:
+        value = args[0]
+        return Sequence("tuple", value.items) if isinstance(value, Sequence) and value.items is not None else UNKNOWN
+    if path in DATA_LOADERS or path == "torch.utils.data.TensorDataset":
+        bound = dict(kwargs)
+        for key, value in zip(("dataset", "batch_size", "shuffle", "sampler", "batch_sampler"), args, strict=False):
+            if path in DATA_LOADERS:
+                bound[key] = value
+        return LibraryObject(path, bound, tuple(args), {}, node)
+    if path in (
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.compile",
+        "torch.jit.script",
+    ):
+        if args and isinstance(args[0], (Instance, LibraryObject, Function)):
+            if path == "torch.compile":
+                return args[0]
+            return UNKNOWN
+        return UNKNOWN
+    if path in ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"):
+        return LibraryObject(path, kwargs, tuple(args), {}, node)
+    if path in ("random.sample", "random.choices") and args:
+        count = args[1] if len(args) > 1 else kwargs.get("k")
+        drawn = interp.iterate(args[0])
+        return Sequence("list", None, interp.any_item(drawn), None if count is None else size_of(count))
+    if path == "collections.OrderedDict":
+        return (
+            builtins.make_dict(interp, args, kwargs, node)
+            if not (args and isinstance(args[0], Sequence))
+            else _from_pairs(args[0])
+        )
+    if path in ("itertools.chain",):
+        parts = [interp.iterate(arg) for arg in args]
+        if all(part.items is not None for part in parts):
+            return Sequence("iterator", [item for part in parts for item in part.items or ()])
+        return Sequence("iterator")
+    if path in ("pandas.DataFrame", "pandas.Series", "pandas.read_csv"):
+        return LibraryObject(path, kwargs, tuple(args), {}, node)
+    if path in ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
+        return LibraryObject(path, kwargs, tuple(args), {}, node)
+    if path.startswith(("torch.optim.",)):
+        return LibraryObject(path, kwargs, tuple(args), {}, node)
+    if path in ("typing.cast",) and len(args) == 2:
+        return args[1]
+    if path in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm") and args:
+        return args[0]
+    if makes_module(path):
+        return Opaque(None, kind=f"model of {path.partition('.')[0]}")
+    if probability.is_distribution(path):
+        return probability.make(path, args, kwargs, node)
+    if estimators.is_known(path):
+        made = estimators.make(path, args, kwargs, node)
+        if made is not None:
+            return made
+    if path.endswith(".reveal_shape"):
+        return builtins.reveal_shape(interp, args, kwargs, node)
+    interp.escape(args, kwargs)
+    return UNKNOWN
+
+
+def _from_pairs(value: Value) -> Value:
+    if isinstance(value, Sequence) and value.items is not None:
+        items: dict[Any, Value] = {}
+        for pair in value.items:
+            if not (isinstance(pair, Sequence) and pair.items is not None and len(pair.items) == 2):
+                return Dictionary(None)
+            if not isinstance(pair.items[0], Const):
+                return Dictionary(None)
+            items[pair.items[0].value] = pair.items[1]
+        return Dictionary(items)
+    return Dictionary(None)
+
+
+def _math(name: str, args: list[Value]) -> Value:
+    values = [arg.value for arg in args if isinstance(arg, Const) and isinstance(arg.value, (int, float))]
+    if (
+        len(values) == len(args)
+        and values
+        and name in ("sqrt", "ceil", "floor", "log", "log2", "exp", "pow", "prod", "gcd", "cos", "sin")
+    ):
+        try:
+            return Const(getattr(math, name)(*values))
+        except (ValueError, OverflowError, TypeError):
+            return UNKNOWN
+    if name == "prod" and len(args) == 1 and isinstance(args[0], Sequence) and args[0].items is not None:
+        sizes = [size_of(item) for item in args[0].items]
+        if all(size is not None for size in sizes):
+            return number(S.product([size for size in sizes if size is not None]))
+    if name in ("sqrt", "log", "exp", "cos", "sin", "log2", "tanh"):
+        return Scalar("float")
+    if name in ("ceil", "floor"):
+        return Scalar("int")
+    return UNKNOWN
+
+
+def call_object(
+    interp: State, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    """Calling an instance of a library's class; a decorator (`@torch.no_grad()`) leaves a function as it is."""
+    if (
+        receiver.path in ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled")
+        and args
+    ):
+        return args[0]
+    interp.escape(args, kwargs)
+    return UNKNOWN
+
+
+def call_object_method(
+    interp: State,
+    receiver: LibraryObject,
+    name: str,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: ast.AST | None,
+) -> Value:
+    from tensorlint.inference import ops
+
+    if receiver.path.startswith("numpy.random."):
+        kind = "Generator" if receiver.path.endswith("default_rng") else receiver.path.rpartition(".")[2]
+        entry = ops.function(f"numpy.random.{kind}.{name}")
+        if entry is not None:
+            return interp.apply(entry, list(args), kwargs, node)
+        return UNKNOWN
+    if probability.is_distribution(receiver.path):
+        return probability.call(interp, receiver, name, args, kwargs, node)
+    if estimators.is_known(receiver.path):
+        return estimators.call(interp, receiver, name, args, kwargs, node)
+    if receiver.path.startswith("pandas.") and name in ("to_numpy",):
+        return _frame_to_numpy(interp, receiver)
+    interp.escape(args, kwargs)
+    return UNKNOWN
+
+
+def _frame_to_numpy(interp: State, receiver: LibraryObject) -> Value:
+    """A DataFrame keeps its columns together: its array is column-major (numpy strides, `DataFrame.to_numpy`)."""
+    source = receiver.positional[0] if receiver.positional else receiver.arguments.get("data")
+    if receiver.path == "pandas.DataFrame" and isinstance(source, Dictionary) and source.items:
+        columns = [
+            interp.length_of(value)
+            if isinstance(value, Sequence)
+            else (value.shape[0] if isinstance(value, Tensor) and value.shape and len(value.shape) == 1 else None)
+            for value in source.items.values()
+        ]
+        if columns[0] is not None and all(column == columns[0] for column in columns):
+            rows = columns[0]
+            return Tensor("numpy", (rows, len(columns)), (1, rows), None, how="DataFrame.to_numpy()")
+        return UNKNOWN
+    return UNKNOWN

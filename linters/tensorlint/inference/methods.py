@@ -1,0 +1,253 @@
+"""Methods of tensors, of objects nobody knows, of modules and containers."""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference import containers, library_objects, module_containers, ops, ranks
+from tensorlint.inference.ops import modules
+from tensorlint.inference.ops.torch.inplace import RESHAPING
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    NONE,
+    UNKNOWN,
+    Class,
+    Const,
+    Dictionary,
+    Instance,
+    Library,
+    LibraryObject,
+    Number,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    integer,
+)
+
+# Methods that only tensors have, of the names that models use: an unknown object that has one is a tensor.
+TENSOR_ONLY = frozenset(
+    [
+        "view",
+        "permute",
+        "unsqueeze",
+        "masked_fill",
+        "masked_fill_",
+        "bmm",
+        "contiguous",
+        "softmax",
+        "log_softmax",
+        "argmax",
+        "matmul",
+        "mm",
+        "flatten",
+        "new_zeros",
+        "new_ones",
+        "unflatten",
+        "squeeze",
+        "view_as",
+        "expand_as",
+        "masked_select",
+        "index_select",
+        "scatter_",
+        "scatter",
+        "gather",
+        "chunk",
+        "transpose",
+        "expand",
+        "reshape",
+        "repeat_interleave",
+        "unsqueeze_",
+    ]
+)
+# Methods of a module that give the module itself.
+# Methods of a module that give the module itself.
+_SELF_METHODS = frozenset(
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "eval",
+        "train",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "requires_grad_",
+        "apply",
+        "share_memory",
+        "xpu",
+        "to_empty",
+        "type",
+    ]
+)
+
+
+class Methods(State):
+    """Mixed into the interpreter: `call_method` and what it dispatches to."""
+
+    def call_method(
+        self, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        if isinstance(receiver, Tensor):
+            return self.call_tensor_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, Instance):
+            return self.call_instance_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, LibraryObject):
+            return self.call_object_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, Class):
+            return self.call(self.class_attribute(receiver, name), args, kwargs, node)
+        if isinstance(receiver, Opaque):
+            return self.call_opaque_method(receiver, name, args, kwargs, node)
+        if isinstance(receiver, Library):
+            return self.call(self.library_attribute(receiver.path, name), args, kwargs, node)
+        if isinstance(receiver, (Sequence, Dictionary, Const)):
+            return containers.call_method(self, receiver, name, args, kwargs)
+        self.escape(args, kwargs)
+        return UNKNOWN
+
+    def call_tensor_method(
+        self,
+        receiver: Tensor,
+        name: str,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: ast.AST | None,
+    ) -> Value:
+        if receiver.shape is None:
+            self.demand(receiver, ranks.of_method(name, args, kwargs))
+        if name in RESHAPING or (name == "resize" and receiver.framework == "numpy"):
+            self.changed_shape(receiver)
+            if ops.method(receiver.framework or "torch", name) is None:
+                self.forget_tensor(receiver)
+                return receiver if name in RESHAPING else NONE
+        if name == "size" and receiver.framework != "numpy":
+            if not args and not kwargs:
+                return self.shape_of(receiver)
+            axis = integer(args[0] if args else next(iter(kwargs.values())))
+            return UNKNOWN if axis is None else self.axis_size(receiver, axis)
+        if name in ("dim", "ndimension"):
+            return UNKNOWN if receiver.shape is None else Const(len(receiver.shape))
+        if name == "numel" and receiver.shape is not None:
+            from tensorlint.inference.sizes import product
+            from tensorlint.inference.values import number
+
+            return number(product(receiver.shape))
+        if name == "is_contiguous" and not args and not kwargs:
+            known = receiver.contiguous
+            return UNKNOWN if known is None else Const(known)
+        if name == "stride" and not args and receiver.strides is not None:
+            from tensorlint.inference.values import number
+
+            return Sequence("tuple", [number(stride) for stride in receiver.strides])
+        if name == "tolist":
+            return UNKNOWN
+        if name == "item":
+            kind = {"int64": "int", "int32": "int", "bool": "bool", "float32": "float", "float64": "float"}.get(
+                receiver.dtype or ""
+            )
+            return Scalar(kind) if kind else UNKNOWN  # type: ignore[arg-type]
+        framework = receiver.framework or (
+            "torch"
+            if name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax")
+            else None
+        )
+        if framework is None:
+            # torch or numpy: what both agree on may be said.
+            if name in ("reshape", "squeeze") or (name == "transpose" and len(args) == 2):
+                entry = ops.method("torch", name)
+                if entry is not None:
+                    result = self.apply(entry, [receiver, *args], kwargs, node)
+                    if isinstance(result, Tensor):
+                        return copy(result, framework=None, strides=None, kin=result.kin)
+            return UNKNOWN
+        entry = ops.method(framework, name)
+        if entry is None:
+            return UNKNOWN
+        if receiver.framework is None:
+            receiver = copy(receiver, framework=framework, axes=receiver.axes, kin=receiver.kin)
+        result = self.apply(entry, [receiver, *args], kwargs, node)
+        if name.endswith("_") and not name.endswith("__") and isinstance(result, Tensor):
+            self.changed_in_place(receiver, result, node)
+        return result
+
+    def changed_in_place(self, receiver: Tensor, result: Tensor, node: ast.AST | None) -> None:
+        """`x.t_()`, `x.unsqueeze_(0)`: other names of the tensor see the change too; its old shape is known no more."""
+        if result is receiver or (result.shape == receiver.shape and result.strides == receiver.strides):
+            return
+        target = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+        self.forget_tensor(receiver)
+        if isinstance(target, ast.Name) and self.frame.env.get(target.id) is receiver:
+            self.frame.env[target.id] = result
+
+    def call_opaque_method(
+        self,
+        receiver: Opaque,
+        name: str,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: ast.AST | None,
+    ) -> Value:
+        self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
+        if name in RESHAPING:
+            self.changed_shape(receiver)
+            self.escape(args, kwargs)
+            return UNKNOWN
+        if name == "size":
+            if not args and not kwargs:
+                return self.shape_of(receiver)
+            axis = integer(args[0]) if args else None
+            return UNKNOWN if axis is None else self.axis_size(receiver, axis)
+        if name in TENSOR_ONLY and self.uses_torch:
+            if name in (
+                "transpose",
+                "reshape",
+                "expand",
+                "flatten",
+                "squeeze",
+                "argmax",
+                "chunk",
+                "contiguous",
+                "softmax",
+                "gather",
+                "scatter",
+                "matmul",
+                "mm",
+            ) and (
+                name not in ("reshape", "expand", "contiguous", "transpose") or (name == "transpose" and len(args) != 2)
+            ):
+                return UNKNOWN
+            if name == "view" and not (len(args) >= 2 or (args and isinstance(args[0], (Const, Number, Sequence)))):
+                return UNKNOWN
+            known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=receiver.axes, kin=receiver.kin)
+            entry = ops.method("torch", name)
+            if entry is None:
+                return UNKNOWN
+            result = self.apply(entry, [known, *args], kwargs, node)
+            if isinstance(result, Tensor) and name in ("reshape", "transpose"):
+                return copy(result, framework=None, strides=None, kin=result.kin)
+            return result
+        self.escape(args, kwargs)
+        return UNKNOWN
+
+    def call_object_method(
+        self,
+        receiver: LibraryObject,
+        name: str,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: ast.AST | None,
+    ) -> Value:
+        if modules.known(receiver.path):
+            if name in ("forward", "__call__"):
+                return self.call_library_object(receiver, args, kwargs, node)
+            if name in _SELF_METHODS:
+                return receiver
+            members = module_containers.change_members(self, receiver, name, args)
+            if members is not None:
+                return members
+            if name == "flatten_parameters":
+                return NONE
+        return library_objects.call_object_method(self, receiver, name, args, kwargs, node)

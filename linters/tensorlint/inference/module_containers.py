@@ -1,0 +1,77 @@
+"""`nn.Sequential`, `nn.ModuleList`, `nn.ModuleDict`: the modules they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.containers import joined_items
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Dictionary,
+    LibraryObject,
+    Sequence,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
+
+
+def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | None:
+    """The modules in a container, in order; None if the object is no container."""
+    if value.path not in CONTAINERS:
+        return None
+    known = value.fields.get("members")
+    if isinstance(known, (Sequence, Dictionary)):
+        return known
+    given: list[Value] = list(value.positional)
+    if not given:
+        stored = next(
+            (value.arguments[key] for key in ("modules", "args", "values", "parameters") if key in value.arguments),
+            None,
+        )
+        if value.path == "torch.nn.Sequential" and isinstance(stored, Sequence):
+            return stored
+        if stored is not None:
+            given = [stored]
+    if value.path == "torch.nn.Sequential":
+        if len(given) == 1 and isinstance(given[0], Dictionary):
+            items = given[0].items
+            return Sequence("list") if items is None else Sequence("list", list(items.values()))
+        return Sequence("list", given) if given or value.made is None else Sequence("list")
+    if value.path == "torch.nn.ModuleDict":
+        return given[0] if given and isinstance(given[0], Dictionary) else Dictionary(None)
+    if given and isinstance(given[0], Sequence):
+        return given[0]
+    if not given and not value.arguments:
+        return Sequence("list", [])
+    return Sequence("list") if not given else interp.iterate(given[0])
+
+
+def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
+    """`layers.append(module)`, `add_module`: the container's members; None if the method is not one of these."""
+    if receiver.path not in CONTAINERS or name not in ("append", "extend", "insert", "add_module", "pop", "update"):
+        return None
+    members = members_of(interp, receiver)
+    changed: Value = Sequence("list")
+    in_branch = bool(interp.conditional or interp.frame.loops)
+    if isinstance(members, Sequence) and members.items is not None and not in_branch:
+        if name == "append" and len(args) == 1:
+            changed = Sequence("list", [*members.items, args[0]])
+        elif name == "add_module" and len(args) == 2:
+            changed = Sequence("list", [*members.items, args[1]])
+    elif (
+        isinstance(members, Sequence)
+        and name in ("append", "add_module")
+        and args
+        and receiver.path == "torch.nn.ModuleList"
+    ):
+        # Built up in a loop: one member stands for all if they are alike.
+        changed = Sequence("list", None, joined_items(members, [args[-1]]) if members.items != [] else args[-1])
+    if receiver.path == "torch.nn.ModuleDict":
+        changed = Dictionary(None)
+    receiver.fields["members"] = changed
+    interp.mutations.append((receiver, "members"))
+    return receiver if name != "pop" else UNKNOWN

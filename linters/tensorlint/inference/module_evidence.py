@@ -1,0 +1,459 @@
+"""Whether an expression is an nn.Module, read off the source where the interpreter has lost it.
+
+The interpreter follows values; it forgets an attribute that a method sets, the members of a list that a loop fills, a
+parameter that nobody passes. What a name is bound to in its whole scope, and what is done with it there, still says
+that it is a module: every binding makes one, or it is used as only a module can be (`model.eval()`, `model.parameters()`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
+from typing import Literal
+
+from tensorlint.inference.module_containers import CONTAINERS
+from tensorlint.inference.module_sources import is_base, makes_module
+from tensorlint.inference.ops import modules
+from tensorlint.inference.source_bindings import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    assigned,
+    bindings,
+    binds,
+    is_none,
+    own_nodes,
+)
+from tensorlint.inference.values import Class, Function, Library, Value
+
+# A container of modules, a module of a library, a module of the user's own; one that is called in another way: its class
+# has a `__call__` of its own, or TorchScript made it.
+Kind = Literal["container", "module", "own", "special"]
+
+_DEEPEST = 12
+# Methods of a module that give the module itself, and those that give its parts.
+_ITSELF = frozenset(
+    ["to", "cuda", "cpu", "eval", "train", "half", "float", "double", "bfloat16", "requires_grad_", "apply"]
+)
+_PARTS = frozenset(["children", "modules", "named_children", "named_modules"])
+_NAMESPACES = frozenset(["types.SimpleNamespace", "argparse.Namespace"])
+_PUTS = frozenset(["append", "extend", "insert", "add_module"])
+_SAME_MODULE = frozenset(
+    ["copy.deepcopy", "copy.copy", "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"]
+)
+_WRAPS_ITERABLE = frozenset(["reversed", "list", "tuple", "iter", "sorted"])
+# What is done with a module, by the part of its interface. One use proves little: two parts are asked for.
+_USES = {
+    **dict.fromkeys(
+        ("parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "buffers"), "state"
+    ),
+    **dict.fromkeys(("eval", "train"), "mode"),
+    **dict.fromkeys(("cuda", "cpu", "half", "to"), "place"),
+    **dict.fromkeys(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"), "hooks"),
+}
+_OTHER_FRAMEWORKS = ("paddle", "mindspore", "oneflow", "jittor", "tinygrad", "mxnet", "mlx", "keras", "flax")
+
+
+class ModuleEvidence:
+    """Evidence from one file. `resolve` gives the value of a name or attribute at the top of the file."""
+
+    def __init__(self, tree: ast.Module, resolve: Callable[[ast.expr], Value]) -> None:
+        self.tree = tree
+        self.resolve = resolve
+        self.parents: dict[ast.AST, ast.AST] = {}
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+        imported = {
+            name.partition(".")[0]
+            for node in self.parents
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for name in (
+                [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+            )
+        }
+        self.applies = "torch" in imported and not imported & set(_OTHER_FRAMEWORKS)
+        self._asked: set[ast.AST] = set()
+
+    def of(self, node: ast.expr) -> str | None:
+        """Why `node` is an nn.Module, in words, or None."""
+        if not self.applies:
+            return None
+        kind = self._kind(node, 0)
+        if kind == "special":
+            return None
+        if kind is not None:
+            return "it is a container of modules" if kind == "container" else "an nn.Module is all that it is bound to"
+        return self._narrowed(node) or self._used_as_module(node)
+
+    def is_special(self, node: ast.expr) -> bool:
+        """Whether `node` is a module that is called in a way of its own: TorchScript made it."""
+        return self._kind(node, 0) == "special"
+
+    def is_compiled(self, node: ast.expr | None) -> bool:
+        """Whether `node` is what torch.compile gave: its `forward` calls the module it wraps, hooks and all."""
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            value = self.resolve(node.func)
+            return isinstance(value, Library) and value.path == "torch.compile"
+        if isinstance(node, ast.Name):
+            scope: ast.AST = node
+            while scope in self.parents:
+                scope = self.parents[scope]
+                found = list(bindings(scope, node.id))
+                if found and not isinstance(scope, ast.ClassDef):
+                    return any(self.is_compiled(value) and self._is_certain(value) for _, value, _ in found)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = self._class_of_self(node)
+            given = assigned(owner, node.value.id, node.attr) if owner is not None else ()
+            return any(self.is_compiled(value) and self._is_certain(value) for value in given)
+        return False
+
+    def _is_certain(self, node: ast.AST | None) -> bool:
+        """Whether the statement of `node` stands under no condition."""
+        while node in self.parents and not isinstance(node, FUNCTIONS):
+            node = self.parents[node]
+            if isinstance(node, (ast.If, ast.IfExp)):
+                return False
+        return True
+
+    # -- what it is made by ---------------------------------------------------------------------------------------
+
+    def _kind(self, node: ast.expr | None, depth: int) -> Kind | None:
+        """What the node is, None for what may be no module at all."""
+        if node is None or depth > _DEEPEST or node in self._asked:
+            return None
+        self._asked.add(node)
+        try:
+            if isinstance(node, ast.Name):
+                return _agreed(self._bindings_of_name(node, depth))
+            if isinstance(node, ast.Attribute):
+                return self._of_attribute(node, depth)
+            if isinstance(node, ast.Call):
+                return self._of_call(node, depth)
+            if isinstance(node, ast.Subscript):
+                if isinstance(node.slice, ast.Slice):
+                    return "container" if self._kind(node.value, depth + 1) == "container" else None
+                return self._element(node.value, None, "", depth + 1)
+            if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.List, ast.Tuple)):
+                return "container" if self._element(node, None, "", depth + 1) else None
+            if isinstance(node, ast.IfExp):
+                return _agreed(self._kind(part, depth + 1) for part in (node.body, node.orelse))
+            return self._kind(node.value, depth + 1) if isinstance(node, ast.NamedExpr) else None
+        finally:
+            self._asked.discard(node)
+
+    def _of_attribute(self, node: ast.Attribute, depth: int) -> Kind | None:
+        """`self.layer`: every assignment of the class makes a module; None stands for one that is not there yet."""
+        if node.attr == "_modules":
+            return "container"
+        owner = self._class_of_self(node)
+        if owner is not None:
+            assert isinstance(node.value, ast.Name)
+            given = [value for value in assigned(owner, node.value.id, node.attr) if not is_none(value)]
+            return _agreed(self._kind(value, depth + 1) for value in given)
+        held = self._held_by(node.value, node.attr)
+        if held is not None:
+            return self._kind(held, depth + 1)
+        # What has a forward and is a part of a library's module is a module. Parts of the user's own may be anything.
+        return "module" if self._kind(node.value, depth + 1) in ("module", "container") else None
+
+    def _held_by(self, node: ast.expr, name: str) -> ast.expr | None:
+        """The value of a field of a namespace: `SimpleNamespace(model=...)`."""
+        if not isinstance(node, ast.Name):
+            return None
+        found = [value for scope in self._scopes(node) for _, value, _ in bindings(scope, node.id)]
+        made = found[0] if len(found) == 1 else None
+        if not isinstance(made, ast.Call) or not isinstance(made.func, (ast.Name, ast.Attribute)):
+            return None
+        value = self.resolve(made.func)
+        if not isinstance(value, Library) or value.path not in _NAMESPACES:
+            return None
+        return next((given.value for given in made.keywords if given.arg == name), None)
+
+    def _scopes(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The scopes around a node in which its names may be bound."""
+        while node in self.parents:
+            node = self.parents[node]
+            if not isinstance(node, ast.ClassDef):
+                yield node
+
+    def _class_of_self(self, node: ast.Attribute) -> ast.ClassDef | None:
+        """The class whose method `node` is in, where its object is the method's first parameter."""
+        if not isinstance(node.value, ast.Name):
+            return None
+        current: ast.AST | None = node
+        while current is not None:
+            current = self.parents.get(current)
+            if isinstance(current, FUNCTIONS) and isinstance(self.parents.get(current), ast.ClassDef):
+                first = (*current.args.posonlyargs, *current.args.args)[:1]
+                owner = self.parents[current]
+                return owner if first and first[0].arg == node.value.id and isinstance(owner, ast.ClassDef) else None
+        return None
+
+    def _of_call(self, node: ast.Call, depth: int) -> Kind | None:
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in _ITSELF:
+            return self._kind(func.value, depth + 1)
+        if isinstance(func, ast.Name) and func.id in ("next", *_WRAPS_ITERABLE) and node.args:
+            found = self._element(node.args[0], None, "", depth + 1)
+            return found if func.id == "next" or found is None else "container"
+        if not isinstance(func, (ast.Name, ast.Attribute)) or (isinstance(func, ast.Name) and self._is_local(func)):
+            return None
+        inner = self._inner_class(func)
+        if inner is not None:
+            return "own" if any(self._is_module_class(base) for base in inner.bases) else None
+        value = self.resolve(func)
+        if isinstance(value, Class):
+            return None if not value.is_module else "special" if _has_own_call(value) else "own"
+        if isinstance(value, Function) and not isinstance(value.node, ast.Lambda):
+            return self._returned(value.node, depth)
+        if not isinstance(value, Library):
+            return None
+        if value.path.startswith(("torch.jit.", "torch.export.")):
+            return "special"
+        if value.path in _SAME_MODULE:
+            return self._kind(node.args[0], depth + 1) if node.args else None
+        if value.path in CONTAINERS:
+            return None if value.path.endswith("ParameterList") else "container"
+        known = modules.known(value.path) or is_base(value.path) or makes_module(value.path)
+        return "module" if known or value.path == "torch.hub.load" else None
+
+    def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> Kind | None:
+        """What a function of the file gives: its annotation says so, or every return makes one."""
+        if function.returns is not None and self._is_module_class(function.returns):
+            return "own"
+        if function not in self.parents:  # of another file
+            return None
+        returns = [node for node in own_nodes(function) if isinstance(node, ast.Return)]
+        return _agreed(self._kind(node.value, depth + 1) for node in returns)
+
+    def _inner_class(self, func: ast.expr) -> ast.ClassDef | None:
+        """The class written inside the class of the method: `self.Layer`."""
+        owner = self._class_of_self(func) if isinstance(func, ast.Attribute) else None
+        if owner is None or not isinstance(func, ast.Attribute):
+            return None
+        return next((each for each in owner.body if isinstance(each, ast.ClassDef) and each.name == func.attr), None)
+
+    def _is_module_class(self, node: ast.expr) -> bool:
+        value = self.resolve(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if isinstance(value, Class):
+            return value.is_module
+        return isinstance(value, Library) and (is_base(value.path) or modules.known(value.path))
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _bindings_of_name(self, node: ast.Name, depth: int) -> Iterator[Kind | None]:
+        for scope in self._scopes(node):
+            found = list(bindings(scope, node.id))
+            for target, value, iterated in found:
+                if value is not None and is_none(value):
+                    continue  # not there yet
+                elif iterated:
+                    yield self._element(value, target, node.id, depth)
+                else:
+                    yield self._bound(target, value, depth)
+            if found:
+                return
+
+    def _bound(self, target: ast.AST | None, value: ast.expr | None, depth: int) -> Kind | None:
+        if not isinstance(target, ast.Name):  # a parameter, or a part of something unpacked
+            return None
+        return self._kind(value, depth + 1)
+
+    def _is_local(self, node: ast.Name) -> bool:
+        scope: ast.AST = node
+        while scope in self.parents:
+            scope = self.parents[scope]
+            if isinstance(scope, (*FUNCTIONS, ast.Lambda)) and any(bindings(scope, node.id)):
+                return True
+        return False
+
+    def _element(self, iterable: ast.expr | None, target: ast.AST | None, name: str, depth: int) -> Kind | None:
+        """What a loop over `iterable` gives to `name`, the loop's target or one of its parts; no target: one element."""
+        whole = target is None or binds(target, name)
+        if isinstance(iterable, ast.Call):
+            return self._element_of_call(iterable, target, name, depth, whole)
+        if not whole or iterable is None:
+            return None
+        if isinstance(iterable, (ast.List, ast.Tuple)):
+            return _agreed(self._kind(part, depth + 1) for part in iterable.elts)
+        if isinstance(iterable, (ast.ListComp, ast.GeneratorExp)):
+            return self._kind(iterable.elt, depth + 1)
+        return self._member(iterable, depth)
+
+    def _member(self, container: ast.expr, depth: int) -> Kind | None:
+        """A member of a container of modules, by what is put into it in this file."""
+        if self._kind(container, depth + 1) != "container":
+            return None
+        text = ast.unparse(container)
+        for part in self.parents:
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _PUTS:
+                if part.args and ast.unparse(part.func.value) == text:
+                    if self._kind(part.args[-1], depth + 1) == "special":
+                        return "special"
+        return "special" if any(self._may_call_itself(part, depth) for part in self._put_in(container)) else "module"
+
+    def _put_in(self, container: ast.expr) -> Iterator[ast.expr]:
+        """What a container of modules was made with: `ModuleList([Block(), ...])`, `Sequential(Block(), ...)`."""
+        while isinstance(container, ast.Subscript):
+            container = container.value
+        owner = self._class_of_self(container) if isinstance(container, ast.Attribute) else None
+        values: list[ast.expr | None] = []
+        if owner is not None and isinstance(container, ast.Attribute) and isinstance(container.value, ast.Name):
+            values += assigned(owner, container.value.id, container.attr)
+        elif isinstance(container, ast.Name):
+            found = (each for scope in self._scopes(container) for each in bindings(scope, container.id))
+            values += [value for _, value, elements in found if not elements]
+        for made in values:
+            for given in made.args if isinstance(made, ast.Call) else ():
+                if isinstance(given, (ast.List, ast.Tuple)):
+                    yield from given.elts
+                else:
+                    yield given.elt if isinstance(given, (ast.ListComp, ast.GeneratorExp)) else given
+
+    def _may_call_itself(self, made: ast.expr, depth: int) -> bool:
+        """Whether a member is of a class with a `__call__` of its own, or of one in a file of the project not at hand."""
+        if self._kind(made, depth + 1) == "special":
+            return True
+        if not isinstance(made, ast.Call) or not isinstance(made.func, ast.Name):
+            return False
+        return made.func.id in self._imported_beside
+
+    @cached_property
+    def _imported_beside(self) -> frozenset[str]:
+        """Names of relative imports whose files are unknown here."""
+        names = [
+            alias.asname or alias.name
+            for node in self.parents
+            if isinstance(node, ast.ImportFrom) and node.level
+            for alias in node.names
+        ]
+        return frozenset(name for name in names if not isinstance(self.resolve(ast.Name(name, ast.Load())), Class))
+
+    def _element_of_call(
+        self, call: ast.Call, target: ast.AST | None, name: str, depth: int, whole: bool
+    ) -> Kind | None:
+        func = call.func
+        called = func.id if isinstance(func, ast.Name) else ""
+        parts = target.elts if isinstance(target, ast.Tuple) else []
+        if called in _WRAPS_ITERABLE and call.args:
+            return self._element(call.args[0], target, name, depth + 1)
+        if called in ("enumerate", "zip"):
+            sources: list[ast.expr | None] = [*call.args] if called == "zip" else [None, *call.args[:1]]
+            for part, source in zip(parts, sources, strict=False):
+                if any(binds(each, name) for each in ast.walk(part)):
+                    return self._element(source, part, name, depth + 1)
+            return None
+        if isinstance(func, ast.Attribute) and not call.args and func.attr in (*_PARTS, "items", "values"):
+            member: Kind | None = "module"
+            if func.attr in ("items", "values"):
+                member = self._member(func.value, depth)
+            if func.attr == "items" or func.attr.startswith("named_"):
+                whole = len(parts) == 2 and binds(parts[1], name)
+            return member if whole else None
+        return "module" if whole and self._kind(call, depth + 1) == "container" else None
+
+    # -- what is done with it -------------------------------------------------------------------------------------
+
+    def _narrowed(self, node: ast.expr) -> str | None:
+        """Inside `if isinstance(node, nn.Module):`."""
+        text = ast.unparse(node)
+        current: ast.AST = node
+        while current in self.parents:
+            above = self.parents[current]
+            if isinstance(above, (ast.If, ast.IfExp)) and current is not above.test:
+                holds = current in above.body if isinstance(above, ast.If) else current is above.body
+                if holds and self._states_module(above.test, text):
+                    return "it was tested to be an nn.Module"
+            current = above
+        return None
+
+    def _states_module(self, test: ast.expr, text: str) -> bool:
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            return any(self._states_module(part, text) for part in test.values)
+        if not (isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance"):
+            return False
+        if len(test.args) != 2 or ast.unparse(test.args[0]) != text:
+            return False
+        # A class of the user's own may be called in a way of its own.
+        value = self.resolve(test.args[1]) if isinstance(test.args[1], (ast.Name, ast.Attribute)) else None
+        return isinstance(value, Library) and (is_base(value.path) or modules.known(value.path))
+
+    def _used_as_module(self, node: ast.expr) -> str | None:
+        """Two parts of a module's interface are used on the same object: a name of a function, or `self.name`."""
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        text = ast.unparse(node)
+        area: ast.AST | None = node
+        if isinstance(node, ast.Attribute):
+            if not isinstance(node.value, ast.Name):
+                return None
+            area = self._class_of_self(node)
+        else:
+            while area in self.parents and not isinstance(area, (*FUNCTIONS, ast.Lambda, ast.Module)):
+                area = self.parents[area]
+                if isinstance(area, COMPREHENSIONS) and any(bindings(area, text)):
+                    return None  # another object of that name
+            if area is not None and self._is_rebound(area, text):
+                return None
+        own = {each.name for each in ast.walk(area) if isinstance(each, FUNCTIONS)} if area is not None else set()
+        used: dict[str, str] = {}
+        for part in ast.walk(area) if area is not None else ():
+            if not (isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)):
+                continue
+            use = _USES.get(part.func.attr)
+            if use is not None and not (use == "place" and not part.args and part.func.attr == "to"):
+                if ast.unparse(part.func.value) == text and not (text == "self" and part.func.attr in own):
+                    used.setdefault(use, part.func.attr)
+        if used and self._imitated(used.values()):
+            return None
+        if "hooks" in used or len(used) >= 2:
+            return " and ".join(f"{text}.{name}()" for name in list(used.values())[:2]) + " are a module's"
+        return None
+
+    def _is_rebound(self, area: ast.AST, name: str) -> bool:
+        """Whether the name may mean one object where it is used as a module and another one elsewhere in the scope."""
+        found = [
+            (target, value, iterated) for target, value, iterated in bindings(area, name)
+            if value is None or iterated or not any(binds(part, name) for part in ast.walk(value))
+        ]  # fmt: skip
+        if len(found) < 2:
+            return False
+        if any(iterated or isinstance(target, ast.arg) for target, _, iterated in found):
+            return True
+        blocks = [self.parents.get(self.parents[value]) for _, value, _ in found if value is not None]
+        return len(blocks) != len(set(blocks)) and not any(isinstance(block, ast.If) for block in blocks)
+
+    def _imitated(self, methods: Collection[str]) -> bool:
+        """Whether a class of the file that is no module has a forward and one of the methods too."""
+        for node in self.parents:
+            if isinstance(node, ast.ClassDef):
+                own = {each.name for each in node.body if isinstance(each, FUNCTIONS)}
+                if "forward" in own and not any(self._is_module_class(b) for b in node.bases):
+                    if (own | self._inherited(node, 0)) & set(methods):
+                        return True
+        return False
+
+    def _inherited(self, cls: ast.ClassDef, depth: int) -> set[str]:
+        """The methods of the bases that the file holds."""
+        names = {base.id for base in cls.bases if isinstance(base, ast.Name)}
+        found: set[str] = set()
+        for node in self.parents if names and depth < _DEEPEST else ():
+            if isinstance(node, ast.ClassDef) and node.name in names and node is not cls:
+                found |= {each.name for each in node.body if isinstance(each, FUNCTIONS)}
+                found |= self._inherited(node, depth + 1)
+        return found
+
+
+def _agreed(kinds: Iterable[Kind | None]) -> Kind | None:
+    """What is true of all of them."""
+    found = set(kinds)
+    if not found or None in found:
+        return None
+    if "special" in found:
+        return "special"
+    return next(iter(found)) if len(found) == 1 else "own" if "own" in found else "module"
+
+
+def _has_own_call(cls: Class) -> bool:
+    return "__call__" in cls.methods or any(isinstance(base, Class) and _has_own_call(base) for base in cls.bases)

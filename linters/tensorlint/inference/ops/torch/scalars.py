@@ -1,0 +1,62 @@
+"""Numbers, flags and lists out of tensors."""
+
+from __future__ import annotations
+
+from tensorlint.inference import values
+from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.table import Call, tensor
+from tensorlint.inference.ops.torch.registry import op
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Scalar,
+    Tensor,
+    Value,
+)
+
+
+@op(".item torch.Tensor.item", "input", tensor=False)
+def item(call: Call, input: Value) -> Value:
+    if isinstance(input, Tensor):
+        if input.elements is not None and len(input.elements) == 1:
+            return values.number(input.elements[0])
+        if input.dtype is not None and input.dtype in dtypes.CATEGORY:
+            return Scalar(dtypes.SCALAR_KINDS[dtypes.CATEGORY[input.dtype]])
+    return UNKNOWN
+
+
+@op(".numel .nelement .__len__ torch.numel", "input", tensor=False)
+def numel(call: Call, input: Value) -> Value:
+    from tensorlint.inference import sizes as S
+
+    shape = tensor(input).shape or ()
+    if call.name.endswith("__len__"):
+        return values.number(shape[0])
+    return values.number(S.product(shape))
+
+
+@op(".element_size .get_device .data_ptr .storage_offset", "input", tensor=False)
+def a_number(call: Call, input: Value) -> Value:
+    return Scalar("int")
+
+
+@op(
+    ".is_floating_point .is_complex torch.is_tensor .is_shared .is_pinned .is_set_to torch.is_floating_point torch.is_complex "
+    "torch.allclose torch.equal .allclose .equal torch.cuda.is_available torch.is_grad_enabled",
+    "*args / rtol=None atol=None equal_nan=None",
+    tensor=False,
+)
+def a_truth(call: Call, **rest: object) -> Value:
+    return Scalar("bool")
+
+
+@op(".tolist", "input", tensor=False)
+def tolist(call: Call, input: Value) -> Value:
+    ranked = tensor(input)
+    if ranked.elements is not None and len(ranked.shape or ()) == 1:
+        return values.Sequence("list", [values.number(size) for size in ranked.elements])
+    shape = ranked.shape or ()
+    kind = None if ranked.dtype is None else dtypes.CATEGORY.get(ranked.dtype)
+    element: Value = UNKNOWN if kind is None else Scalar(dtypes.SCALAR_KINDS[kind])
+    for size in reversed(shape):
+        element = values.Sequence("list", None, element, size)
+    return element

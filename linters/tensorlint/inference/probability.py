@@ -1,0 +1,180 @@
+"""torch.distributions: the shapes of samples, of log-probabilities and of the parameters.
+
+A distribution has a batch shape, in which its parameters broadcast, and an event shape. `log_prob(value)` broadcasts
+`value` against both: a column of actions against a batch of categorical distributions becomes a matrix.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops.broadcasting import broadcast, tell
+from tensorlint.inference.ops.table import Call, Undecided
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Const,
+    LibraryObject,
+    Number,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    integer,
+    sizes_of,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+PREFIX = "torch.distributions."
+
+# Parameters in the order of the constructor, and how many last axes of a parameter are the event's.
+_ONE_AXIS: dict[str, tuple[str, ...]] = {
+    "Normal": ("loc", "scale"),
+    "LogNormal": ("loc", "scale"),
+    "Laplace": ("loc", "scale"),
+    "Cauchy": ("loc", "scale"),
+    "Gumbel": ("loc", "scale"),
+    "StudentT": ("df", "loc", "scale"),
+    "Uniform": ("low", "high"),
+    "Beta": ("concentration1", "concentration0"),
+    "Gamma": ("concentration", "rate"),
+    "Exponential": ("rate",),
+    "Poisson": ("rate",),
+    "HalfNormal": ("scale",),
+    "HalfCauchy": ("scale",),
+    "Bernoulli": ("probs", "logits"),
+    "Geometric": ("probs", "logits"),
+}
+_SAMPLES = frozenset(["sample", "rsample"])
+_BATCHED = frozenset(["mean", "stddev", "variance", "mode"])
+_VALUED = frozenset(["log_prob", "cdf"])
+
+
+def is_distribution(path: str) -> bool:
+    return path.startswith(PREFIX)
+
+
+def make(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """The constructor's call; the path loses the module's file: `torch.distributions.normal.Normal`."""
+    name = path.rpartition(".")[2]
+    if name == "kl_divergence":
+        return _divergence(args)
+    if not name[:1].isupper():
+        return UNKNOWN
+    return LibraryObject(PREFIX + name, kwargs, tuple(args), {}, node)
+
+
+def _divergence(args: list[Value]) -> Value:
+    shapes = [_shapes(arg) if isinstance(arg, LibraryObject) else None for arg in args]
+    if len(shapes) != 2 or shapes[0] is None or shapes[1] is None:
+        return Tensor("torch")
+    try:
+        return _tensor(broadcast(shapes[0][0], shapes[1][0]))
+    except Undecided:
+        return Tensor("torch")
+
+
+def _tensor(shape: Shape, dtype: str | None = None) -> Tensor:
+    return Tensor("torch", shape, () if not shape else None, dtype)
+
+
+def _parameters(value: LibraryObject, names: tuple[str, ...]) -> list[Value]:
+    found = [*value.positional[: len(names)]]
+    found += [value.arguments[name] for name in names if name in value.arguments]
+    return [each for each in found if not (isinstance(each, Const) and each.value is None)]
+
+
+def _shapes(value: LibraryObject) -> tuple[Shape, Shape] | None:
+    """The batch shape and the event shape, None where either is not known."""
+    name = value.path.removeprefix(PREFIX)
+    if name in _ONE_AXIS:
+        batch: Shape = ()
+        given = _parameters(value, _ONE_AXIS[name])
+        if not given:
+            return None
+        for each in given:
+            if isinstance(each, Tensor) and each.shape is not None:
+                try:
+                    batch = broadcast(batch, each.shape)
+                except Undecided:
+                    return None
+            elif not isinstance(each, (Number, Scalar)) and not (
+                isinstance(each, Const) and isinstance(each.value, (int, float))
+            ):
+                return None
+        return batch, ()
+    if name in ("Categorical", "OneHotCategorical", "Dirichlet"):
+        given = _parameters(value, ("concentration",) if name == "Dirichlet" else ("probs", "logits"))
+        only = given[0] if len(given) == 1 else None
+        if not isinstance(only, Tensor) or not only.shape:
+            return None
+        return only.shape[:-1], () if name == "Categorical" else only.shape[-1:]
+    if name == "Independent" and len(value.positional) == 2 and isinstance(value.positional[0], LibraryObject):
+        base, count = _shapes(value.positional[0]), integer(value.positional[1])
+        if base is None or count is None or not 0 <= count <= len(base[0]):
+            return None
+        at = len(base[0]) - count
+        return base[0][:at], base[0][at:] + base[1]
+    return None
+
+
+def call(
+    interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    """A method of a distribution."""
+    if name not in _SAMPLES and name not in _VALUED and name != "entropy":
+        return UNKNOWN
+    known = _shapes(receiver)
+    if known is None:
+        return Tensor("torch")
+    batch, event = known
+    given = args[0] if args else next(iter(kwargs.values()), None)
+    if name in _SAMPLES:
+        extra: tuple[Size, ...] | None = ()
+        if given is not None:
+            read = sizes_of(given)
+            extra = None if read is None or None in read else tuple(size for size in read if size is not None)
+        if extra is None:
+            return Tensor("torch")
+        return _tensor((*extra, *batch, *event), "int64" if receiver.path.endswith(".Categorical") else None)
+    if name == "entropy":
+        return _tensor(batch)
+    if not isinstance(given, Tensor) or given.shape is None:
+        return Tensor("torch")
+    whole = (*batch, *event)
+    try:
+        shape = broadcast(given.shape, whole)
+    except Undecided:
+        return Tensor("torch")
+    if not event:
+        context: Call = interp.call_context(name, node)
+        tell(context, name, Tensor("torch", batch, None), given, shape)
+    result = _tensor(shape[: len(shape) - len(event)])
+    result.made = node
+    result.marks = frozenset(mark for mark in given.marks if mark == "spelled") if 1 in shape else frozenset()
+    return interp.with_outer(result)
+
+
+def attribute(receiver: LibraryObject, name: str) -> Value | None:
+    """`dist.mean`, `dist.batch_shape`; None for what is no such attribute."""
+    if name in ("probs", "logits") and receiver.path.endswith((".Categorical", ".Bernoulli")):
+        given = _parameters(receiver, ("probs", "logits"))
+        if len(given) == 1 and isinstance(given[0], Tensor) and given[0].shape is not None:
+            return _tensor(given[0].shape)
+        return Tensor("torch")
+    if name not in _BATCHED and name not in ("batch_shape", "event_shape", "loc", "scale"):
+        return None
+    known = _shapes(receiver)
+    if name in ("batch_shape", "event_shape"):
+        if known is None:
+            return UNKNOWN
+        return Sequence(
+            "tuple", [Const(size) if isinstance(size, int) else Number(size) for size in known[name[0] == "e"]]
+        )
+    if known is None or (name in ("loc", "scale") and not receiver.path.endswith((".Normal", ".Laplace"))):
+        return Tensor("torch")
+    return _tensor((*known[0], *known[1]))

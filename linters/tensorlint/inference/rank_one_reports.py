@@ -1,0 +1,158 @@
+"""Rank-1 arrays that were transposed, multiplied with their transpose, given as a matrix, or created."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tensorlint.inference.hazards import RankOneCreationHazard, RankOneTransposeHazard, RankOneVectorHazard
+from tensorlint.inference.sizes import show_shape
+from tensorlint.inference.source_text import is_primary, operand_nodes, receiver_node
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Tensor, Value
+
+
+class RankOneReports(State):
+    """Mixed into the interpreter."""
+
+    def report_matrix_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        """The same transpose meets matrices too: code for either rank, as in `for x in (X, X[0])`."""
+        self.matrix_transposes.add(node)
+
+    def report_rank_one_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        if _is_placeholder(tensor):
+            return
+        receiver = self.text_of(receiver_node(node))
+        framework: Any = tensor.framework or "numpy"
+        suggestion = f"{receiver}[:, None]" if receiver.isidentifier() else "x[:, None]"
+        self.add(node, RankOneTransposeHazard(
+            node=node, framework=framework, receiver=receiver, shape=show_shape(tensor.shape),
+            spelling=str(facts["spelling"]), suggestion=suggestion,
+            evidence=tuple(each for each in [self.made_evidence(receiver, tensor), *self.called_from()] if each is not None),
+        ))  # fmt: skip
+
+    def report_rank_one_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        left: Tensor = facts["left"]
+        right: Tensor = facts["right"]
+        left_node, right_node = operand_nodes(node)
+        if _is_placeholder(left):
+            return
+        if left.source is not right and right.source is not left:
+            return  # two arrays: an inner product, with a transpose too many
+        # One finding for the expression: the transposes in it are its cause.
+        for part in (left_node, right_node):
+            for inner in ast.walk(part) if part is not None else ():
+                self.hazards.pop((inner, RankOneTransposeHazard), None)
+        plain_node, plain = (left_node, left) if "transposed" not in left.marks else (right_node, right)
+        name = self.text_of(plain_node, 40)
+        framework: Any = plain.framework or "numpy"
+        operation = str(facts["operation"])
+        elementwise = operation in ("*", "+", "-", "/", "multiplication", "addition", "subtraction", "division")
+        outcome = f"{show_shape(plain.shape)} again" if elementwise else "a single number"
+        outer = "torch.outer" if framework == "torch" else "np.outer"
+        self.add(node, RankOneVectorHazard(
+            node=node, framework=framework, operand=name, shape=show_shape(plain.shape),
+            problem=f"{self.text_of(node, 50)} is {outcome}: .T of a rank-1 array does nothing",
+            suggestion=f"{outer}({name}, {name}) for the outer product, {name} @ {name} for the inner one",
+            evidence=tuple(each for each in [self.made_evidence(name, plain), *self.called_from()] if each is not None),
+        ))  # fmt: skip
+
+    def report_rank_one_matrix(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        args = node.args if isinstance(node, ast.Call) else []
+        name = self.text_of(args[0] if args else receiver_node(node), 40)
+        framework: Any = tensor.framework or "numpy"
+        self.add(node, RankOneVectorHazard(
+            node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
+            problem=f"{facts['operation']} needs a matrix and gets the rank-1 {name} {show_shape(tensor.shape)}",
+            suggestion=f"{name}[:, None] for a column, {name}[None, :] for a row",
+            evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
+        ))  # fmt: skip
+
+    def report_rank_one_join(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        """A vector among the matrices that are joined: the library refuses it."""
+        tensor: Tensor = facts["tensor"]
+        listed = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        if _is_placeholder(tensor):
+            return
+        item: ast.expr | None = None
+        if isinstance(listed, (ast.List, ast.Tuple)) and facts["at"] < len(listed.elts):
+            item = listed.elts[facts["at"]]
+        name = self.text_of(item, 40) if item is not None and not isinstance(item, ast.Starred) else "the vector"
+        framework: Any = tensor.framework or "numpy"
+        column = f"{name}[:, None]" if name.isidentifier() else "x[:, None]"
+        self.add(node, RankOneVectorHazard(
+            node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
+            problem=f"{facts['operation']} cannot join the rank-1 {name} {show_shape(tensor.shape)} as a column",
+            suggestion=f"{column} for a column" + ("" if framework == "torch" else ", or np.column_stack"),
+            evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
+        ))  # fmt: skip
+
+    def report_bare_features(self, node: ast.AST | None, tensor: Tensor, method: str, fitted: Value | None) -> None:
+        """A vector given to an estimator that wants `(n, features)`; `fitted` is the column that it was fitted to."""
+        if not isinstance(node, ast.Call) or _is_placeholder(tensor):
+            return
+        given = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
+        name = self.text_of(given, 40)
+        column = f"{name}.reshape(-1, 1)" if is_primary(name) else f"({name}).reshape(-1, 1)"
+        evidence = [self.made_evidence(name, tensor)]
+        if isinstance(fitted, Tensor) and fitted.made is not None and self.is_own(fitted.made):
+            evidence.append(
+                self.evidence_at(fitted.made, f"the matrix {show_shape(fitted.shape)} of the fit was made here")
+            )
+        self.add(node, RankOneVectorHazard(
+            node=node, framework="numpy", operand=name, shape=show_shape(tensor.shape),
+            problem=f"{self.text_of(node.func, 40)} wants a matrix (n, features) and gets the rank-1 {name}, which "
+            "scikit-learn refuses",
+            suggestion=f"{column} for one feature",
+            evidence=tuple(each for each in [*evidence, *self.called_from()] if each is not None),
+        ))  # fmt: skip
+
+    def report_bare_inputs(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        """A vector given to a layer of one input feature: it is one sample of n features to the layer."""
+        tensor: Tensor = facts["tensor"]
+        if not isinstance(node, ast.Call) or _is_placeholder(tensor):
+            return
+        name = self.text_of(node.args[0] if node.args else None, 40)
+        self.add(node, RankOneVectorHazard(
+            node=node, framework="torch", operand=name, shape=show_shape(tensor.shape),
+            problem=f"{facts['layer']} wants (n, 1) and gets the rank-1 {name} {show_shape(tensor.shape)}, and torch raises",
+            suggestion=f"{name if is_primary(name) else f'({name})'}.unsqueeze(-1)",
+            evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
+        ))  # fmt: skip
+
+    def report_rank_one_creation(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        if not isinstance(node, ast.Call) or self.trail:
+            return
+        framework: Any = tensor.framework or "numpy"
+        self.add(node, RankOneCreationHazard(
+            node=node, framework=framework, call=self.text_of(node), shape=show_shape(tensor.shape),
+            replacement=_column_form(self, node, tensor),
+        ))  # fmt: skip
+
+
+def _is_placeholder(tensor: Tensor) -> bool:
+    """Whether the tensor holds nothing: `if p.shape == (0,)` asks for a parameter whose values are elsewhere."""
+    return 0 in (tensor.shape or ())
+
+
+def _column_form(interpreter: State, node: ast.Call, tensor: Tensor) -> str | None:
+    """The call with a column in place of the rank-1 array, where that is only a matter of writing it."""
+    func = interpreter.text_of(node.func, 200)
+    rest = "".join(f", {interpreter.text_of(keyword, 200)}" for keyword in node.keywords if keyword.arg != "size")
+    if len(node.args) != 1 or len(rest) > 60 or any(keyword.arg is None for keyword in node.keywords):
+        return None
+    text = interpreter.text_of(node.args[0], 200)
+    last = func.rpartition(".")[2]
+    if last in ("array", "tensor", "asarray") and isinstance(node.args[0], (ast.List, ast.Tuple)):
+        rows = ", ".join(f"[{interpreter.text_of(element, 60)}]" for element in node.args[0].elts)
+        return f"{func}([{rows}]{rest})"
+    if isinstance(node.args[0], ast.Tuple):
+        return None
+    if last in ("randn", "rand"):
+        return f"{func}({text}, 1{rest})"
+    if last in ("zeros", "ones", "empty"):
+        return f"{func}(({text}, 1){rest})"
+    return None

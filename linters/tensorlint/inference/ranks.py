@@ -1,0 +1,199 @@
+"""Which numbers of axes an operation takes, and whether its result has as many: data for `demands`.
+
+A set of ranks is a bit mask: bit n says that n axes are possible. From the documentation of torch 2.x; each entry is
+compared with torch by the tests.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tensorlint.inference.values import Const, Number, Sequence, Slice, Tensor, Value, integer
+
+MOST = 12  # ranks beyond this are not told apart
+ANY = (1 << (MOST + 1)) - 1
+
+
+def exactly(*ranks: int) -> int:
+    return sum(1 << rank for rank in ranks)
+
+
+def at_least(rank: int) -> int:
+    return ANY & ~((1 << rank) - 1)
+
+
+def shifted(mask: int, offset: int) -> int:
+    """The ranks of an object, where one that has `offset` more axes has a rank of `mask`."""
+    if offset > 0:
+        return mask >> offset | (at_least(MOST - offset) if mask >> MOST else 0)
+    if offset < 0:
+        if mask & 1:
+            return ANY  # reducing a tensor without axes leaves none
+        return (mask << -offset) & ANY | (1 << MOST if mask >> (MOST + offset) else 0)
+    return mask
+
+
+def single(mask: int) -> int | None:
+    """The rank, if only one is possible."""
+    return mask.bit_length() - 1 if mask and mask & (mask - 1) == 0 and mask != 1 << MOST else None
+
+
+_FOUR, _TWO_THREE, _THREE_FOUR, _FOUR_FIVE = exactly(4), exactly(2, 3), exactly(3, 4), exactly(4, 5)
+
+# Layers of torch.nn by name.
+LAYERS: dict[str, int] = {
+    "BatchNorm1d": _TWO_THREE, "BatchNorm2d": _FOUR, "BatchNorm3d": exactly(5), "SyncBatchNorm": at_least(2),
+    "InstanceNorm1d": _TWO_THREE, "InstanceNorm2d": _THREE_FOUR, "InstanceNorm3d": _FOUR_FIVE,
+    "GroupNorm": at_least(2), "LocalResponseNorm": at_least(3), "Linear": at_least(1),
+    "PixelShuffle": at_least(3), "PixelUnshuffle": at_least(3), "UpsamplingNearest2d": _FOUR, "UpsamplingBilinear2d": _FOUR,
+    "LSTM": _TWO_THREE, "GRU": _TWO_THREE, "RNN": _TWO_THREE,
+}  # fmt: skip
+# Functions of torch and torch.nn.functional, by the last part of their name: what their first argument has.
+FUNCTIONS: dict[str, int] = {
+    "bmm": exactly(3), "baddbmm": exactly(3), "linear": at_least(1), "mm": exactly(2), "pixel_shuffle": at_least(3),
+    "pixel_unshuffle": at_least(3), "grid_sample": _FOUR_FIVE, "unfold": _THREE_FOUR, "fold": _TWO_THREE,
+}  # fmt: skip
+for _spatial, _ranks in ((1, _TWO_THREE), (2, _THREE_FOUR), (3, _FOUR_FIVE)):
+    for _name in (
+        "Conv{}d",
+        "ConvTranspose{}d",
+        "MaxPool{}d",
+        "AvgPool{}d",
+        "AdaptiveAvgPool{}d",
+        "AdaptiveMaxPool{}d",
+    ):
+        LAYERS[_name.format(_spatial)] = _ranks
+    for _name in (
+        "conv{}d",
+        "conv_transpose{}d",
+        "max_pool{}d",
+        "avg_pool{}d",
+        "adaptive_avg_pool{}d",
+        "adaptive_max_pool{}d",
+    ):
+        FUNCTIONS[_name.format(_spatial)] = _ranks
+
+# Layers, functions and methods that give a tensor of as many axes as their first argument.
+SAME_LAYERS = re.compile(
+    r"(Identity|Linear|(Lazy)?Conv(Transpose)?[123]d|(Lazy)?(Batch|Instance)Norm[123]d|SyncBatchNorm|LayerNorm|RMSNorm|GroupNorm"
+    r"|LocalResponseNorm|(Alpha|FeatureAlpha)?Dropout[123]?d?|(Max|Avg|AdaptiveAvg|AdaptiveMax|LP)Pool[123]d|Upsample"
+    r"|Upsampling(Nearest|Bilinear)2d|Pixel(Un)?[Ss]huffle|(Zero|Reflection|Replication|Constant|Circular)Pad[123]d|ChannelShuffle"
+    r"|ReLU6?|LeakyReLU|PReLU|RReLU|ELU|CELU|SELU|GELU|SiLU|Mish|Sigmoid|Tanh|Softplus|Softsign|Softshrink|Hardshrink|Tanhshrink"
+    r"|Hardtanh|Hardsigmoid|Hardswish|LogSigmoid|Threshold|Softmax|LogSoftmax|Softmin|Softmax2d)$"
+)
+SAME = frozenset([
+    "relu", "relu6", "leaky_relu", "prelu", "rrelu", "elu", "celu", "selu", "gelu", "silu", "mish", "sigmoid",
+    "logsigmoid", "tanh", "softplus", "softsign", "softshrink", "hardshrink", "tanhshrink", "hardtanh",
+    "hardsigmoid", "hardswish", "threshold", "softmax", "log_softmax", "softmin", "dropout", "dropout1d",
+    "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "layer_norm", "rms_norm", "group_norm",
+    "batch_norm", "instance_norm", "local_response_norm", "normalize", "conv1d", "conv2d", "conv3d",
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "pad", "interpolate", "avg_pool1d",
+    "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "pixel_shuffle", "pixel_unshuffle", "abs", "neg", "exp",
+    "exp2", "expm1", "log", "log1p", "log2", "log10", "sqrt", "rsqrt", "square", "reciprocal", "sin", "cos",
+    "tan", "sinh", "cosh", "asin", "acos", "atan", "erf", "erfc", "sign", "floor", "ceil", "round", "trunc",
+    "frac", "nan_to_num", "isnan", "isinf", "isfinite", "logical_not", "bitwise_not", "clone", "detach",
+    "contiguous", "to", "float", "half", "double", "bfloat16", "long", "int", "bool", "cuda", "cpu", "type",
+    "requires_grad_", "detach_", "transpose", "swapaxes", "permute", "flip", "roll", "cumsum", "cumprod",
+    "masked_fill_", "sort", "argsort", "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like",
+    "full_like", "tril", "triu", "narrow", "index_select", "movedim", "copy_", "fill_", "zero_", "mul_", "add_",
+    "sub_", "div_",
+])  # fmt: skip
+_AXIS_METHODS = frozenset([
+    "size", "transpose", "swapaxes", "softmax", "log_softmax", "sum", "mean", "amax", "amin", "argmax",
+    "argmin", "cumsum", "cumprod", "narrow", "select", "index_select", "gather", "chunk", "split", "unbind",
+    "squeeze", "norm", "std", "var", "all", "any", "prod", "logsumexp", "sort", "topk", "flip", "roll",
+    "unflatten", "flatten", "max", "min",
+])  # fmt: skip
+_AXIS_NAMES = ("dim", "dims", "axis", "dim0", "dim1", "start_dim")
+
+
+def of_axis(axis: int) -> int:
+    """The ranks that have the axis; a tensor without axes takes 0 and -1 too."""
+    mask = at_least(axis + 1 if axis >= 0 else -axis)
+    return mask | 1 if axis in (0, -1) else mask
+
+
+def of_method(name: str, args: list[Value], kwargs: dict[str, Value]) -> int:
+    """The ranks a tensor may have whose method is called so."""
+    if name == "permute":
+        axes = args[0].items if len(args) == 1 and isinstance(args[0], Sequence) else args if len(args) > 1 else None
+        if axes is not None and not kwargs and all(isinstance(axis, Const) for axis in axes):
+            return exactly(len(axes)) if len(axes) <= MOST else ANY
+        return ANY
+    if name in ("bmm", "baddbmm"):
+        return exactly(3)
+    if name in ("t",):
+        return exactly(0, 1, 2)
+    if name not in _AXIS_METHODS:
+        return ANY
+    mask = ANY
+    values = [kwargs[each] for each in _AXIS_NAMES if each in kwargs]
+    if name in ("transpose", "swapaxes"):
+        values += args[:2]
+    elif name in ("chunk", "split", "topk", "roll", "norm"):
+        values += args[1:2]
+    else:
+        values += args[:1]
+    for value in values:
+        for axis in value.items or () if isinstance(value, Sequence) else (value,):
+            number = integer(axis)
+            if number is not None and -MOST < number < MOST:
+                mask &= of_axis(number)
+    return mask
+
+
+def of_index(index: Value) -> int:
+    """The ranks a tensor may have that is indexed so: one axis for each number, slice and index tensor."""
+    items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    if items is None:
+        return ANY
+    taken = 0
+    for item in items:
+        if isinstance(item, Slice) or integer(item) is not None:
+            taken += 1
+        elif isinstance(item, Tensor) and item.dtype is not None and item.dtype.startswith("int"):
+            taken += 1
+    return at_least(min(taken, MOST))
+
+
+_REDUCTIONS = frozenset(
+    {"sum", "mean", "amax", "amin", "argmax", "argmin", "prod", "any", "all", "logsumexp", "std", "var"}
+)
+
+
+def change(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None:
+    """How many axes the result has more than the first operand; None where the call does not tell.
+
+    `args` are those behind the first operand.
+    """
+    if name in SAME:
+        return 0
+    if name == "unsqueeze":
+        return 1
+    if name == "select":
+        return -1
+    if name in _REDUCTIONS:
+        axis = kwargs.get("dim", kwargs.get("axis", args[0] if args else None))
+        if axis is None or integer(axis) is None or len(args) > 1:
+            return None
+        kept = kwargs.get("keepdim", kwargs.get("keepdims"))
+        if kept is None:
+            return -1
+        return {True: 0, False: -1}.get(kept.value) if isinstance(kept, Const) else None
+    return None
+
+
+def change_of_index(index: Value) -> int | None:
+    items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    if items is None:
+        return None
+    total = 0
+    for item in items:
+        if isinstance(item, Const) and item.value is None:
+            total += 1
+        elif integer(item) is not None or isinstance(item, Number):
+            total -= 1
+        elif not isinstance(item, Slice) and not (isinstance(item, Const) and item.value is Ellipsis):
+            return None
+    return total

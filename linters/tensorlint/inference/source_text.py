@@ -1,0 +1,94 @@
+"""The user's own words and places: the text of an expression, and the lines of evidence that point at one."""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.findings import Evidence
+from tensorlint.inference.sizes import show_shape
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Tensor
+
+CALLED = "called here"
+
+
+class SourceText(State):
+    """Mixed into the interpreter."""
+
+    def text_of(self, node: ast.AST | None, limit: int = 60) -> str:
+        """The source of an expression of this file, on one line."""
+        if node is None or not hasattr(node, "lineno"):
+            return "the value"
+        line, end = node.lineno - 1, (node.end_lineno or node.lineno) - 1  # type: ignore[attr-defined]
+        if end >= len(self.lines):
+            return "the value"
+        start, stop = node.col_offset, node.end_col_offset or 0  # type: ignore[attr-defined]
+        if line == end:
+            text = self.lines[line].encode()[start:stop].decode(errors="replace")
+        else:
+            parts = [self.lines[line].encode()[start:].decode(errors="replace"), *self.lines[line + 1 : end],
+                     self.lines[end].encode()[:stop].decode(errors="replace")]  # fmt: skip
+            text = " ".join(part.strip() for part in parts)
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+
+    def evidence_at(self, node: ast.AST | None, message: str) -> Evidence | None:
+        line = getattr(node, "lineno", None)
+        if line is None:
+            return None
+        return Evidence(line, getattr(node, "col_offset", 0) + 1, message)
+
+    def made_evidence(self, name: str, tensor: Tensor) -> Evidence | None:
+        if tensor.made is None or not self.is_own(tensor.made):
+            return None
+        how = tensor.how or self.text_of(tensor.made, 40)
+        return self.evidence_at(tensor.made, f"{name} was made {show_shape(tensor.shape)} by {how}")
+
+    def is_own(self, node: ast.AST) -> bool:
+        """Evidence lines are those of this file; a tensor made in another file has none here."""
+        return self.file is self.own_file or not self.trail
+
+    def called_from(self) -> list[Evidence]:
+        """The calls that led here, from the outermost."""
+        found = [
+            self.evidence_at(node, f"{CALLED}: {self.text_of(node, 50)}") for node in self.trail if node is not None
+        ]
+        return [evidence for evidence in found if evidence is not None]
+
+
+def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr | None, ast.expr | None]:
+    """The two operands of an operator, a comparison or a call; `at` are their places among a call's arguments."""
+    if isinstance(node, ast.BinOp):
+        return node.left, node.right
+    if isinstance(node, ast.Compare):
+        return node.left, node.comparators[0]
+    if isinstance(node, ast.AugAssign):
+        return node.target, node.value
+    if isinstance(node, ast.Call):
+        args = [arg for arg in node.args if not isinstance(arg, ast.Starred)] + [
+            keyword.value for keyword in node.keywords if keyword.arg in ("input", "target", "other")
+        ]
+        if len(args) > max(at):
+            return args[at[0]], args[at[1]]
+        if len(args) == 1 and isinstance(node.func, ast.Attribute):
+            return node.func.value, args[0]
+    return None, None
+
+
+def receiver_node(node: ast.AST) -> ast.expr | None:
+    if isinstance(node, ast.Attribute):
+        return node.value
+    if isinstance(node, ast.Call):
+        if node.args:
+            return node.args[0]
+        if isinstance(node.func, ast.Attribute):
+            return node.func.value
+    return None
+
+
+def is_primary(text: str) -> bool:
+    """Whether `.squeeze()` may be written behind the text as it is."""
+    try:
+        parsed = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return isinstance(parsed, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))

@@ -1,0 +1,60 @@
+"""A view that torch refuses: which axes it merges, and why they are not adjacent in memory."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.hazards import ViewHazard
+from tensorlint.inference.layout import ViewResult
+from tensorlint.inference.sizes import show_shape
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Tensor
+
+
+class ViewReports(State):
+    """Mixed into the interpreter."""
+
+    def report_view(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        result: ViewResult = facts["result"]
+        assert tensor.shape is not None
+        if facts.get("branch") and facts["met"] != self.way_here():
+            return  # a test or an exit behind the branch may have asked for what it decided
+        receiver = self.text_of(
+            node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+        )
+        merged, reason = _merged(tensor, result)
+        if (
+            facts.get("branch")
+            and tensor.made is not None
+            and hasattr(tensor.made, "lineno")
+            and self.is_own(tensor.made)
+        ):
+            reason += f", where line {tensor.made.lineno} was taken"
+        evidence = [
+            self.evidence_at(step, words)
+            for step, words in tensor.layout_trail
+            if getattr(step, "lineno", None) is not None
+        ]
+        evidence += self.called_from()
+        self.add(node, ViewHazard(
+            node=node, receiver=receiver, shape=show_shape(tensor.shape), strides=show_shape(tensor.strides),
+            target=show_shape(facts["target"]), merged=merged, reason=reason,
+            evidence=tuple(each for each in evidence if each is not None),
+        ))  # fmt: skip
+
+
+def _merged(tensor: Tensor, result: ViewResult) -> tuple[str, str]:
+    """Which axes the view merges, and why they are not adjacent, in the user's sizes."""
+    assert tensor.shape is not None
+    if result.broken is None or tensor.strides is None:
+        return "axes", "the axes are not adjacent in memory"
+    first, second = result.broken
+    sizes = f"{S.show(tensor.shape[first])} and {S.show(tensor.shape[second])}"
+    wanted = S.multiply(tensor.shape[second], tensor.strides[second])
+    return (
+        f"axes {first} and {second} ({sizes})",
+        f"axis {first} has stride {S.show(tensor.strides[first])}, merging needs {S.show(wanted)}",
+    )

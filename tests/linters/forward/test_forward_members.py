@@ -1,0 +1,58 @@
+"""Members of a container of modules: how they are called is known only where their class is at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tensorlint.cli import main
+
+BLOCK = """
+from torch import nn
+class Block(nn.Module):
+    def forward(self, x):
+        return x
+"""
+OWN_CALL = BLOCK + "    def __call__(self, x):\n        return self.forward(x) + 1\n"
+MODEL = """
+from torch.nn import Module, ModuleList
+from .block import Block
+class Model(Module):
+    def __init__(self, many):
+        super().__init__()
+        self.blocks = ModuleList([Block() for _ in range(many)])
+    def forward(self, x):
+        y = self.blocks[0].forward(x)
+        for block in self.blocks[1:]:
+            y = block.forward(y)
+        return y
+"""
+LOCAL = MODEL.replace("from .block import Block", "{block}")
+
+
+def reported(folder: Path, capsys: pytest.CaptureFixture[str], *paths: str) -> int:
+    main(["check", "--no-cache", "--output-format", "concise", *(str(folder / path) for path in paths)])
+    return capsys.readouterr().out.count("TSR301")
+
+
+@pytest.mark.parametrize(("block", "findings"), [(BLOCK, 2), (OWN_CALL, 0)])
+def test_of_another_file_that_is_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], block: str, findings: int
+) -> None:
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "block.py").write_text(block)
+    (tmp_path / "model.py").write_text(MODEL)
+    assert reported(tmp_path, capsys, ".") == findings
+
+
+@pytest.mark.parametrize(("block", "findings"), [(BLOCK, 2), (OWN_CALL, 0)])
+def test_of_the_same_file(tmp_path: Path, capsys: pytest.CaptureFixture[str], block: str, findings: int) -> None:
+    (tmp_path / "model.py").write_text(LOCAL.replace("{block}", block))
+    assert reported(tmp_path, capsys, "model.py") == findings
+
+
+def test_of_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "model.py").write_text(MODEL)
+    assert reported(tmp_path, capsys, "model.py") == 0

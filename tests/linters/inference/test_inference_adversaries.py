@@ -1,0 +1,82 @@
+"""Programs written to mislead the inference: each runs without an error, and nothing that is said of it is wrong."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+from tensorlint.inference.analysis import analyse
+from tensorlint.inference.hazards import DirectForwardHazard, ViewHazard
+
+_TEXT = (Path(__file__).parent / "data" / "adversaries.py.txt").read_text(encoding="utf-8")
+PROGRAMS = dict(part.split("\n", 1) for part in _TEXT.split("# --- ")[1:])
+
+
+def wrong_claims(path: Path, source: str) -> dict[Any, str]:
+    path.write_text(source, encoding="utf-8")
+    tracing = importlib.import_module("test_inference_running_models")._tracing()
+    score = tracing.Score()
+    tracer = tracing.Tracer(tracing.Claims(False), score, (str(path.parent),))
+    code = compile(source, str(path), "exec")
+    tracer.wanted[code] = True  # the module's own lines too
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        exec(code, {"__name__": __name__})
+    finally:
+        sys.settrace(before)
+    return {(line, name): problem for (_, line, name), problem in score.wrong.items()}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_wrong_is_said_of_a_program_that_runs(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = PROGRAMS[name]
+    assert wrong_claims(tmp_path / "adversary.py", source) == {}
+    hazards = analyse(ast.parse(source), source).hazards
+    assert [hazard for hazard in hazards if isinstance(hazard, (ViewHazard, DirectForwardHazard))] == []
+
+
+KNOWN = {
+    # What these programs must not be silenced by: the same lines without the adversary.
+    "a view behind a branch": (
+        "import torch\n\n\ndef f(flag):\n    x = torch.randn(4, 6)\n    if flag:\n        x = x.t()\n"
+        "    print(flag)\n    return x.view(-1)\n",
+        ViewHazard,
+    ),
+    "in one block of a loop": (
+        "import torch\n\n\ndef f(flags):\n    for flag in flags:\n        x = torch.randn(4, 6)\n        if flag:\n"
+        "            x = x.t()\n        y = x.view(-1)\n",
+        ViewHazard,
+    ),
+    "a module by its uses": (
+        "import torch\n\n\ndef f(model, x):\n    model.eval()\n    model = model.to('cpu')\n    model.parameters()\n"
+        "    return model.forward(x)\n",
+        DirectForwardHazard,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_what_stays_known(name: str) -> None:
+    source, kind = KNOWN[name]
+    assert [type(hazard) for hazard in analyse(ast.parse(source), source).hazards] == [kind]
+
+
+def test_a_demand_under_a_manager_that_lets_errors_out_still_counts() -> None:
+    source = (
+        "import torch\n\n\ndef f(x: torch.Tensor):\n    y = x * 2\n    with torch.no_grad():\n"
+        "        a, b, c = y.shape\n    return y\n"
+    )
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"].shape is not None
+    assert len(rows["y"].shape) == 3

@@ -1,0 +1,96 @@
+"""What is said of scikit-learn's estimators holds of the installed library, for every class of the tables."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+pytest.importorskip("sklearn", reason="scikit-learn is the oracle")
+
+from sklearn.utils import all_estimators
+
+from tensorlint.inference import estimators
+from tensorlint.inference.analysis import analyse
+from tensorlint.inference.hazards import RankOneVectorHazard
+
+CLASSES = {name: cls for name, cls in all_estimators() if name in estimators._ESTIMATORS}
+TOP = "import numpy as np\n"
+DATA = """
+X = np.random.rand(40, 2)
+column = np.random.rand(40, 1)
+new = np.random.rand(7, 2)
+y = np.random.rand(40) > 0.5
+"""
+USES = {
+    "a vector of targets": "p = m.fit(X, y).predict(new)",
+    "a column of targets": "p = m.fit(X, y[:, None]).predict(new)",
+    "its own rows": "p = m.fit(X, y).predict(X)",
+    "with a deviation": "p = m.fit(X, y).predict(new, return_std=True)",
+    "scaled": "p = m.fit_transform(X)\nq = m.transform(new)\nr = m.inverse_transform(q)",
+}
+
+VECTORS = (
+    "m.fit(column[:, 0], y)",
+    "m.fit(column, y).score(column[:, 0], y)",
+    "m.fit(column, y)\nm.predict(column[:, 0])",
+    "m.fit(column, y)\nm.transform(column[:, 0])",
+)
+
+
+def _public(module: str) -> Iterator[str]:
+    """`sklearn.linear_model`, then `sklearn.linear_model._base`: the shortest name that has the class is the public one."""
+    parts = module.split(".")
+    yield from (".".join(parts[: end + 1]) for end in range(1, len(parts)))
+
+
+def source_of(name: str, use: str) -> str:
+    module = next(part for part in _public(CLASSES[name].__module__) if hasattr(import_module(part), name))
+    made = f"from {module} import {name}\n"
+    return TOP + made + DATA + f"m = {name}()\n" + use + "\n"
+
+
+def run(source: str) -> dict[str, Any] | None:
+    """The names of the program after it ran, or None when the library refuses it."""
+    scope: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(source, scope)
+        except (ValueError, TypeError, AttributeError, IndexError):
+            return None
+    return scope
+
+
+def test_every_class_of_the_tables_is_in_the_library() -> None:
+    assert set(CLASSES) == set(estimators._ESTIMATORS)
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_no_claimed_shape_is_wrong(name: str) -> None:
+    for title, use in USES.items():
+        source = source_of(name, use)
+        scope = run(source)
+        if scope is None:
+            continue
+        for row in analyse(ast.parse(source), source).bindings:
+            if row.name in "pqr" and row.shape is not None:
+                assert row.shape == getattr(scope[row.name], "shape", None), (title, row.name)
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_a_vector_that_is_reported_is_refused(name: str) -> None:
+    for use in VECTORS:
+        source = source_of(name, use)
+        if any(isinstance(each, RankOneVectorHazard) for each in analyse(ast.parse(source), source).hazards):
+            assert run(source) is None, use
+
+
+@pytest.mark.parametrize("name", ["LinearRegression", "StandardScaler", "KMeans"])
+def test_a_vector_is_reported(name: str) -> None:
+    source = source_of(name, "m.fit(column[:, 0], y)")
+    assert any(isinstance(each, RankOneVectorHazard) for each in analyse(ast.parse(source), source).hazards)

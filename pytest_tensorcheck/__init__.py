@@ -8,8 +8,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from pytest_tensorcheck._version import __version__
-
 # Public name -> the module that holds it.
 _PUBLIC = {
     "BroadcastError": "pytest_tensorcheck.broadcasting",
@@ -40,9 +38,10 @@ _PUBLIC = {
     "shapes": "pytest_tensorcheck.shapes",
     "stable_map": "pytest_tensorcheck.map_stability",
     "watch": "pytest_tensorcheck.broadcasting",
+    "__version__": "pytest_tensorcheck._version",
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+__all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,16 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 _DEEPEST = 6
+# Plain values: where one moves, the program draws it, and handing it over in another way changes nothing.
+_VALUES = frozenset(
+    {"bool", "int", "float", "complex", "str", "bytes", "bytearray", "Decimal", "Fraction", "UUID", "datetime", "date"}
+    | {"time", "timedelta", "struct_time", "Timestamp", "Path", "PosixPath", "WindowsPath"}
+    | {"float64", "float32", "int64", "int32", "ndarray", "Tensor", "Parameter"}
+)
+_DRAWN = (
+    "it is drawn anew in each process (random, uuid, time, a process id, a temporary path, hash()): "
+    "pass a fixed value for {name}, or draw it from a generator with a seed"
+)
 
 
 class Part(NamedTuple):
@@ -29,7 +39,8 @@ class Part(NamedTuple):
             return f"{self.kind} {self.text}"
         return f"{self.kind} {self.text}, then {other.text}"
 
-    def remedy(self, path: str) -> str:
+    def remedy(self, path: str, other: Part) -> str:
+        """What to write instead; `other` is the same part in another process."""
         name = path.rpartition(" → ")[2]
         if self.error:
             return f"create {name} inside the function"
@@ -37,7 +48,11 @@ class Part(NamedTuple):
             return "a set of constants is in its code: write a tuple, x in (...)"
         if self.kind == "frozenset":
             return f"its order follows PYTHONHASHSEED: make {name} a set, a tuple or a sorted list"
+        if self.kind in _VALUES:
+            return _DRAWN.format(name=name)
         if self.kind in ("list", "tuple", "dict"):
+            if sorted(self.text) != sorted(other.text) and not self.text.endswith("..."):  # other elements
+                return _DRAWN.format(name=name)
             return f"its order may come from a set: make {name} from sorted(...)"
         if self.kind in ("Random", "Generator", "RandomState"):
             return f"seed {name}, or make it inside the function from a seed in fn_kwargs"

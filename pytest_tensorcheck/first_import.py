@@ -37,11 +37,10 @@ class FirstImport(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname not in self._waiting:
             return None
-        for finder in sys.meta_path:
-            if finder is not self and (spec := finder.find_spec(fullname, path, target)) is not None:
-                self._call_back_after(fullname, spec)
-                return spec
-        return None
+        spec = spec_after(self, fullname, path, target)
+        if spec is not None:
+            self._call_back_after(fullname, spec)
+        return spec
 
     def _call_back_after(self, fullname: str, spec: ModuleSpec) -> None:
         loader = spec.loader
@@ -50,7 +49,7 @@ class FirstImport(MetaPathFinder):
             return
 
         def exec_module(module: ModuleType) -> None:
-            del loader.exec_module  # the loader is as it was, for whoever looks at it later
+            vars(loader).pop("exec_module", None)  # the loader is as it was, for whoever looks at it later
             execute(module)
             callback = self._waiting.pop(fullname, None)
             if callback is not None:
@@ -60,3 +59,16 @@ class FirstImport(MetaPathFinder):
             loader.exec_module = exec_module  # type: ignore[method-assign]
         except AttributeError:  # a loader with slots: the module is seeded at the next phase
             return
+
+
+def spec_after(
+    finder: MetaPathFinder, fullname: str, path: Sequence[str] | None, target: ModuleType | None
+) -> ModuleSpec | None:
+    """What the finders that come after this one find; those before it have been asked, and found nothing."""
+    finders = list(sys.meta_path)
+    for other in finders[finders.index(finder) + 1 :] if finder in finders else ():
+        find_spec = getattr(other, "find_spec", None)
+        if find_spec is not None and (spec := find_spec(fullname, path, target)) is not None:
+            found: ModuleSpec = spec
+            return found
+    return None

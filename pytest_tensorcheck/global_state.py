@@ -11,8 +11,8 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.user_line import is_user_file
@@ -24,8 +24,7 @@ class StateLeak(TensorcheckFailure):
     """A test left global state changed, and the check's mode is `error`."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateItem:
+class StateItem(NamedTuple):
     """One piece of global state. `set` None: it can be compared but not put back.
 
     `by_key`: the value is a dict whose keys change independently (environment variables).
@@ -50,11 +49,10 @@ class _Unset:
 UNSET = _Unset()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`old` → `new` of one item (of one key of it)."""
+class Change(NamedTuple):
+    """`old` → `new` of one item (of one key of it). `row`: its place in a snapshot."""
 
-    index: int
+    row: int
     item: StateItem
     key: Any
     old: Any
@@ -134,7 +132,7 @@ class GlobalState:
             for change in changes:
                 if self.current(change) != change.old:
                     self.set(change, change.old)
-        return [Change(c.index, c.item, c.key, c.old, c.new, restored=self.current(c) == c.old) for c in changes]
+        return [Change(c.row, c.item, c.key, c.old, c.new, restored=self.current(c) == c.old) for c in changes]
 
     def current(self, change: Change) -> Any:
         value = change.item.get()
@@ -152,13 +150,13 @@ class GlobalState:
         """From now on tests are expected to leave `value` there."""
         expected = list(self.expected)
         if change.key is None:
-            expected[change.index] = value
+            expected[change.row] = value
         else:
-            merged = dict(expected[change.index])
+            merged = dict(expected[change.row])
             merged.pop(change.key, None)
             if value is not UNSET:
                 merged[change.key] = value
-            expected[change.index] = merged
+            expected[change.row] = merged
         self.expected = tuple(expected)
 
 
@@ -169,16 +167,16 @@ def worth_saying(changes: Iterable[Change]) -> list[Change]:
     return [change for change in changes if names.isdisjoint(change.item.follows)]
 
 
-@dataclass(slots=True)
 class ScopedState:
     """What importing a test module changed: in force while that module's tests run, and only then.
 
     So each module sees the state that it sees when it is run alone.
     """
 
-    state: GlobalState
-    by_module: dict[str, list[Change]] = field(default_factory=dict)
-    _in_force: str | None = None
+    def __init__(self, state: GlobalState) -> None:
+        self.state = state
+        self.by_module: dict[str, list[Change]] = {}
+        self._in_force: str | None = None
 
     def enter(self, module: str | None) -> None:
         if module == self._in_force:
@@ -289,8 +287,41 @@ def _show_filters(filters: list[Any]) -> str:
 
 
 def numpy_items(numpy: Any) -> list[StateItem]:
+    errors, printing = _context_variables(numpy)
     return [
-        StateItem("numpy error state", numpy.geterr, lambda old: numpy.seterr(**old)),
-        StateItem("numpy error callback", numpy.geterrcall, numpy.seterrcall),
-        StateItem("numpy print options", numpy.get_printoptions, lambda old: numpy.set_printoptions(**old)),
+        StateItem("numpy error state", _read_once(numpy.geterr, errors), lambda old: numpy.seterr(**old)),
+        StateItem("numpy error callback", _read_once(numpy.geterrcall, errors), numpy.seterrcall),
+        StateItem(
+            "numpy print options",
+            _read_once(numpy.get_printoptions, printing),
+            lambda old: numpy.set_printoptions(**old),
+        ),
     ]
+
+
+def _context_variables(numpy: Any) -> tuple[ContextVar[Any] | None, ContextVar[Any] | None]:
+    """Where numpy 2 keeps its error handling and its print options; None in other versions. Seen in 2.1 to 2.4."""
+    core = sys.modules.get("numpy._core")
+    errors = getattr(getattr(core, "umath", None), "_extobj_contextvar", None)
+    printing = getattr(getattr(core, "printoptions", None), "format_options", None)
+    return (
+        errors if isinstance(errors, ContextVar) else None,
+        printing if isinstance(printing, ContextVar) else None,
+    )
+
+
+def _read_once(read: Callable[[], Any], variable: ContextVar[Any] | None) -> Callable[[], Any]:
+    """`read`, called again only when the variable holds another object: numpy sets a new one for every change."""
+    if variable is None:
+        return read
+    get = variable.get
+    held, value = get(), read()  # held: as long as we have it, no other object can be taken for it
+
+    def current() -> Any:
+        nonlocal held, value
+        now = get()
+        if now is not held:
+            held, value = now, read()
+        return value
+
+    return current

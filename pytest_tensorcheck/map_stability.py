@@ -167,7 +167,9 @@ def _start(command: list[str], seed: int, target: Path, call: int) -> subprocess
     environment = os.environ | {"PYTHONHASHSEED": str(seed), _RECORD: f"{target}:{call}"}
     for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
         environment.pop(name, None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+    )
 
 
 def _records(process: subprocess.Popen[str], seed: int, target: Path) -> list[dict[str, Any]]:
@@ -303,7 +305,7 @@ def _message(call: list[dict[str, Any]], seeds: list[int], place: str) -> str:
     for path in moved[:5]:
         values = [Part(*record["parts"][path]) for record in call]
         lines.append(f"  {path} moved: {values[0].describe(values[1])}")
-        lines.append(f"    {values[0].remedy(path)}")
+        lines.append(f"    {values[0].remedy(path, values[1])}")
     if not moved:
         lines.append("  no single captured object moved: look for functions that call each other")
     return "\n".join(lines)

@@ -1,6 +1,7 @@
 """The pytest plugin: options, the marker, hooks and fixtures. Imports neither torch nor numpy.
 
-Without `--tensorcheck` only the options, the marker and the fixtures are there, and no hook runs for any test.
+Without `--tensorcheck` only the options, the marker and the fixtures are there, and no hook runs for any test. Every
+pytest run in the environment pays for what this module imports at its top: the table of options, and nothing else.
 """
 
 from __future__ import annotations
@@ -10,35 +11,34 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_tensorcheck import settings as _settings
+from pytest_tensorcheck.options import MARKER, add_options, anything_given
 
 if TYPE_CHECKING:
-    from pytest_tensorcheck.checked_session import CheckedSession
+    import argparse
 
-_SETTINGS: pytest.StashKey[_settings.Settings] = pytest.StashKey()
+    from pytest_tensorcheck.checked_session import CheckedSession
+    from pytest_tensorcheck.settings import Settings
+
+_SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 _SESSION: pytest.StashKey[CheckedSession] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    _settings.add_options(parser)
+    add_options(parser)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
     """Before the first conftest, which may draw numbers and set state."""
-    settings = _settings.resolve(early_config, early_config.known_args_namespace)
-    if settings.active and not _asks_for_help(early_config):
-        _start(early_config, settings)
+    _start_if_asked(early_config, early_config.known_args_namespace)
     return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", _settings.MARKER)
+    config.addinivalue_line("markers", MARKER)
     session = config.stash.get(_SESSION, None)
-    settings = session.settings if session is not None else _settings.resolve(config)
-    if settings.active and session is None and not _asks_for_help(config):
-        session = _start(config, settings)
-    config.stash[_SETTINGS] = settings
+    if session is None:
+        session = _start_if_asked(config, config.option)
     if session is not None:
         session.register()
 
@@ -49,12 +49,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         session.stop()
 
 
-def _start(config: pytest.Config, settings: _settings.Settings) -> CheckedSession:
+def _start_if_asked(config: pytest.Config, options: argparse.Namespace) -> CheckedSession | None:
+    """Raises pytest.UsageError for a wrong value, also where the checks stay off."""
+    if not anything_given(config, options):
+        return None
+    from pytest_tensorcheck.settings import resolve
+
+    settings = config.stash[_SETTINGS] = resolve(config, options)
+    if not settings.active or _asks_for_help(config):
+        return None
     from pytest_tensorcheck.checked_session import CheckedSession
 
-    session = CheckedSession(config, settings)
+    session = config.stash[_SESSION] = CheckedSession(config, settings)
     session.start()
-    config.stash[_SESSION] = session
     return session
 
 
@@ -63,9 +70,16 @@ def _asks_for_help(config: pytest.Config) -> bool:
     return bool(getattr(options, "help", False) or getattr(options, "version", 0))
 
 
-def _fixture_settings(request: pytest.FixtureRequest) -> _settings.Settings:
-    marked = _settings.read_markers(request.node)
-    return _settings.with_markers(request.config.stash[_SETTINGS], marked)
+def _run_settings(config: pytest.Config) -> Settings:
+    from pytest_tensorcheck.settings import Settings
+
+    return config.stash.get(_SETTINGS, None) or Settings()
+
+
+def _fixture_settings(request: pytest.FixtureRequest) -> Settings:
+    from pytest_tensorcheck.settings import read_markers, with_markers
+
+    return with_markers(_run_settings(request.config), read_markers(request.node))
 
 
 # --- fixtures: each takes its object from the module that makes it ---------------------------------------------------
@@ -153,10 +167,11 @@ def torch_rng(request: pytest.FixtureRequest) -> Any:
 
 def _seed_of(request: pytest.FixtureRequest) -> int:
     from pytest_tensorcheck.seeding import PhaseSeeds
+    from pytest_tensorcheck.settings import read_markers
 
     session = request.config.stash.get(_SESSION, None)
-    base = session.base_seed if session is not None else request.config.stash[_SETTINGS].seed
-    return PhaseSeeds.of(base, request.node.nodeid, _settings.read_markers(request.node).seed).call
+    base = session.base_seed if session is not None else _run_settings(request.config).seed
+    return PhaseSeeds.of(base, request.node.nodeid, read_markers(request.node).seed).call
 
 
 def _needs_torch(fixture: str, module: str, name: str) -> Any:

@@ -5,14 +5,10 @@ A test's record travels as plain values on its report (`report.tensorcheck`), wh
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -33,29 +29,28 @@ _TITLES = {
 _SHOWN = 20  # hot spots of one kind in the summary; the JSON file has all
 
 
-@dataclass(frozen=True, slots=True)
-class HotSpot:
+class HotSpot(NamedTuple):
     """One line of the user's code and what was seen there, over all tests."""
 
     check: str
     place: str
     message: str
-    count: int
+    times: int
     tests: tuple[str, ...]
 
 
-@dataclass(slots=True)
 class Findings:
     """Collects the records of all tests, in one process or from all workers."""
 
-    settings: Settings
-    tests: list[Record] = field(default_factory=list)
-    session: list[Record] = field(default_factory=list)
-    outcomes: dict[str, str] = field(default_factory=dict)
-    reruns: dict[str, int] = field(default_factory=dict)
-    durations: dict[str, float] = field(default_factory=dict)
-    workers: int = 0
-    threads: int | None = None
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.tests: list[Record] = []
+        self.session: list[Record] = []
+        self.outcomes: dict[str, str] = {}
+        self.reruns: dict[str, int] = {}
+        self.durations: dict[str, float] = {}
+        self.workers = 0
+        self.threads: int | None = None
 
     def add_report(self, report: pytest.TestReport) -> None:
         nodeid = report.nodeid
@@ -100,7 +95,7 @@ class Findings:
         spots = [HotSpot(*key, count, tuple(tests)) for key, (count, tests) in merged.items()]
         order = list(_TITLES)
         return sorted(
-            spots, key=lambda spot: (order.index(spot.check) if spot.check in order else 99, -spot.count, spot.place)
+            spots, key=lambda spot: (order.index(spot.check) if spot.check in order else 99, -spot.times, spot.place)
         )
 
     def watched(self) -> dict[str, int]:
@@ -142,7 +137,7 @@ def summary_lines(findings: Findings) -> list[str]:
 
 
 def _spot_line(spot: HotSpot) -> str:
-    times = f"  [{spot.count} times, {_plural(len(spot.tests), 'test')}]" if spot.count > 1 else ""
+    times = f"  [{spot.times} times, {_plural(len(spot.tests), 'test')}]" if spot.times > 1 else ""
     place = f"{spot.place}  " if spot.place else ""
     return f"{place}{spot.message}{times}"
 
@@ -191,10 +186,12 @@ def header_line(settings: Settings, versions: dict[str, str | None], device: str
 
 def as_json(findings: Findings, versions: dict[str, str | None], device: str) -> dict[str, Any]:
     """Version 1; docs/pytest.md describes it."""
+    import platform
+
     settings = findings.settings
     counts: dict[str, int] = {}
     for spot in findings.hot_spots():
-        counts[spot.check] = counts.get(spot.check, 0) + spot.count
+        counts[spot.check] = counts.get(spot.check, 0) + spot.times
     outcomes = list(findings.outcomes.values())
     return {
         "version": 1,
@@ -230,7 +227,7 @@ def as_json(findings: Findings, versions: dict[str, str | None], device: str) ->
                     "check": spot.check,
                     "place": spot.place or None,
                     "message": spot.message,
-                    "count": spot.count,
+                    "count": spot.times,
                     "tests": list(spot.tests),
                 }
                 for spot in findings.hot_spots()
@@ -241,6 +238,9 @@ def as_json(findings: Findings, versions: dict[str, str | None], device: str) ->
 
 def write_json(path: str, document: dict[str, Any]) -> None:
     """All or nothing: readers never meet half a file."""
+    import json
+    import tempfile
+
     target = Path(path)
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -73,8 +73,11 @@ class ReportHooks:
         }
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if not self._is_worker:
-            self.findings.add_report(report)
+        if self._is_worker:
+            return
+        findings = self.findings
+        if report.when == "teardown" or report.outcome != "passed" or findings.reruns or self.settings.json is not None:
+            findings.add_report(report)  # else it would say nothing: only the JSON file has durations and passes
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

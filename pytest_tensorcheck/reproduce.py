@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_tensorcheck.frameworks import loaded
-from pytest_tensorcheck.settings import OPTIONS
+from pytest_tensorcheck.options import OPTIONS
 
 # Options of this group that say what is printed or collected, and not what a test does.
 _LEFT_OUT = frozenset({"active", "seed", "seeds", "lint", "json", "record", "compare"})

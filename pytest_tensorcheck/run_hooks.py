@@ -6,9 +6,7 @@ Wrappers, not autouse fixtures: a wrapper costs 5 µs a test, an autouse fixture
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,9 +24,12 @@ from pytest_tensorcheck.global_state import (
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_random
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
-from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_fixture
-from pytest_tensorcheck.test_run import RUN, TestRun, at_user_line, describe, observers
+from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
+from pytest_tensorcheck.surroundings import Surroundings
+from pytest_tensorcheck.test_run import RUN, TestRun, at_user_line, describe, watch
 from pytest_tensorcheck.unseeded import UnseededGenerators
+from pytest_tensorcheck.user_imports import UserImports
+from pytest_tensorcheck.wider_setups import CollectorSetups, WiderSetups
 from pytest_tensorcheck.worker_threads import share_cores
 
 if TYPE_CHECKING:
@@ -38,19 +39,21 @@ MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
 _MARKER_ERROR: pytest.StashKey[str] = pytest.StashKey()
 
 
-@dataclass(slots=True)
 class _Place:
     """Who is running, for what is noticed in passing."""
 
-    run: TestRun | None = None
-    importing: str | None = None
+    __slots__ = ("importing", "run")
+
+    def __init__(self) -> None:
+        self.run: TestRun | None = None
+        self.importing: str | None = None
 
 
-@dataclass(slots=True)
 class SessionFindings:
     """What belongs to no single test: what importing a module changed or made."""
 
-    observations: list[tuple[str, Observation]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.observations: list[tuple[str, Observation]] = []
 
 
 class RunHooks:
@@ -70,7 +73,14 @@ class RunHooks:
         self._imports = FirstImport(
             {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
         )
+        self._user_imports = UserImports(lambda name: self.seeder.undisturbed(derive(self.base_seed, "module", name)))
         self._watch_state = False
+        self._as_expected = False  # the state at the end of the last test was read, and was the expected one
+        self._surroundings = Surroundings(config)
+        self._wider = WiderSetups(self.seeder, self.state)
+        self._collectors = CollectorSetups(
+            self._wider, lambda phase, nodeid: derive(self.base_seed, "collector", nodeid, phase), self._after_collector
+        )
         self._modes: ModeStack | None = None
 
     # --- start and end ----------------------------------------------------------------------------------------------
@@ -82,8 +92,10 @@ class RunHooks:
             self._numpy_random_loaded()
         self.seeder.watch_random()
         self.seeder.apply(derive(self.base_seed, "conftest"))
+        self._user_imports.start()
 
     def stop(self) -> None:
+        self._user_imports.stop()
         self._imports.stop()
         self._unseeded.stop()
         self.seeder.stop()
@@ -116,6 +128,9 @@ class RunHooks:
             self._place.run.observations.append(observation)
         elif self._place.importing is not None:
             self.found.observations.append((self._place.importing, observation))
+
+    def pytest_plugin_registered(self) -> None:
+        self._surroundings.look_again()
 
     # --- collection -------------------------------------------------------------------------------------------------
 
@@ -168,6 +183,7 @@ class RunHooks:
                 if not hasattr(self.config, "workerinput"):
                     raise
                 item.stash[_MARKER_ERROR] = str(error)  # xdist has no way to end a run from a worker: the test fails
+        self._collectors.guard(items)
         plugins = self.config.pluginmanager
         asked = any(item.stash.get(MARKED, UNMARKED).deterministic for item in items)
         if asked and not plugins.hasplugin("tensorcheck-deterministic"):
@@ -186,7 +202,9 @@ class RunHooks:
         __tracebackhide__ = True
         if not getattr(item, "tensorcheck_exempt", False):
             run = self._begin(item)
-            self.seeder.apply(run.seeds.setup)
+            run.empty_setup = self._surroundings.empty_setup(item)
+            if not run.empty_setup:
+                self.seeder.apply(run.seeds.setup)
         return (yield)
 
     def _begin(self, item: pytest.Item) -> TestRun:
@@ -200,10 +218,12 @@ class RunHooks:
         item.stash[RUN] = run
         self._place.run = run
         if self._watch_state:
-            now = self.state.snapshot()
-            if now != self.state.expected:
-                # Set between two tests, by another plugin or by the last teardown of a wider fixture: no test's doing.
-                self.state.expected = now
+            if not (self._as_expected and self._surroundings.pytest_alone):
+                now = self.state.snapshot()
+                if now != self.state.expected:
+                    # Set between two tests, by another plugin or by the last teardown of a wider fixture: no test's doing.
+                    self.state.expected = now
+            self._as_expected = False
             if self.scoped.by_module:
                 module = item.getparent(pytest.Module)
                 self.scoped.enter(module.nodeid if module is not None else None)
@@ -219,7 +239,7 @@ class RunHooks:
         if run is None:
             return (yield)
         # A fixture of this test that called manual_seed meant it; the marker means it more.
-        if run.marked.seed is None:
+        if run.marked.seed is None and not run.empty_setup:
             run.kept_seeds = self.seeder.seeded_by_others()
         self.seeder.apply(run.seeds.call, run.kept_seeds)
         checks = run.call_checks()
@@ -230,10 +250,9 @@ class RunHooks:
     def _watched_call(self, run: TestRun, checks: list[str]) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
         modes = self._modes
-        seen: dict[str, list[Observation]] = {}
+        seen: list[list[Observation]] = []
         try:
-            with ExitStack() as stack:
-                seen = observers(checks, stack)
+            with watch(checks) as seen:
                 depth = modes.depth() if modes is not None else (0, 0)
                 try:
                     result = yield
@@ -242,7 +261,7 @@ class RunHooks:
                         run.leaked_modes = modes.leave_above(depth)
         finally:
             run.watched.extend(checks)
-            for observed in seen.values():
+            for observed in seen:
                 run.observations.extend(observed)
             run.leave_sync()
         failure = run.failure()
@@ -256,7 +275,8 @@ class RunHooks:
         run = item.stash.get(RUN, None)
         if run is None:
             return (yield)
-        self.seeder.apply(run.seeds.teardown)
+        if not self._surroundings.empty_teardown(item, nextitem):
+            self.seeder.apply(run.seeds.teardown)
         try:
             result = yield
         except BaseException:
@@ -274,6 +294,7 @@ class RunHooks:
             self._place.run = None
         if self._watch_state and (run.whole is not None or run.settings.state == "off"):
             self.state.expected = self.state.snapshot()
+            self._as_expected = False
         by_fixtures = [seen for seen in run.observations if seen.check == "state"]  # wider ones that ended just now
         run.observations.extend(left)
         if run.settings.state == "error" and (blamed := [*by_fixtures, *left]):
@@ -290,7 +311,8 @@ class RunHooks:
         for mode in run.leaked_modes:
             left.append(left_by(item, f"torch modes: none → {mode}", {"name": "torch modes", "new": mode}))
         now = self.state.snapshot()
-        if now != self.state.expected:
+        self._as_expected = now == self.state.expected
+        if not self._as_expected:
             changes = self.state.put_back(self.state.changes(self.state.expected, now))
             # What could not be put back is what the next test starts from; it is not to be blamed for it.
             self.state.expected = self.state.snapshot()
@@ -304,60 +326,33 @@ class RunHooks:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, Any, Any]:
-        """A fixture that outlives the test has numbers of its own, so that they do not depend on who asks first.
-
-        State that it sets stays set until its teardown, which must put it back.
-        """
+        """A fixture that outlives the test has numbers and state of its own."""
         __tracebackhide__ = True
         if fixturedef.scope == "function":
             return (yield)
         identity = _identity(fixturedef, request)
-        before = self.state.snapshot()
-        set_by_fixture: list[Change] = []
-        fixturedef.addfinalizer(lambda: self._after_fixture(fixturedef, set_by_fixture))  # runs last
+        fixturedef.addfinalizer(lambda: self._after_fixture(fixturedef))  # runs last
         try:
-            with self.seeder.undisturbed(derive(self.base_seed, *identity)):
+            with self._wider.begin(fixturedef, derive(self.base_seed, *identity)):
                 return (yield)
         finally:
-            set_by_fixture.extend(self.state.changes(before, self.state.snapshot()))
-            for change in set_by_fixture:
-                self.state.expect(change, change.new)
             # Registered last, so it runs first: teardown code draws numbers of its own too.
-            fixturedef.addfinalizer(lambda: self._before_fixture_teardown(fixturedef, (*identity, "teardown")))
+            fixturedef.addfinalizer(
+                lambda: self._wider.begin_teardown(fixturedef, derive(self.base_seed, *identity, "teardown"))
+            )
 
-    def _before_fixture_teardown(self, fixturedef: pytest.FixtureDef[Any], identity: tuple[str, ...]) -> None:
-        undisturbed = self.seeder.undisturbed(derive(self.base_seed, *identity))
-        undisturbed.__enter__()
-        self._open_teardowns[id(fixturedef)] = undisturbed
+    def _after_fixture(self, fixturedef: pytest.FixtureDef[Any]) -> None:
+        restored = self._wider.end(fixturedef)
+        if fixturedef.scope != "session":  # after the session nobody is left to suffer from it
+            self._say_left(left_by_fixture(fixturedef, change) for change in worth_saying(restored))
 
-    @property
-    def _open_teardowns(self) -> dict[int, Any]:
-        return self.config.stash.setdefault(_OPEN_TEARDOWNS, {})
+    def _after_collector(self, node: pytest.Collector, restored: list[Change]) -> None:
+        self._say_left(left_by_collector(node, change) for change in worth_saying(restored))
 
-    def _after_fixture(self, fixturedef: pytest.FixtureDef[Any], set_by_fixture: list[Change]) -> None:
-        undisturbed = self._open_teardowns.pop(id(fixturedef), None)
-        if undisturbed is not None:
-            undisturbed.__exit__(None, None, None)
-        left = []
-        for change in set_by_fixture:
-            now = self.state.current(change)
-            if now == change.new:
-                left.append(change)
-            else:
-                self.state.expect(change, now)
-        if not left:
-            return
-        restored = self.state.put_back(left)
-        for change in restored:
-            self.state.expect(change, self.state.current(change))
+    def _say_left(self, left: Iterable[Observation]) -> None:
         run = self._place.run
-        if run is None or fixturedef.scope == "session" or run.settings.state == "off":
-            return  # after the session nobody is left to suffer from it
-        for change in worth_saying(restored):
-            run.observations.append(left_by_fixture(fixturedef, change))
-
-
-_OPEN_TEARDOWNS: pytest.StashKey[dict[int, Any]] = pytest.StashKey()
+        if run is not None and run.settings.state != "off":
+            run.observations.extend(left)
 
 
 def _identity(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> tuple[str, ...]:

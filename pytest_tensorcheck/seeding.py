@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from struct import Struct
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pytest_tensorcheck.frameworks import loaded
 
 # Modules of torch that hold the generators of a kind of device; seeded once they are initialised, never before.
 _DEVICE_MODULES = ("cuda", "xpu", "mtia")
 # Further libraries with a random.Random of their own: module -> attribute.
-_PRIVATE_GENERATORS = (
-    ("faker.generator", "random"),
-    ("factory.random", "randgen"),
-    ("model_bakery.random_gen", "baker_random"),
-)
+_PRIVATE_GENERATORS = {
+    "faker.generator": "random",
+    "factory.random": "randgen",
+    "model_bakery.random_gen": "baker_random",
+}
+
+
+_THREE_SEEDS = Struct(">QQQ")
 
 
 def derive(base: int, *parts: str) -> int:
@@ -42,8 +46,7 @@ def loaded_numpy_random() -> Any | None:
     return module
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseSeeds:
+class PhaseSeeds(NamedTuple):
     """The seeds of one run of one test. `call` is *the* test's seed."""
 
     setup: int
@@ -56,7 +59,7 @@ class PhaseSeeds:
         source = base if pinned is None else pinned
         text = f"{source}\0{nodeid}".encode(errors="surrogatepass")
         digest = blake2b(text, digest_size=24).digest()
-        setup, call, teardown = (int.from_bytes(digest[start : start + 8]) for start in (0, 8, 16))
+        setup, call, teardown = _THREE_SEEDS.unpack(digest)
         return cls(setup, call if pinned is None else pinned, teardown)
 
 
@@ -65,18 +68,21 @@ def short(seed: int) -> int:
     return seed if seed < 2**32 else seed & 0xFFFFFFFF
 
 
-@dataclass(slots=True)
 class Seeder:
     """Seeds what is loaded, and knows which generators somebody else has seeded since."""
 
-    current: int = 0
-    active: bool = True
-    seeded_by_hand: set[str] = field(default_factory=set)
-    _originals: dict[str, Callable[..., Any]] = field(default_factory=dict)
-    _queued_for_devices: bool = False
+    def __init__(self) -> None:
+        self.current = 0
+        self.active = True
+        self.seeded_by_hand: set[str] = set()
+        self._originals: dict[str, Callable[..., Any]] = {}
+        self._queued_for_devices = False
 
     def apply(self, seed: int, keep: frozenset[str] = frozenset()) -> None:
-        """Seed every generator except those in `keep`. About 10 µs."""
+        """Seed every generator except those in `keep`. About 7 µs, of which `random` takes 5.
+
+        numpy gets 32 bits: a longer seed goes through its array form, which takes eight times as long.
+        """
         self.current = seed
         if "random" not in keep:
             self._originals.get("random", random.seed)(seed)
@@ -84,15 +90,13 @@ class Seeder:
         if numpy_random is not None and "numpy" not in keep:
             numpy_seed = self._originals.get("numpy") or getattr(numpy_random, "seed", None)
             if numpy_seed is not None:  # absent while numpy.random is half imported
-                numpy_seed(seed if seed < 2**32 else (seed & 0xFFFFFFFF, seed >> 32))
+                numpy_seed(seed & 0xFFFFFFFF)
         torch = sys.modules.get("torch")
         if torch is not None and "torch" not in keep:
             _seed_torch(torch, seed)
-        for module_name, attribute in _PRIVATE_GENERATORS:
-            if module_name in sys.modules:
-                generator = getattr(sys.modules[module_name], attribute, None)
-                if isinstance(generator, random.Random):
-                    generator.seed(seed)
+        if not sys.modules.keys().isdisjoint(_PRIVATE_GENERATORS):
+            for _, generator in _private_generators():
+                generator.seed(seed)
         if self.seeded_by_hand:
             self.seeded_by_hand.clear()
 
@@ -185,14 +189,13 @@ def _seed_torch(torch: Any, seed: int) -> None:
         mps.manual_seed(seed)
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratorStates:
+class GeneratorStates(NamedTuple):
     """Where every loaded generator stands. Costs about 100 µs with numpy: for wider-scoped fixtures, not for tests."""
 
     python: Any
     numpy: Any = None
     torch: Any = None
-    devices: dict[str, list[Any]] = field(default_factory=dict)
+    devices: Mapping[str, list[Any]] = MappingProxyType({})
     private: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
@@ -221,7 +224,7 @@ class GeneratorStates:
             if self.numpy is not None:
                 numpy_random.set_state(self.numpy)
             else:
-                numpy_random.seed(otherwise if otherwise < 2**32 else (otherwise & 0xFFFFFFFF, otherwise >> 32))
+                numpy_random.seed(otherwise & 0xFFFFFFFF)
         torch = loaded("torch")
         if torch is not None:
             if self.torch is not None:
@@ -247,7 +250,7 @@ class GeneratorStates:
 
 
 def _private_generators() -> Iterator[tuple[str, random.Random]]:
-    for module_name, attribute in _PRIVATE_GENERATORS:
+    for module_name, attribute in _PRIVATE_GENERATORS.items():
         generator = getattr(sys.modules.get(module_name), attribute, None)
         if isinstance(generator, random.Random):
             yield module_name, generator

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
 
 import pytest
 
 from pytest_tensorcheck.global_state import Change
 from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.user_line import UserLine
+from pytest_tensorcheck.user_line import UserLine, is_user_file
 
 
 def last_name(change: Change) -> str:
@@ -35,14 +36,42 @@ def left_by(item: pytest.Item, what: str, facts: dict[str, Any], restored: bool 
 
 def left_by_fixture(fixturedef: pytest.FixtureDef[Any], change: Change) -> Observation:
     code = getattr(fixturedef.func, "__code__", None)
+    name, remedy = f"the {fixturedef.scope} fixture {fixturedef.argname}", "after the fixture's `yield`"
+    if code is not None and not is_user_file(code.co_filename):
+        code, name, remedy = _of_setup_function(fixturedef.func) or (code, name, remedy)
     where = UserLine(code.co_filename, code.co_firstlineno, code.co_qualname) if code is not None else None
-    name = f"the {fixturedef.scope} fixture {fixturedef.argname}"
+    return _left_by_wider(name, remedy, where, change)
+
+
+def _of_setup_function(fixture: Any) -> tuple[CodeType, str, str] | None:
+    """pytest makes fixtures of setup_module, setup_class and setUpClass; their closures hold the user's function."""
+    for cell in getattr(fixture, "__closure__", None) or ():
+        try:
+            function = cell.cell_contents
+        except ValueError:  # not assigned
+            continue
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if isinstance(code, CodeType) and is_user_file(code.co_filename):
+            return (
+                code,
+                code.co_qualname,
+                f"in {code.co_name.replace('setup', 'teardown').replace('setUp', 'tearDown')}",
+            )
+    return None
+
+
+def left_by_collector(node: pytest.Collector, change: Change) -> Observation:
+    file = node.path / "__init__.py" if node.path.is_dir() else node.path
+    return _left_by_wider(f"the setup of {node.nodeid}", "in its teardown", UserLine(str(file), 1), change)
+
+
+def _left_by_wider(name: str, remedy: str, where: UserLine | None, change: Change) -> Observation:
     return Observation(
         check="state",
         message=f"{change}, left by {name}",
         where=where,
         detail=f"{name} left global state changed: {change}. It was put back for the tests that follow. "
-        "Put it back after the fixture's `yield`.",
+        f"Put it back {remedy}.",
         facts=facts_of(change),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -27,25 +26,32 @@ class FoundDuringTest(TensorcheckFailure):
     """Several checks in mode `error` found something in a test that passed."""
 
 
-@dataclass(slots=True)
 class TestRun:
     """Kept in the item's stash from the start of setup to the end of teardown."""
 
     __test__ = False
+    __slots__ = (
+        "base_seed", "empty_setup", "kept_seeds", "leaked_modes", "marked", "nodeid", "notes", "observations", "seeds", "settings",
+        "sync", "sync_seen", "watched", "whole",
+    )  # fmt: skip
 
-    nodeid: str
-    base_seed: int
-    seeds: PhaseSeeds
-    settings: Settings
-    marked: MarkerSettings
-    observations: list[Observation] = field(default_factory=list)
-    kept_seeds: frozenset[str] = frozenset()
-    watched: list[str] = field(default_factory=list)
-    leaked_modes: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    whole: ExitStack | None = None
-    sync: ExitStack | None = None
-    sync_seen: list[Observation] | None = None
+    def __init__(
+        self, nodeid: str, base_seed: int, seeds: PhaseSeeds, settings: Settings, marked: MarkerSettings
+    ) -> None:
+        self.nodeid = nodeid
+        self.base_seed = base_seed
+        self.seeds = seeds
+        self.settings = settings
+        self.marked = marked
+        self.observations: list[Observation] = []
+        self.kept_seeds: frozenset[str] = frozenset()
+        self.empty_setup = False
+        self.watched: list[str] = []
+        self.leaked_modes: list[str] = []
+        self.notes: list[str] = []
+        self.whole: ExitStack | None = None
+        self.sync: ExitStack | None = None
+        self.sync_seen: list[Observation] | None = None
 
     def enter_whole(self) -> None:
         """What has to surround setup, call and teardown: deterministic settings, the simulated GPU."""
@@ -118,9 +124,29 @@ def _failure_class(check: str) -> type[TensorcheckFailure]:
     return failure
 
 
-def observers(checks: list[str], stack: ExitStack) -> dict[str, list[Observation]]:
-    """Enter each check's observe()."""
-    return {check: stack.enter_context(_observe_of(check)()) for check in checks}
+class watch:
+    """Each check's observe() around a block: entering gives their growing lists."""
+
+    __slots__ = ("_checks", "_open")
+
+    def __init__(self, checks: list[str]) -> None:
+        self._checks = checks
+
+    def __enter__(self) -> list[list[Observation]]:
+        self._open: AbstractContextManager[Any] | None = None
+        if len(self._checks) == 1:  # nearly always
+            only = self._open = _observe_of(self._checks[0])()
+            return [only.__enter__()]
+        self._open = stack = ExitStack()
+        try:
+            return [stack.enter_context(_observe_of(check)()) for check in self._checks]
+        except BaseException:
+            stack.close()
+            raise
+
+    def __exit__(self, *failure: Any) -> None:
+        if self._open is not None:
+            self._open.__exit__(*failure)
 
 
 @cache

@@ -20,6 +20,7 @@ _PRECISIONS = (
     ("mkldnn", "rnn"),
     ("generic", "all"),
 )
+_PRECISION_ARGUMENTS = tuple(zip(*_PRECISIONS, strict=True))  # the backends, the operations
 _MIXED = "(set per backend)"
 _MATMUL = "torch float32 matmul precision"
 _CUDNN_TF32 = "torch.backends.cudnn.allow_tf32"
@@ -159,7 +160,7 @@ def _precision(torch: Any) -> list[StateItem]:
         rows.append(
             StateItem(
                 "torch fp32_precision",
-                lambda: tuple([read(backend, operation) for backend, operation in _PRECISIONS]),
+                lambda: tuple(map(read, *_PRECISION_ARGUMENTS)),
                 set_precisions,
                 follows=(_MATMUL, _CUDNN_TF32),
                 show=lambda value: ", ".join(

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from pytest_tensorcheck.broadcasting.operations import Operation
-from pytest_tensorcheck.shapes.binder import Shape
+from pytest_tensorcheck.shapes.sizes import Shape
 
 _FOLDER = f"{os.sep}torch{os.sep}distributions{os.sep}"
 _METHODS = ("log_prob", "cdf", "icdf")

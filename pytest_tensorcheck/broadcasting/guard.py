@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.observations import Observation, TensorcheckFailure
+from pytest_tensorcheck.parentheses import NeedsParentheses
 
 
 class BroadcastError(TensorcheckFailure):
@@ -75,55 +77,73 @@ def deliver(observation: Observation, key: object, *, raise_unheard: bool = Fals
         raise BroadcastError(observation.detail or str(observation))
 
 
-@contextmanager
-def _open(block: _Block) -> Iterator[list[Observation]]:
-    torch = loaded("torch")
-    mode: Any = None
-    if torch is not None and not any(_state.blocks):
-        from pytest_tensorcheck.broadcasting.torch_mode import BroadcastMode
+class _Guard(ContextDecorator, metaclass=NeedsParentheses):
+    """An open block and, where torch is loaded and no outer block has one, the mode that feeds it.
 
-        mode = BroadcastMode()
-    _state.blocks.append(block)
-    outer_allowed, _state.allowed = _state.allowed, 0
-    try:
-        if mode is None:
-            yield block.observations
-        else:
-            with mode:
-                yield block.observations
-    finally:
+    A class and not a generator: the plugin opens one around every test.
+    """
+
+    raises = False
+
+    def __init__(self) -> None:
+        self._opened: list[tuple[_Block, Any, bool, int]] = []
+
+    def _recreate_cm(self) -> Any:
+        """One for each call of a decorated function, which several threads may be in."""
+        return type(self)()
+
+    def __enter__(self) -> Any:
+        torch = loaded("torch")
+        mode: Any = None
+        state = _state
+        if torch is not None and not state.blocks:
+            mode = _mode_class()()
+            mode.__enter__()
+        block = _Block(raises=self.raises)
+        self._opened.append((block, mode, torch is None, state.allowed))
+        state.blocks.append(block)
+        state.allowed = 0
+        return None if self.raises else block.observations
+
+    def __exit__(self, *failure: Any) -> None:
+        block, mode, without_torch, outer_allowed = self._opened.pop()
         _state.allowed = outer_allowed
         _state.blocks.remove(block)
-        if torch is None and loaded("torch") is not None:
+        if mode is not None:
+            mode.__exit__(*failure)
+        if without_torch and loaded("torch") is not None:
             warnings.warn(
                 "torch was first imported inside this block, so the broadcast guard did not see its operations: "
                 "import torch before the block begins",
-                stacklevel=4,
+                stacklevel=2,
             )
 
 
-@contextmanager
-def observe() -> Iterator[list[Observation]]:
+@cache
+def _mode_class() -> Any:
+    from pytest_tensorcheck.broadcasting.torch_mode import BroadcastMode
+
+    return BroadcastMode
+
+
+class observe(_Guard):
     """Watch this thread's torch operations (and watched numpy arrays) and write down accidental broadcasts.
 
-    Yields a list that grows; one `Observation` (check `"broadcast"`) for each place in the program, with a count.
-    Never raises because of what it sees.
+    Entering gives a list that grows; one `Observation` (check `"broadcast"`) for each place in the program, with a
+    count. Never raises because of what it sees.
     """
-    with _open(_Block(raises=False)) as observations:
-        yield observations
 
 
-@contextmanager
-def no_broadcast() -> Iterator[None]:
+class no_broadcast(_Guard):
     """Raise `BroadcastError` at the first accidental broadcast of the user's own code inside the block.
 
     Accidental: in a binary operation, comparison, `torch.where` or loss, a row meets a column, or `(n, 1)` meets
     `(n,)`, so that *both* operands grow, and no operand comes straight from `unsqueeze`, `[:, None]`, `view`,
     `reshape` or `keepdim=True`. Code of installed libraries is not judged. `allow_broadcast()` excuses the rest.
+    Also as a decorator: `@no_broadcast()`.
     """
-    __tracebackhide__ = True
-    with _open(_Block(raises=True)):
-        yield
+
+    raises = True
 
 
 @contextmanager

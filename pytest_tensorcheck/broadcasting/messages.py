@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_tensorcheck.broadcasting.operations import Operation
 from pytest_tensorcheck.broadcasting.verdict import Relation
 from pytest_tensorcheck.call_source import line_at, operands
 from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.shapes.binder import Shape, broadcast_shapes, show
+from pytest_tensorcheck.shapes.sizes import Shape, broadcast_shapes, show
 from pytest_tensorcheck.user_line import UserLine
 
 
-@dataclass(frozen=True, slots=True)
-class Maker:
+class Maker(NamedTuple):
     """Who made an operand: the function's name as the user knows it, and the user's line."""
 
     function: str

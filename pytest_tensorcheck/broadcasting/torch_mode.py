@@ -33,7 +33,7 @@ from pytest_tensorcheck.broadcasting.operations import Operation
 from pytest_tensorcheck.broadcasting.torch_traits import OPERATIONS, PLAIN, TRAITS, function_name
 from pytest_tensorcheck.broadcasting.verdict import Kind, Operand, is_accident, relation
 from pytest_tensorcheck.call_source import line_at, line_span_at, rebinds
-from pytest_tensorcheck.shapes.checker import on_named
+from pytest_tensorcheck.shapes.sizes import on_named
 
 _Tensor = torch.Tensor
 _broadcast_tensors = torch.functional.broadcast_tensors

@@ -16,17 +16,15 @@ What decides, and why (measured on the bugs and look-alikes of the tests):
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pytest_tensorcheck.shapes.binder import Shape, broadcast_shapes
+from pytest_tensorcheck.shapes.sizes import Shape, broadcast_shapes
 
 Kind = Literal["arithmetic", "scaling", "equality", "order", "logic", "loss", "choice"]
 Relation = Literal["rank", "row-column", "outer"]
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """What is known of one operand.
 
     `explicit`: how it got its axes: "strong" (`unsqueeze`, `[:, None]`, `keepdim`, `expand`), "weak" (`view`,
@@ -44,7 +42,7 @@ class Operand:
     learned: bool = False
     known: bool = True
     setup: bool = False
-    storage: int = field(default=0)
+    storage: int = 0
     positions: bool = False
 
 

@@ -17,7 +17,7 @@ from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, br
 from pytest_tensorcheck.broadcasting.operations import Operation
 from pytest_tensorcheck.broadcasting.verdict import Operand, is_accident, relation
 from pytest_tensorcheck.call_source import line_at, line_span_at
-from pytest_tensorcheck.shapes.checker import on_named
+from pytest_tensorcheck.shapes.sizes import on_named
 
 
 class Origin(NamedTuple):

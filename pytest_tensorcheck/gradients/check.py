@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Literal
 
 from pytest_tensorcheck import frameworks
@@ -66,7 +67,9 @@ def gradcheck(
     """
     __tracebackhide__ = True
     if masked:
-        raise ValueError("masked=True is about sparse inputs, which gradcheck does not move: pass dense tensors")
+        raise ValueError(
+            "gradcheck: masked=True is about sparse inputs, which gradcheck does not move: pass dense tensors"
+        )
     report = check_gradients(
         fn_or_module,
         inputs,
@@ -110,9 +113,12 @@ def check_gradients(fn_or_module: Any, inputs: Any, **options: Any) -> GradientR
     from pytest_tensorcheck.gradients.subject import BadInput
 
     where = user_line(sys._getframe(1))
+    unknown = sorted(set(options) - {option.name for option in fields(Options)})
+    if unknown:
+        raise TypeError(f"check_gradients() got an unexpected keyword argument {unknown[0]!r}")
     problem = ""
     try:
         return engine.run_check(fn_or_module, inputs, Options(**options), str(where) if where else "")
     except BadInput as error:
         problem = str(error)
-    raise ValueError(f"gradcheck: {problem}")
+    raise ValueError(f"gradcheck: {problem.removeprefix('gradcheck ')}")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 
-from pytest_tensorcheck.gradients import structure
 from pytest_tensorcheck.gradients.directions import (
     Direction,
     Judgement,
@@ -21,6 +20,7 @@ from pytest_tensorcheck.gradients.locating import SHOWN, Search, Tolerance, patt
 from pytest_tensorcheck.gradients.maps import DifferentiableMap, FirstOrder, Tensors
 from pytest_tensorcheck.gradients.messages import shortened
 from pytest_tensorcheck.gradients.options import DEFAULT_ATOL, DEFAULT_RTOL, FLOAT32_ATOL, Options
+from pytest_tensorcheck.gradients.surrogates import surrogate
 from pytest_tensorcheck.gradients.verdicts import GradientReport, Kind, Problem
 
 # How far beside a kink the gradients are checked instead, in units of each tensor's typical size.
@@ -37,10 +37,16 @@ def compare_map(
     steps: Sequence[float],
     coarse: set[str],
     label: str = "",
+    known: tuple[Tensors, Tensors] | None = None,
 ) -> None:
-    """The directional comparison of a whole map; on disagreement, of each leaf, down to the element."""
+    """The directional comparison of a whole map; on disagreement, of each leaf, down to the element.
+
+    known: cotangents and the gradients that go with them, if some were computed already.
+    """
     point = function.point
-    judgement = judge_all(function, point, outputs, sampler, active, directions=options.directions, steps=steps)
+    judgement = judge_all(
+        function, point, outputs, sampler, active, directions=options.directions, steps=steps, known=known
+    )
     report.directions += judgement.count
     if judgement.agreed:
         _record(judgement, report)
@@ -134,14 +140,14 @@ def _leaf_by_leaf(
             continue
         if isinstance(function, FirstOrder):
             results, live = function.graph(function.point)
-            on_purpose = structure.surrogate(results, live[index])
+            on_purpose = surrogate(results, live[index])
             if on_purpose:
                 report.doubt(Problem(Kind.SURROGATE, f"{leaf.name}: {on_purpose}", leaf.name))
                 decided = True
                 continue
         problem = _explain(function, point, outputs, index, judged, options, leaf.name in coarse, label, report)
         if problem is not None:
-            report.fail(problem)
+            (report.doubt if problem.kind is Kind.LOW_RESOLUTION else report.fail)(problem)
         decided = True
     if doubts and report.verdict is not report.verdict.FAILED:
         report.doubt(_undecided(label, doubts, whole, kink))
@@ -152,6 +158,13 @@ def _leaf_by_leaf(
 def _undecided(label: str, names: list[str], whole: Judgement, kink: bool) -> Problem:
     directions = [*whole.blind, *whole.mismatches]
     reached = min((d.resolution / d.scale for d in directions if d.slope.usable and d.scale), default=float("inf"))
+    if any(d.slope.frozen for d in directions):
+        return Problem(
+            Kind.LOW_RESOLUTION,
+            f"{label}{shortened(names)}: small steps do not move all of the function, and what large steps show of the "
+            "rest is too coarse: a part of it runs in low precision (bfloat16, float16, quantisation)",
+            names[0],
+        )
     if kink:
         return Problem(
             Kind.KINK,
@@ -253,11 +266,12 @@ def _explain(
         if deviation <= max(1e-4, tolerance.relative):
             report.note(f"{label}{name}: the gradient is accurate to {deviation:.1g} only, within the tolerance")
             return None
+        # A wrong gradient has a wrong element; what only shows in sums is more likely noise than error.
         message = (
             f"{label}{name}: along a random direction autograd gives {direction.analytic:.6g} and finite differences "
-            f"{direction.slope.value:.6g}; no single element stands out"
+            f"{direction.slope.value:.6g}, but no single element could be shown to be wrong (low precision inside?)"
         )
-        return Problem(Kind.WRONG, message, name, hints=hints)
+        return Problem(Kind.LOW_RESOLUTION, message, name, hints=hints)
     elements = tuple(sorted((item.element for item in wrong), key=lambda e: -abs(e.analytic - e.numeric)))
     if all(d.slope.constant for d in judged.mismatches):
         return Problem(

@@ -4,6 +4,9 @@ At step h the central difference is (f(x + h v) - f(x - h v)) / 2h. Large steps 
 rounding, and where the two meet is not known beforehand. So the ladder goes down by factors of four, adds one level of
 Richardson extrapolation, and takes the place where three neighbours agree best. Their spread is the error, but never
 less than the noise which smaller steps show, nor than what rounding the outputs alone must cause.
+
+Most gradients are right. So where the value to be confirmed is known, two or three steps from the middle of the ladder
+are tried first: if they reach it within an error bar far below one element's share, the rest is not climbed.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -19,10 +23,30 @@ FACTOR = 4.0
 STEPS = tuple(2.0**-5 / FACTOR**i for i in range(13))
 # Mismatch and agreement are judged at this many measured errors.
 SIGMAS = 20.0
+# Agreement with an error bar below this part of a typical element's contribution is no accident.
+CERTAIN = 1e-6
+# Two steps suffice where they agree to this part of it: the function is hardly curved along this direction.
+FLAT = 1e-8
+# Where on the ladder a value that is right shows soonest: curvature is small there and rounding not yet large.
+_MIDDLE = slice(3, 6)
+_LONG = 9  # a ladder with fewer steps is for low precision, which is never that sharp
 
 Evaluate = Callable[[float], list[torch.Tensor]]
-# Step, central difference, jump between the one-sided differences, what rounding must do to them.
-Ladder = list[tuple[float, float, float, float]]
+
+
+class Rung(NamedTuple):
+    """One step: the central difference, the jump between the one-sided ones, what rounding must do to them, and the
+    larger of the one-sided slopes."""
+
+    step: float
+    central: float
+    jump: float
+    floor: float
+    reach: float
+
+
+Ladder = list[Rung]
+Best = tuple[float, float, float, int]  # value, error, step and place on the ladder
 _EPS = 2.0**-52
 
 
@@ -33,7 +57,9 @@ class Slope:
     value, error: NaN and inf where no step could be evaluated. step: the step it was read at.
     kink: the slopes to the left and to the right differ. constant: no output moved at any step.
     staircase: the outputs moved at large steps and stood still at small ones. flat: they stood still at three
-    or more of the smallest steps. reach: the slope to one side at the largest steps. raised: what an evaluation raised.
+    or more of the smallest steps. frozen: part of the function stands still under small steps, and what large steps say
+    of it is too coarse. reach: the slope to one side at the largest steps. moved: the largest change to one
+    side that was seen at any step. raised: what an evaluation raised.
     """
 
     value: float
@@ -43,7 +69,9 @@ class Slope:
     constant: bool = False
     staircase: bool = False
     flat: bool = False
+    frozen: bool = False
     reach: float = 0.0
+    moved: float = 0.0
     raised: str = ""
 
     @property
@@ -60,7 +88,10 @@ def pair(cotangents: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor]) ->
     for u, y in zip(cotangents, tensors, strict=True):
         if y.numel():
             product = (u.conj() * y).real if u.is_complex() or y.is_complex() else u * y
-            total += float(torch.where(u == 0, torch.zeros_like(product), product).sum(dtype=torch.float64))
+            part = float(product.sum(dtype=torch.float64))
+            if not math.isfinite(part):  # 0 * inf
+                part = float(torch.where(u == 0, torch.zeros_like(product), product).sum(dtype=torch.float64))
+            total += part
     return total
 
 
@@ -79,31 +110,29 @@ def measure(
     of `scale`, the contribution of one typical element: agreement that sharp is no accident. A value that is not
     reached costs the whole ladder.
     """
-    rounding = _rounding(outputs, cotangents)
+    rungs = _Rungs(evaluate, outputs, cotangents)
+    if expected is not None and len(steps) >= _LONG:
+        quick = _confirmed(rungs, steps[_MIDDLE], expected, scale)
+        if quick is not None:
+            return quick
     ladder: Ladder = []
-    raised, reach = "", 0.0
-    best = (math.nan, math.inf, 0.0, 0)
+    best: Best = (math.nan, math.inf, 0.0, 0)
     for step in steps:
-        try:
-            above, below = evaluate(step), evaluate(-step)
-        except Exception as error:  # outside the function's domain at this step; smaller ones may be inside
-            raised = f"{type(error).__name__}: {error}"
+        rung = rungs.at(step)
+        if rung is None:
             continue
-        right = pair(cotangents, [a - y for a, y in zip(above, outputs, strict=True)]) / step
-        left = pair(cotangents, [y - b for b, y in zip(below, outputs, strict=True)]) / step
-        central = pair(cotangents, [a - b for a, b in zip(above, below, strict=True)]) / (2 * step)
-        if not math.isfinite(central):
-            continue
-        floor = rounding / step + _EPS * (abs(right) + abs(left))
-        ladder.append((step, central, right - left, floor))
-        reach = max(reach, abs(right), abs(left)) if len(ladder) <= 3 else reach
+        ladder.append(rung)
         if len(ladder) >= 3:
             best = _best(ladder)
             bar = SIGMAS * best[1]
-            if expected is not None and len(ladder) >= 4 and bar <= 1e-6 * scale and abs(best[0] - expected) <= bar:
+            if expected is not None and len(ladder) >= 4 and bar <= CERTAIN * scale and abs(best[0] - expected) <= bar:
                 break
     if len(ladder) < 3:
-        return Slope(math.nan, math.inf, raised=raised)
+        return Slope(math.nan, math.inf, raised=rungs.raised)
+    frozen = False
+    if expected is not None and abs(best[0] - expected) > SIGMAS * best[1] and _stands_still(ladder, best, expected):
+        coarser = _coarser(ladder, best, expected)
+        best, frozen = coarser or best, coarser is None
     value, width, read_at, place = best
     still = _still(ladder)
     return Slope(
@@ -114,16 +143,100 @@ def measure(
         constant=still == len(ladder),
         staircase=0 < still < len(ladder),
         flat=still >= 3,
-        reach=reach,
-        raised=raised,
+        frozen=frozen,
+        reach=max(rung.reach for rung in ladder[:3]),
+        moved=max(rung.reach * rung.step for rung in ladder),
+        raised=rungs.raised,
     )
+
+
+def _confirmed(rungs: _Rungs, steps: Sequence[float], expected: float, scale: float) -> Slope | None:
+    """The slope if two or three steps reach `expected` within a certain error bar, else None."""
+    ladder: Ladder = []
+    extrapolated: list[float] = []
+    for step in steps:
+        rung = rungs.at(step)
+        if rung is None:
+            return None
+        ladder.append(rung)
+        if len(ladder) < 2:
+            continue
+        extrapolated.append(_extrapolated(ladder[-2], rung))
+        before = extrapolated[-2] if len(extrapolated) > 1 else rung.central
+        error = max(abs(extrapolated[-1] - before), rung.floor)
+        certain = CERTAIN if len(ladder) > 2 else FLAT
+        if SIGMAS * error <= certain * scale and abs(extrapolated[-1] - expected) <= SIGMAS * error:
+            reach, moved = max(rung.reach for rung in ladder), max(rung.reach * rung.step for rung in ladder)
+            return Slope(extrapolated[-1], error, step, reach=reach, moved=moved)
+    return None
+
+
+def _extrapolated(coarse: Rung, fine: Rung) -> float:
+    """One level of Richardson extrapolation, which removes the error in h squared."""
+    return (FACTOR**2 * fine.central - coarse.central) / (FACTOR**2 - 1)
+
+
+class _Rungs:
+    """The rungs of one ladder, each evaluated once."""
+
+    def __init__(self, evaluate: Evaluate, outputs: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor]) -> None:
+        self._evaluate, self._outputs, self._cotangents = evaluate, outputs, cotangents
+        self._rounding = _rounding(outputs, cotangents)
+        self._known: dict[float, Rung | None] = {}
+        self.raised = ""
+
+    def at(self, step: float) -> Rung | None:
+        """None where the function cannot be evaluated, or is not finite, at this step."""
+        if step not in self._known:
+            self._known[step] = self._measured(step)
+        return self._known[step]
+
+    def _measured(self, step: float) -> Rung | None:
+        try:
+            above, below = self._evaluate(step), self._evaluate(-step)
+        except Exception as error:  # outside the function's domain at this step; smaller ones may be inside
+            self.raised = f"{type(error).__name__}: {error}"
+            return None
+        u = self._cotangents
+        right = pair(u, [a - y for a, y in zip(above, self._outputs, strict=True)]) / step
+        central = pair(u, [a - b for a, b in zip(above, below, strict=True)]) / (2 * step)
+        if not math.isfinite(central):
+            return None
+        left = 2 * central - right
+        floor = self._rounding / step + _EPS * (abs(right) + abs(left))
+        return Rung(step, central, right - left, floor, max(abs(right), abs(left)))
+
+
+def _near(ladder: Ladder, best: Best, expected: float) -> list[bool]:
+    """For each step coarser than those of `best`: whether its slope is nearer to `expected` than to that of `best`."""
+    value, _, _, place = best
+    gap = abs(value - expected)
+    # Less than half: across a kink the slope of a coarse step is the mean of those on its two sides.
+    return [abs(rung.central - expected) <= 0.45 * gap for rung in ladder[: max(place - 2, 0)]]
+
+
+def _stands_still(ladder: Ladder, best: Best, expected: float) -> bool:
+    """Whether coarse steps stay near `expected`, though fine ones agree on another slope.
+
+    Parts computed in lower precision stand still under fine steps, which then agree sharply on the slope of all the
+    rest. Curvature cannot look like this: it makes neighbouring steps differ by a factor of sixteen.
+    """
+    return any(itertools.starmap(lambda a, b: a and b, itertools.pairwise(_near(ladder, best, expected))))
+
+
+def _coarser(ladder: Ladder, best: Best, expected: float) -> Best | None:
+    """The slope on which the coarse steps near `expected` agree, if it confirms that."""
+    near = _near(ladder, best, expected)
+    last = max(i for i in range(1, len(near)) if near[i] and near[i - 1])
+    there = _best(ladder[: last + 1])
+    return there if last >= 2 and abs(there[0] - expected) <= SIGMAS * there[1] else None
 
 
 def _still(ladder: Ladder) -> int:
     """How many of the smallest steps moved nothing at all."""
     count = 0
-    for _, central, jump, _ in reversed(ladder):
-        if central != 0 or jump != 0:
+    for rung in reversed(ladder):
+        if rung.central != 0 or rung.jump != 0:
             break
         count += 1
     return count
@@ -139,15 +252,15 @@ def _rounding(outputs: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor
     return math.sqrt(square) + 1e-300
 
 
-def _best(ladder: Ladder) -> tuple[float, float, float, int]:
+def _best(ladder: Ladder) -> Best:
     """Value, error, step and place of the three neighbours that agree best, raw or extrapolated."""
-    steps = [step for step, _, _, _ in ladder]
-    raw = [central for _, central, _, _ in ladder]
+    steps = [rung.step for rung in ladder]
+    raw = [rung.central for rung in ladder]
     # Where small steps no longer move the outputs at all, their agreeing zeros are no measurement.
     moving = len(raw) - _still(ladder)
     once = [
-        (FACTOR**2 * fine - coarse) / (FACTOR**2 - 1) if math.isclose(steps[i], FACTOR * steps[i + 1]) else fine
-        for i, (coarse, fine) in enumerate(itertools.pairwise(raw))
+        _extrapolated(coarse, fine) if math.isclose(coarse.step, FACTOR * fine.step) else fine.central
+        for coarse, fine in itertools.pairwise(ladder)
     ]
     best = (math.nan, math.inf, 0.0, 0)
     for offset, sequence in ((0, raw), (1, once)):
@@ -159,7 +272,7 @@ def _best(ladder: Ladder) -> tuple[float, float, float, int]:
             # Noise is an uncertainty of f itself, so it weighs 1/h; smaller steps magnify it and so measure it.
             for step, central in zip(steps[last + 1 :], raw[last + 1 :], strict=True):
                 error = max(error, abs(central - value) * step / steps[last])
-            error = max(error, ladder[last][3])
+            error = max(error, ladder[last].floor)
             if error < best[1]:
                 best = (value, error, steps[last], last)
     return best
@@ -170,7 +283,7 @@ def _kink(ladder: Ladder, place: int, error: float) -> bool:
     window = ladder[max(0, place - 2) : place + 1]
     if len(window) < 3:
         return False
-    (_, _, coarse, _), _, (_, _, fine, floor) = window
+    coarse, fine, floor = window[0].jump, window[-1].jump, window[-1].floor
     return (
         abs(fine) > 0.5 * abs(coarse)
         and math.copysign(1, fine) == math.copysign(1, coarse)

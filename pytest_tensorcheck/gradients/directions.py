@@ -21,6 +21,8 @@ from pytest_tensorcheck.gradients.maps import DifferentiableMap, Tensors
 DIRECTIONS = 3
 # A direction whose error bar is wider than a tenth of what it measures cannot confirm anything.
 BLIND = 0.1
+# More than this part of all movement as error is no slope.
+UNRESOLVED = 0.05
 # Good enough to stop: an element wrong by one percent would show.
 SHARP = 1e-2
 # Elements whose whole contribution is below a hundred error bars get directions of their own.
@@ -44,6 +46,7 @@ class Direction:
     norm: float  # of the contributions gradient * v, the scale of the analytic value
     typical: float  # root mean square of the contributions that are not zero
     natural: float  # norm of u * y, or how much the largest steps move it: what a derivative that is not zero is worth
+    size: float = 0.0  # norm of u * y
 
     @property
     def resolution(self) -> float:
@@ -55,7 +58,16 @@ class Direction:
 
     @property
     def sighted(self) -> bool:
-        return self.slope.usable and self.resolution <= BLIND * self.scale
+        return self.slope.usable and self.resolution <= BLIND * self.scale and not self.unresolved
+
+    @property
+    def unresolved(self) -> bool:
+        """The error bar is as large as anything the function did, at the step where it was read off, and that is more
+        than rounding: it turns over faster than the steps, and a mean slope over many turns refutes nothing."""
+        slope = self.slope
+        if slope.frozen:
+            return True
+        return slope.error * slope.step > UNRESOLVED * slope.moved > UNRESOLVED * 1e-4 * self.size
 
     @property
     def mismatch(self) -> bool:
@@ -86,7 +98,7 @@ class Judgement:
 
     @property
     def failed(self) -> bool:
-        return not self.agreed and bool(self.mismatches)
+        return not self.agreed and bool(self.mismatches) and not any(d.slope.frozen for d in self.blind)
 
     @property
     def kink(self) -> bool:
@@ -104,7 +116,7 @@ class Sampler:
     """Random directions from a generator of its own: the user's generators are neither read nor moved."""
 
     def __init__(self, seed: int) -> None:
-        self._generator = torch.Generator().manual_seed(seed & 0xFFFF_FFFF_FFFF)
+        self._generator = torch.Generator("cpu").manual_seed(int(seed) & 0xFFFF_FFFF_FFFF)
 
     def like(self, tensor: torch.Tensor) -> torch.Tensor:
         """Random signs times U(0.5, 1.5); for complex tensors in both parts."""
@@ -113,9 +125,11 @@ class Sampler:
         return self._real(tensor)
 
     def _real(self, tensor: torch.Tensor) -> torch.Tensor:
-        size = torch.rand(tensor.shape, generator=self._generator, dtype=torch.float64) + 0.5
-        sign = torch.randint(0, 2, tensor.shape, generator=self._generator, dtype=torch.int8) * 2 - 1
-        return (size * sign).to(device=tensor.device, dtype=tensor.dtype)
+        # On the CPU, where the generator is, whatever the default device.
+        number = torch.rand(tensor.shape, generator=self._generator, dtype=torch.float64, device="cpu")
+        number.mul_(2).sub_(1)
+        number += number.sign() / 2
+        return number.to(device=tensor.device, dtype=tensor.dtype)
 
     def cotangents(self, outputs: Sequence[torch.Tensor]) -> Tensors:
         """Random u. Large outputs carry large noise, so they weigh less; outputs that are not finite weigh nothing."""
@@ -123,12 +137,12 @@ class Sampler:
         for y in outputs:
             u = self.like(y)
             size = y.abs().to(torch.float64)
-            finite = torch.isfinite(size)
-            known = size[finite]
+            absent = None if all_finite(size) else ~torch.isfinite(size)
+            known = size if absent is None else size[~absent]
             middle = float(known.median()) if known.numel() else 0.0
             if middle > 0:
                 u = u / (1 + size / middle).to(u.dtype)
-            made.append(torch.where(finite, u, torch.zeros_like(u)))
+            made.append(u if absent is None else u.masked_fill(absent, 0))
         return made
 
     def tangents(self, values: Sequence[torch.Tensor], active: Masks, relative: bool = False) -> Tensors:
@@ -149,10 +163,22 @@ class Sampler:
 
 def typical_size(value: torch.Tensor) -> float:
     """Root mean square of the finite elements, 1 for zeros, kept within [1e-4, 1e4]."""
-    size = value.abs().to(torch.float64)
-    size = size[torch.isfinite(size)]
-    mean = math.sqrt(float((size * size).mean())) if size.numel() else 0.0
+    count = value.numel()
+    norm = _norm(value)
+    if not math.isfinite(norm):
+        finite = value[torch.isfinite(value)]
+        count, norm = finite.numel(), _norm(finite.to(torch.complex128 if finite.is_complex() else torch.float64))
+    mean = norm / math.sqrt(count) if count else 0.0
     return min(max(mean, 1e-4), 1e4) if mean > 0 else 1.0
+
+
+def all_finite(value: torch.Tensor) -> bool:
+    """Whether no element is NaN or infinite; a finite sum, which is quicker, says so too."""
+    return bool(torch.isfinite(value.sum())) or bool(torch.isfinite(value).all())
+
+
+def _norm(value: torch.Tensor) -> float:
+    return float(torch.linalg.vector_norm(value)) if value.numel() else 0.0
 
 
 def along(function: DifferentiableMap, point: Sequence[torch.Tensor], v: Sequence[torch.Tensor], t: float) -> Tensors:
@@ -168,11 +194,18 @@ def directional(
     active: Masks,
     steps: Sequence[float] = STEPS,
     relative: bool = False,
+    known: tuple[Tensors, Tensors] | None = None,
 ) -> Direction:
-    """Draw one direction and compare both sides. Gradients that are None count as zeros."""
-    u = sampler.cotangents(outputs)
+    """Draw one direction and compare both sides. Gradients that are None count as zeros.
+
+    known: cotangents with their gradients, to save a backward pass.
+    """
     v = sampler.tangents(point, active, relative)
-    gradients = dense(function.vjp(point, u), point)
+    if known is None:
+        u = sampler.cotangents(outputs)
+        gradients = dense(function.vjp(point, u), point)
+    else:
+        u, gradients = known
     return compare(function, point, outputs, u, v, gradients, steps)
 
 
@@ -192,8 +225,9 @@ def compare(
         # The analytic side rounds too.
         slope = _with_error(slope, max(slope.error, 1e-15 * norm))
     # Outputs that are zero and stay so have no scale of their own.
-    natural = max(contribution(outputs, u)[0], slope.reach) or contribution(u, u)[0] ** 0.5
-    return Direction(u, v, gradients, analytic, slope, norm, typical, natural)
+    size = contribution(outputs, u)[0]
+    natural = max(size, slope.reach) or contribution(u, u)[0] ** 0.5
+    return Direction(u, v, gradients, analytic, slope, norm, typical, natural, size)
 
 
 def _with_error(slope: Slope, error: float) -> Slope:
@@ -215,11 +249,14 @@ def contribution(gradients: Sequence[torch.Tensor], v: Sequence[torch.Tensor]) -
     """Norm, and root mean square over the non-zero elements, of gradient * v."""
     square, count = 0.0, 0
     for g, d in zip(gradients, v, strict=True):
-        if g.numel():
-            size = (g * d).abs().to(torch.float64)
+        size = g * d
+        norm = _norm(size)
+        if not math.isfinite(norm) or size.dtype not in (torch.float64, torch.complex128):
+            size = size.abs().to(torch.float64)
             size = torch.where(torch.isfinite(size) & (d != 0), size, torch.zeros_like(size))
-            square += float((size * size).sum())
-            count += int((size != 0).sum())
+            norm = _norm(size)
+        square += norm * norm
+        count += int(torch.count_nonzero(size))
     return math.sqrt(square), math.sqrt(square / count) if count else 0.0
 
 
@@ -233,12 +270,15 @@ def judge(
     directions: int = DIRECTIONS,
     steps: Sequence[float] = STEPS,
     relative: bool = False,
+    known: tuple[Tensors, Tensors] | None = None,
 ) -> Judgement:
     """Measure directions until one agrees sharply, or until enough of them have disagreed. Blind ones have no vote."""
     result = Judgement()
     agreements: list[Direction] = []
     while len(result.mismatches) + len(agreements) < directions and result.count < 2 * directions:
-        direction = directional(function, point, outputs, sampler, active, steps, relative)
+        direction = directional(
+            function, point, outputs, sampler, active, steps, relative, known if not result.count else None
+        )
         result.count += 1
         if not direction.sighted and not direction.both_zero:
             result.blind.append(direction)
@@ -265,30 +305,28 @@ def judge_all(
     *,
     directions: int = DIRECTIONS,
     steps: Sequence[float] = STEPS,
+    known: tuple[Tensors, Tensors] | None = None,
 ) -> Judgement:
     """`judge`, then again on the elements whose contributions drowned in the error bar of the others, band by band."""
-    whole = judge(function, point, outputs, sampler, active, directions=directions, steps=steps)
+    whole = judge(function, point, outputs, sampler, active, directions=directions, steps=steps, known=known)
     current, mask = whole, active
     for _ in range(BANDS):
         if not current.agreed or current.best is None:
             break
         threshold = UNCOVERED * current.best.resolution
-        small = [
-            (contribution_of(g, v) < threshold) if m is None else (contribution_of(g, v) < threshold) & m
-            for g, v, m in zip(current.best.gradients, current.best.v, mask, strict=True)
-        ]
         # Zeros, and what is zero but for rounding, hide nothing.
         floor = 1e-13 * current.best.natural
-        hidden = [
-            s & (contribution_of(g, v) > floor)
-            for s, g, v in zip(small, current.best.gradients, current.best.v, strict=True)
-        ]
-        left = sum(int(h.sum()) for h in hidden)
-        covered = sum(h.numel() for h in hidden) - sum(int(s.sum()) for s in small)
-        whole.uncovered = left
-        if not left or not covered:
+        sizes = [contribution_of(g, v) for g, v in zip(current.best.gradients, current.best.v, strict=True)]
+        inside = [s < threshold if m is None else (s < threshold) & m for s, m in zip(sizes, mask, strict=True)]
+        if not any(bool(i.any()) for i in inside):
+            whole.uncovered = 0
             break
-        mask = list(small)
+        hidden = [i & (s > floor) for i, s in zip(inside, sizes, strict=True)]
+        left = sum(int(torch.count_nonzero(h)) for h in hidden)
+        whole.uncovered = left
+        if not left or all(bool(i.all()) for i in inside):
+            break
+        mask = list(inside)
         band = judge(function, point, outputs, sampler, mask, directions=directions, steps=steps)
         whole.count += band.count
         if band.failed:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from pytest_tensorcheck.gradients import modes, structure
 from pytest_tensorcheck.gradients.comparing import compare_map, tolerance_of
-from pytest_tensorcheck.gradients.directions import Masks, Sampler, dense
+from pytest_tensorcheck.gradients.directions import Masks, Sampler, all_finite, dense
 from pytest_tensorcheck.gradients.exhaustive import exhaustive
 from pytest_tensorcheck.gradients.maps import BackwardRaised, FirstOrder, SecondOrder, Tensors
 from pytest_tensorcheck.gradients.messages import shortened
 from pytest_tensorcheck.gradients.options import Options
 from pytest_tensorcheck.gradients.subject import BadInput, Run, Subject, custom_backwards
-from pytest_tensorcheck.gradients.twins import CannotCopy
+from pytest_tensorcheck.gradients.surrogates import padding_rows
+from pytest_tensorcheck.gradients.twins import CannotCopy, is_differentiable_dtype
 from pytest_tensorcheck.gradients.verdicts import GradientReport, Kind, Problem
 
 _DTYPE_ERRORS = ("dtype", "same type", "scalar type", "data type", "input type", "must match", "float but found double")
+_OUTSIDE = "out of bounds for storage"
 
 
 def run_check(function: Any, inputs: Any, options: Options, called_at: str = "") -> GradientReport:
@@ -29,10 +32,11 @@ def run_check(function: Any, inputs: Any, options: Options, called_at: str = "")
     with torch.inference_mode(False), _opened(function, inputs, options, report) as opened:
         if opened is not None:
             subject, base = opened
-            try:
-                _check(subject, base, options, report)
-            except BackwardRaised as error:
-                report.fail(structure.backward_raised(error))
+            before = replace(report, notes=list(report.notes), problems=[])
+            _check(subject, base, options, report)
+            if subject.frozen.slipped():
+                report = before
+                _check(subject, subject.run([leaf.value for leaf in subject.leaves]), options, report)
             report.evaluations += subject.evaluations
     return report
 
@@ -43,9 +47,14 @@ def _opened(
 ) -> Iterator[tuple[Subject, Run] | None]:
     """The subject with its first run: in float64, with float64 as default dtype, or else in its own precision."""
     failure: Problem | None = None
-    for double, default in ((True, None), (True, torch.float64), (False, None)):
+    ways: list[tuple[bool, torch.dtype | None]] = [(True, None), (True, torch.float64), (False, None)]
+    memory = False
+    while ways:
+        double, default = ways[0]
         try:
-            subject = Subject(function, inputs, options.kwargs, parameters=options.parameters, double=double)
+            subject = Subject(
+                function, inputs, options.kwargs, parameters=options.parameters, double=double, memory=memory
+            )
         except CannotCopy as error:
             raise BadInput(str(error)) from error
         report.subject, report.defined_at = subject.name, subject.defined_at
@@ -54,6 +63,7 @@ def _opened(
             subject.__exit__()
             raise BadInput(
                 f"nothing to check: {subject.name} got no floating-point tensor and has no parameter that requires grad"
+                + (f" ({shortened(subject.given)})" if subject.given else "")
             )
         try:
             base = subject.run([leaf.value for leaf in subject.leaves])
@@ -62,6 +72,10 @@ def _opened(
             retry = _without_implicit(function, inputs, options, subject, double, default)
             if retry is None:
                 subject.__exit__()
+                if _OUTSIDE in str(error) and not memory:  # as_strided beyond a view: its whole memory is copied then
+                    memory = True
+                    continue
+                ways.pop(0)
                 failure = failure or raised
                 if any(word in str(error).lower() for word in _DTYPE_ERRORS):
                     continue
@@ -96,7 +110,13 @@ def _without_implicit(
         if len(without) == len(subject.leaves):
             return None
         smaller = Subject(
-            function, inputs, options.kwargs, parameters=options.parameters, double=double, without=frozenset(without)
+            function,
+            inputs,
+            options.kwargs,
+            parameters=options.parameters,
+            double=double,
+            memory=subject.twins.memory,
+            without=frozenset(without),
         )
         smaller.default_dtype = default
         try:
@@ -116,17 +136,32 @@ def _without_implicit(
 
 
 def _check(subject: Subject, base: Run, options: Options, report: GradientReport) -> None:
+    try:
+        _check_twice_run(subject, base, options, report)
+    except BackwardRaised as error:
+        report.fail(structure.backward_raised(error))
+
+
+def _check_twice_run(subject: Subject, base: Run, options: Options, report: GradientReport) -> None:
     point = [leaf.value for leaf in subject.leaves]
     for problem in structure.modified_inputs(subject, base):
         report.fail(problem)
     if report.problems:
         return
+    for name, tensor in base.outputs:
+        if is_differentiable_dtype(tensor.dtype) and (tensor.layout != torch.strided or tensor.is_nested):
+            kind = "a nested tensor" if tensor.is_nested else f"sparse ({tensor.layout})"
+            raise BadInput(
+                f"{name} is {kind}: gradcheck compares dense outputs; return {name}.to_dense(), or its parts"
+            )
+    sampler = Sampler(options.seed)
+    # Before the second run, which writes to the parameters and so invalidates the first one's graph.
+    before = _first_backward(FirstOrder(subject, base), base, sampler) if options.backward_mode else None
     again = subject.run(point)
     unstable = structure.nondeterministic(base, again, options.nondet_tol)
     if unstable is not None:
         report.fail(unstable)
         return
-    # The second run's graph is the live one: parameters have been written to since the first.
     function = FirstOrder(subject, again)
     if not function.names:
         report.fail(structure.no_differentiable_output(subject, again))
@@ -135,8 +170,7 @@ def _check(subject: Subject, base: Run, options: Options, report: GradientReport
     _note_outputs(function, again, report)
     report.checked = [leaf.name for leaf in subject.leaves]
     steps = options.steps(report.dtype != "float64")
-    outputs = function(point)
-    sampler = Sampler(options.seed)
+    outputs = function.values(again)
     if not any(y.numel() for y in outputs) or not any(x.numel() for x in point):
         report.note("there is nothing to differentiate: all inputs or all outputs are empty")
         return
@@ -147,10 +181,27 @@ def _check(subject: Subject, base: Run, options: Options, report: GradientReport
     if captured:
         names = shortened(sorted(captured))
         report.note(f"{names} requires grad and is used from outside the arguments: not checked; pass it as an input")
-    if options.backward_mode:
-        _backward_mode(function, outputs, sampler, options, report, steps)
+    if before is not None:
+        _backward_mode(function, again, before, outputs, sampler, options, report, steps)
     if report.verdict is not report.verdict.FAILED:
         _other_modes(function, outputs, sampler, options, report, steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _Backward:
+    """Random cotangents and the gradients that autograd gave for them, or what it raised."""
+
+    cotangents: Tensors
+    gradients: list[torch.Tensor | None]
+    raised: BackwardRaised | None = None
+
+
+def _first_backward(function: FirstOrder, run: Run, sampler: Sampler) -> _Backward:
+    u = sampler.cotangents(function.values(run))
+    try:
+        return _Backward(u, function.gradients(run, u) if u else [])
+    except BackwardRaised as error:
+        return _Backward(u, [], error)
 
 
 def _note_outputs(function: FirstOrder, run: Run, report: GradientReport) -> None:
@@ -159,25 +210,34 @@ def _note_outputs(function: FirstOrder, run: Run, report: GradientReport) -> Non
         report.note(
             f"{shortened(left)} not checked: autograd does not track it (detached, or marked non-differentiable)"
         )
+    for name, tensor in zip(function.names, function.select(run), strict=True):
+        lost = 0 if all_finite(tensor.detach()) else int((~torch.isfinite(tensor)).sum())
+        if lost:
+            report.note(f"{name} is NaN or infinite at {lost} of {tensor.numel():,} elements, which are not compared")
 
 
 def _backward_mode(
     function: FirstOrder,
+    run: Run,
+    before: _Backward,
     outputs: Tensors,
     sampler: Sampler,
     options: Options,
     report: GradientReport,
     steps: Sequence[float],
 ) -> None:
-    u = sampler.cotangents(outputs)
-    raw = function.vjp(function.point, u)
+    if before.raised is not None:
+        raise before.raised
+    u, raw = before.cotangents, before.gradients
     for leaf, gradient in zip(function.leaves, raw, strict=True):
         if gradient is not None and gradient.layout != torch.strided:
             raise BadInput(
                 f"the gradient of {leaf.name} is sparse ({gradient.layout}): gradcheck compares dense gradients; "
                 "use sparse=False (nn.Embedding) for the check, or leave it out with parameters="
             )
-    if problem := structure.backward_nondeterministic(function, u, raw, options.nondet_tol):
+    padding = padding_rows(function.select(run), run.live)
+    again = function.gradients(run, u)
+    if problem := structure.backward_nondeterministic(function, raw, again, options.nondet_tol):
         report.fail(problem)
         return
     coarse = structure.float32_gradients(function, raw)
@@ -203,23 +263,35 @@ def _backward_mode(
     if unconnected:
         return
     gradients = dense(raw, function.point)
-    infinite, notes = structure.not_finite(function, outputs, sampler, gradients)
-    for item in infinite:
-        report.fail(item)
-    for text in notes:
-        report.doubt(Problem(Kind.KINK, text))
-    for index, gradient in enumerate(gradients):
-        if raw[index] is not None and not bool(torch.isfinite(gradient).all()):
-            active[index] = torch.isfinite(gradient)
+    if not all(map(all_finite, gradients)):
+        infinite, notes = structure.not_finite(function, outputs, sampler, gradients)
+        for item in infinite:
+            report.fail(item)
+        for text in notes:
+            report.doubt(Problem(Kind.KINK, text))
+        for index, gradient in enumerate(gradients):
+            if raw[index] is not None and not all_finite(gradient):
+                active[index] = torch.isfinite(gradient)
+    for index, rows in padding.items():
+        active[index] = _without_rows(active[index], gradients[index], rows)
+        names = shortened([f"{function.leaves[index].name}[{row}]" for row in rows])
+        report.note(f"{names} not checked: padding_idx keeps the gradient away from it on purpose")
     undefined = structure.undefined_gradients(function, u) if options.undefined_grad else None
     if undefined is not None:
         report.fail(undefined)
-    compare_map(function, outputs, sampler, active, options, report, steps, set(coarse))
+    # The first direction's cotangents and gradients are at hand.
+    compare_map(function, outputs, sampler, active, options, report, steps, set(coarse), known=(u, gradients))
     if options.exhaustive and not report.problems:
-        found, count = exhaustive(function, outputs, tolerance_of(options, False), steps)
+        found, count = exhaustive(function, outputs, active, tolerance_of(options, False), steps)
         report.note(f"every one of {count:,} entries of the Jacobian was compared")
         for wrong in found:
             report.fail(wrong)
+
+
+def _without_rows(mask: torch.Tensor | None, gradient: torch.Tensor, rows: list[int]) -> torch.Tensor:
+    kept = torch.ones(gradient.shape, dtype=torch.bool, device=gradient.device) if mask is None else mask.clone()
+    kept[rows] = False
+    return kept
 
 
 def _missing(

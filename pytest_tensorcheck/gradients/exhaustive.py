@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from pytest_tensorcheck.gradients.differences import STEPS
-from pytest_tensorcheck.gradients.directions import along, compare, dense, one_hot, typical_size
+from pytest_tensorcheck.gradients.directions import Masks, along, compare, dense, one_hot, typical_size
 from pytest_tensorcheck.gradients.locating import SHOWN, Tolerance, element_name
 from pytest_tensorcheck.gradients.maps import FirstOrder, Tensors, backward
 from pytest_tensorcheck.gradients.subject import BadInput
@@ -22,9 +22,12 @@ _STEP = 2.0**-11
 
 
 def exhaustive(
-    function: FirstOrder, outputs: Tensors, tolerance: Tolerance, steps: Sequence[float] = STEPS
+    function: FirstOrder, outputs: Tensors, active: Masks, tolerance: Tolerance, steps: Sequence[float] = STEPS
 ) -> tuple[list[Problem], int]:
-    """Problems per leaf, and how many entries were compared. Raises BadInput for a Jacobian that cannot be held."""
+    """Problems per leaf, and how many entries were compared. Raises BadInput for a Jacobian that cannot be held.
+
+    active: for each leaf which elements are compared; None for all.
+    """
     count = sum(y.numel() for y in outputs)
     size = sum(x.numel() for x in function.point) * count
     if size > LARGEST_JACOBIAN:
@@ -34,11 +37,15 @@ def exhaustive(
         )
     rows = _analytic(function, outputs)
     problems = []
+    compared = 0
     for index, leaf in enumerate(function.leaves):
         wrong: list[WrongElement] = []
         number = 0
         largest = max((float(row[index].abs().max()) for row in rows if row[index].numel()), default=0.0)
-        for place in range(leaf.value.numel()):
+        mask = active[index]
+        places = range(leaf.value.numel()) if mask is None else mask.reshape(-1).nonzero().flatten().tolist()
+        compared += len(places) * count
+        for place in places:
             for unit, suffix in [(1.0, "")] + ([(1j, ".imag")] if leaf.value.is_complex() else []):
                 v = [
                     one_hot(x, place, unit) if i == index else torch.zeros_like(x) for i, x in enumerate(function.point)
@@ -59,7 +66,7 @@ def exhaustive(
             total = leaf.value.numel() * count
             message = f"{leaf.name}: {number} of {total:,} entries of the Jacobian are wrong"
             problems.append(Problem(Kind.WRONG, message, leaf.name, tuple(wrong[:SHOWN])))
-    return problems, size
+    return problems, compared
 
 
 def _units(outputs: Tensors) -> list[tuple[int, int, complex]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from pytest_tensorcheck import frameworks
 from pytest_tensorcheck.gradients.messages import shortened
@@ -60,10 +60,14 @@ def check_gradients_flow(
     """
     __tracebackhide__ = True
     torch = frameworks.require("torch", "check_gradients_flow")
-    value = loss() if callable(loss) and not isinstance(loss, torch.Tensor) else loss
-    _refuse(torch, value)
+    if isinstance(loss, torch.nn.Module) or not (isinstance(loss, torch.Tensor) or callable(loss)):
+        hint = "swap the two arguments" if isinstance(model, torch.Tensor) else "do not call .item() on it"
+        _refuse(f"the loss is a {type(loss).__name__}, not a tensor: {hint}")
+    named = _named(torch, model)
+    value = loss if isinstance(loss, torch.Tensor) else loss()
+    if problem := _unusable(torch, value):
+        _refuse(problem)
     flow = GradientFlow()
-    named = list(model.named_parameters()) if hasattr(model, "named_parameters") else _named(model)
     wanted = []
     for name, parameter in named:
         if parameter.requires_grad:
@@ -72,7 +76,7 @@ def check_gradients_flow(
             flow.frozen.append(name)
     if not wanted:
         raise ValueError("check_gradients_flow: the model has no parameter that requires grad")
-    gradients = torch.autograd.grad(value, [p for _, p in wanted], allow_unused=True, retain_graph=True)
+    gradients = _gradients(torch, value, [parameter for _, parameter in wanted])
     for (name, _), gradient in zip(wanted, gradients, strict=True):
         _sort_into(torch, flow, name, gradient, allow_missing, allow_zero)
     if not flow and raise_exception:
@@ -80,24 +84,81 @@ def check_gradients_flow(
     return flow
 
 
-def _named(parameters: Any) -> list[tuple[str, Any]]:
-    """Parameters given as a dict, or as a list, instead of a model."""
-    if isinstance(parameters, dict):
-        return list(parameters.items())
-    return [(f"parameters[{index}]", parameter) for index, parameter in enumerate(parameters)]
+def _named(torch: Any, model: Any) -> list[tuple[str, Any]]:
+    """The parameters of a model; or given as a dict, a list, or what `named_parameters()` returns."""
+    if hasattr(model, "named_parameters"):
+        return list(model.named_parameters())
+    named: list[tuple[str, Any]] = []
+    if isinstance(model, dict):
+        named = list(model.items())
+    elif not isinstance(model, torch.Tensor) and isinstance(model, Iterable):
+        for index, item in enumerate(model):
+            named.append(item if isinstance(item, tuple) and len(item) == 2 else (f"parameters[{index}]", item))
+    if not named or not all(isinstance(parameter, torch.Tensor) for _, parameter in named):
+        raise ValueError(
+            f"check_gradients_flow: the first argument is a {type(model).__name__}: pass the model, or its parameters"
+        )
+    return named
 
 
-def _refuse(torch: Any, value: Any) -> None:
-    problem = ""
+def _unusable(torch: Any, value: Any) -> str:
+    """Why no gradient can be computed from this loss, or an empty string."""
     if not isinstance(value, torch.Tensor):
-        problem = f"the loss is a {type(value).__name__}, not a tensor: do not call .item() on it"
-    elif value.numel() != 1:
-        problem = f"the loss has shape {tuple(value.shape)}, not one element: reduce it with .mean() or .sum()"
-    elif not value.requires_grad:
-        problem = "the loss is not connected to any parameter: it was detached, or computed under no_grad"
+        return f"the loss is a {type(value).__name__}, not a tensor: do not call .item() on it"
+    if value.numel() != 1:
+        return f"the loss has shape {tuple(value.shape)}, not one element: reduce it with .mean() or .sum()"
+    if value.is_complex():
+        return "the loss is complex, and only a real number can be minimised: take .real or .abs() of it"
+    if not value.requires_grad:
+        return "the loss is not connected to any parameter: it was detached, or computed under no_grad"
+    return ""
+
+
+def _refuse(problem: str) -> NoReturn:
+    __tracebackhide__ = True
+    where = user_line(sys._getframe(1))
+    raise GradientFlowError(f"{problem}{f' (at {where})' if where else ''}")
+
+
+# What autograd says (torch 2.6 to 2.13) where the graph is gone, and where a reentrant checkpoint is on the way.
+_USED_UP = "backward through the graph a second time"
+_REENTRANT = "use_reentrant=True"
+
+
+def _recomputes(value: Any) -> bool:
+    """Whether a reentrant checkpoint is in the graph: its parameters are found by Tensor.backward() only."""
+    from pytest_tensorcheck.gradients.surrogates import nodes
+
+    return any(node.name().startswith("CheckpointFunction") for node in nodes([value]))
+
+
+def _gradients(torch: Any, value: Any, parameters: list[Any]) -> list[Any]:
+    """Gradients on the side; None where a parameter is not connected."""
+    __tracebackhide__ = True
+    problem = ""
+    try:
+        gradients = list(torch.autograd.grad(value, parameters, allow_unused=True, retain_graph=True))
+        if all(gradient is not None for gradient in gradients) or not _recomputes(value):
+            return gradients
+    except RuntimeError as error:
+        if _USED_UP in str(error):
+            problem = (
+                "the loss's graph is used up: call check_gradients_flow before loss.backward() (it leaves .grad alone), "
+                "or use loss.backward(retain_graph=True)"
+            )
+        elif _REENTRANT not in str(error):
+            raise
     if problem:
-        where = user_line(sys._getframe(2))
-        raise GradientFlowError(f"{problem}{f' (at {where})' if where else ''}")
+        _refuse(problem)
+    kept = [parameter.grad for parameter in parameters]
+    try:
+        for parameter in parameters:
+            parameter.grad = None
+        value.backward(retain_graph=True)
+        return [parameter.grad for parameter in parameters]
+    finally:
+        for parameter, gradient in zip(parameters, kept, strict=True):
+            parameter.grad = gradient
 
 
 def _sort_into(

@@ -25,21 +25,53 @@ class RandomState:
     def __init__(self, devices: Iterable[torch.device], generators: Iterable[Any] = ()) -> None:
         self._cuda = sorted({d.index or 0 for d in devices if d.type == "cuda"})
         self._python = random.getstate()
-        self._numpy_module = frameworks.loaded("numpy")
-        self._numpy = self._numpy_module.random.get_state() if self._numpy_module else None
+        numpy = frameworks.loaded("numpy")
+        self.numpy = NumpyState(numpy) if numpy is not None else None
         self._torch = torch.get_rng_state()
         self._cuda_states = [torch.cuda.get_rng_state(index) for index in self._cuda]
         self._generators = [(generator, generator_state(generator)) for generator in generators]
 
     def restore(self) -> None:
         random.setstate(self._python)
-        if self._numpy_module is not None:
-            self._numpy_module.random.set_state(self._numpy)
+        if self.numpy is not None:
+            self.numpy.restore()
         torch.set_rng_state(self._torch)
         for index, state in zip(self._cuda, self._cuda_states, strict=True):
             torch.cuda.set_rng_state(state, index)
         for generator, state in self._generators:
             set_generator_state(generator, state)
+
+
+class NumpyState:
+    """numpy's global generator. Reading or setting it takes as long as a small layer (25 microseconds), so once a whole
+    evaluation was seen not to draw from it, it is left alone; `moved()` tells at the end whether a later one did."""
+
+    def __init__(self, numpy: Any) -> None:
+        self._random = numpy.random
+        self._state = self._random.get_state()
+        self._calls = 0
+        self._insisting = False
+        self.at_rest = False
+        self.untouched = False  # seen to be as it was, and not drawn from since
+
+    def restore(self) -> None:
+        self._calls += 1
+        self.untouched = False
+        if self._calls == 2 and not self._insisting:  # the first evaluation lies between the first two calls
+            self.at_rest = not self.moved()
+        if not self.at_rest:
+            self._random.set_state(self._state)
+
+    def insist(self) -> None:
+        """Set it at every call from now on."""
+        self._insisting, self.at_rest = True, False
+
+    def moved(self) -> bool:
+        now = self._random.get_state()
+        if not isinstance(now, tuple) or not isinstance(self._state, tuple):  # a bit generator of the user's
+            return True
+        (name, keys, *rest), (own_name, own_keys, *own_rest) = now, self._state
+        return bool(name != own_name or rest != own_rest or keys.tobytes() != own_keys.tobytes())
 
 
 def is_generator(value: Any) -> bool:
@@ -150,6 +182,17 @@ class Frozen:
             module.restore()
         self._random.restore()
 
+    def slipped(self) -> bool:
+        """Whether numpy's generator, left alone because the first evaluation did not draw from it, moved later. From
+        now on it is set every time."""
+        numpy = self._random.numpy
+        if numpy is None or not numpy.at_rest:
+            return False
+        numpy.untouched = not numpy.moved()
+        if not numpy.untouched:
+            numpy.insist()
+        return not numpy.untouched
+
     def __enter__(self) -> Frozen:
         return self
 
@@ -157,4 +200,6 @@ class Frozen:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         torch.set_default_dtype(self._default_dtype)
+        if self._random.numpy is not None and not self._random.numpy.untouched:
+            self._random.numpy.insist()
         self.reset()

@@ -17,6 +17,10 @@ from pytest_tensorcheck.gradients.twins import is_differentiable_dtype
 Tensors = list[torch.Tensor]
 
 
+# What torch.utils.checkpoint says (2.6 to 2.13) where only Tensor.backward() can be used, not autograd.grad.
+_REENTRANT = "use_reentrant=True"
+
+
 class OutputsChanged(Exception):
     """The number or the shape of the outputs depends on the values of the inputs: no difference can be taken."""
 
@@ -52,6 +56,7 @@ class FirstOrder:
         self._count = len(base.outputs)
         self.names = [base.outputs[index][0] for index in self.places]
         self._shapes = [base.outputs[index][1].shape for index in self.places]
+        self.accumulating = False  # autograd.grad was refused: Tensor.backward() and .grad instead
 
     def select(self, run: Run) -> Tensors:
         outputs = [_readable(run.outputs[index][1]) for index in self.places] if len(run.outputs) == self._count else []
@@ -59,18 +64,33 @@ class FirstOrder:
             raise OutputsChanged("the shapes of the outputs depend on the values of the inputs")
         return outputs
 
+    def values(self, run: Run) -> Tensors:
+        """Detached copies: a function may write its results into the same memory every time."""
+        return [tensor.detach().clone() for tensor in self.select(run)]
+
     def __call__(self, values: Sequence[torch.Tensor]) -> Tensors:
-        # Copies: a function may write its results into the same memory every time.
-        return [tensor.detach().clone() for tensor in self.select(self.subject.run(values))]
+        return self.values(self.subject.run(values))
 
     def graph(self, values: Sequence[torch.Tensor]) -> tuple[Tensors, Tensors]:
         """Live outputs and live leaves at `values`."""
         run = self.subject.run(values)
         return self.select(run), run.live
 
+    def gradients(self, run: Run, cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+        """Gradients from the graph of a run at the point, which is used up."""
+        if self.accumulating:
+            return accumulated(self.select(run), run.live, cotangents)
+        try:
+            return backward(self.select(run), run.live, cotangents)
+        except BackwardRaised as error:
+            if _REENTRANT not in str(error):
+                raise
+        self.accumulating = True
+        return self.vjp(self.point, cotangents)
+
     def vjp(self, values: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
         outputs, live = self.graph(values)
-        return backward(outputs, live, cotangents)
+        return (accumulated if self.accumulating else backward)(outputs, live, cotangents)
 
 
 def _readable(tensor: torch.Tensor) -> torch.Tensor:
@@ -116,12 +136,39 @@ def backward(
     cotangents: Sequence[torch.Tensor],
     *,
     create_graph: bool = False,
+    retain_graph: bool | None = None,
 ) -> list[torch.Tensor | None]:
     """Gradients of <cotangents, outputs> by autograd; None where a leaf is not connected."""
     if not live:
         return []
     try:
         with torch.inference_mode(False), torch.enable_grad():
-            return list(torch.autograd.grad(outputs, live, cotangents, allow_unused=True, create_graph=create_graph))
+            return list(
+                torch.autograd.grad(
+                    outputs,
+                    live,
+                    cotangents,
+                    allow_unused=True,
+                    create_graph=create_graph,
+                    retain_graph=retain_graph,
+                )
+            )
     except Exception as error:
         raise BackwardRaised(str(error)) from error
+
+
+def accumulated(
+    outputs: Sequence[torch.Tensor], live: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor]
+) -> list[torch.Tensor | None]:
+    """What `backward` returns, by `torch.autograd.backward` and the `.grad` of our own leaves."""
+    try:
+        with torch.inference_mode(False), torch.enable_grad():
+            for tensor in live:
+                tensor.grad = None
+            torch.autograd.backward(outputs, cotangents)
+        return [tensor.grad for tensor in live]
+    except Exception as error:
+        raise BackwardRaised(str(error)) from error
+    finally:
+        for tensor in live:
+            tensor.grad = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_tensorcheck import frameworks
+from pytest_tensorcheck.gradients.torch_log import kept_log
 from pytest_tensorcheck.gradients.verdicts import GradcheckError, OpcheckError
 from pytest_tensorcheck.user_line import UserLine, is_user_file, user_line
 
@@ -41,12 +42,16 @@ SUCCESS = "passed"
 
 @dataclass(slots=True)
 class OpcheckReport:
-    """`results`: for each sample, its description and what each test said: "passed" or the error's first line."""
+    """`results`: for each sample, its description and what each test said: "passed" or the error's first line.
+
+    `logged`: what torch logged meanwhile; shown where a test fails.
+    """
 
     operator: str
     called_at: str = ""
     defined_at: str = ""
     results: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return all(result == SUCCESS for _, sample in self.results for result in sample.values())
@@ -76,6 +81,11 @@ class OpcheckReport:
             if len(failed[name]) > 3:
                 lines.append(f"          and with {len(failed[name]) - 3} more sample(s)")
             lines.append(f"          what to do: {remedy}")
+        if failed and self.logged:
+            lines.append("  torch logged meanwhile:")
+            lines += [f"    {line}" for logged in self.logged[:5] for line in logged.splitlines()[:6]]
+            if len(self.logged) > 5:
+                lines.append(f"    and {len(self.logged) - 5} more")
         if self.called_at:
             lines.append(f"  called at {self.called_at}")
         return "\n".join(lines)
@@ -159,13 +169,17 @@ def check_operator(
     unknown = [test for test in tests if test not in MEANINGS]
     if unknown:
         raise ValueError(f"opcheck: no test called {unknown[0]!r}; choose from {', '.join(MEANINGS)}")
-    generator = torch.Generator().manual_seed(seed)
+    if kwargs is not None and not isinstance(kwargs, Mapping):
+        raise ValueError(f"opcheck: kwargs={kwargs!r}: give a dict of the call's keyword arguments")
+    shapes, dtypes = _as_shapes(shapes), _as_dtypes(torch, dtypes)
+    generator = torch.Generator("cpu").manual_seed(seed)
     made = list(_samples(torch, op, args, kwargs, shapes, dtypes, device, requires_grad, generator))
-    for index, (sample_args, sample_kwargs) in enumerate(made):
-        results = {test: _one(torch, op, sample_args, sample_kwargs, test, atol, rtol) for test in tests}
-        if gradients and index == 0:
-            results[GRADIENTS] = _gradients(op, sample_args, sample_kwargs, seed)
-        report.results.append((_shown(torch, sample_args, sample_kwargs), results))
+    with kept_log() as report.logged:
+        for index, (sample_args, sample_kwargs) in enumerate(made):
+            results = {test: _one(torch, op, sample_args, sample_kwargs, test, atol, rtol) for test in tests}
+            if gradients and index == 0:
+                results[GRADIENTS] = _gradients(op, sample_args, sample_kwargs, seed)
+            report.results.append((_shown(torch, sample_args, sample_kwargs), results))
     return report
 
 
@@ -235,11 +249,75 @@ def _describe(torch: Any, op: Any) -> tuple[str, str]:
     place = ""
     if code is not None and is_user_file(code.co_filename):
         place = str(UserLine(code.co_filename, code.co_firstlineno))
-    if not callable(op):
+    if not hasattr(op, "_opoverload") and not isinstance(op, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        raise ValueError(f"opcheck: {_no_operator(torch, op)}")
+    if isinstance(op, torch._ops.OpOverloadPacket) and len(op.overloads()) > 1:
         raise ValueError(
-            f"opcheck: {op!r} is no operator: pass what torch.library.custom_op returned, or torch.ops.ns.name"
+            f"opcheck: {name} has the overloads {', '.join(op.overloads())}: choose one, "
+            f"torch.ops.{str(op).replace('::', '.')}.{op.overloads()[0]}"
         )
     return str(name), place
+
+
+def _no_operator(torch: Any, op: Any) -> str:
+    """What was given instead of an operator, and what to give."""
+    if isinstance(op, str):
+        space, _, name = op.partition("::")
+        known = name and hasattr(getattr(torch.ops, space), name.partition(".")[0])
+        ask = (
+            f"torch.ops.{space}.{name if '.' in name else name + '.default'}" if known else "torch.ops.ns.name.default"
+        )
+        return f"{op!r} is no operator but a string: pass what torch.library.custom_op returned, or {ask}"
+    name = getattr(op, "__name__", None) or repr(op)
+    if isinstance(op, torch._ops._OpNamespace):
+        return f"{name} is no operator but a namespace of operators: pass one of them, {name}.name.default"
+    if isinstance(op, torch.nn.Module):
+        return f"a {type(op).__name__} module is no operator: check its gradients with gradcheck(module, inputs)"
+    if not callable(op):
+        return f"{op!r} is no operator: pass what torch.library.custom_op returned, or torch.ops.ns.name.default"
+    of_torch = any(getattr(owner, name, None) is op for owner in (torch, torch.Tensor))
+    if of_torch or str(getattr(op, "__module__", "")).partition(".")[0] == "torch":
+        overload = _tensor_overload(torch, name)
+        ask = f"; to check torch's kernel all the same: opcheck({overload}, ...)" if overload else ""
+        return (
+            f"{name} is no operator of yours but torch's own function, which torch tests: opcheck is for operators made "
+            f"by torch.library.custom_op. For gradients at your inputs: gradcheck{ask}"
+        )
+    return (
+        f"{name} is no operator but a plain function. For its gradients: gradcheck({name}, inputs); to make it an "
+        'operator: @torch.library.custom_op("ns::name", mutates_args=()) above it, and pass what that returns, '
+        "or torch.ops.ns.name.default"
+    )
+
+
+def _tensor_overload(torch: Any, name: str) -> str:
+    """torch's operator of that name that begins with a tensor and returns its result; empty where there is none."""
+    packet = getattr(torch.ops.aten, name, None)
+    for overload in packet.overloads() if packet is not None else ():
+        arguments = getattr(packet, overload)._schema.arguments
+        if arguments and str(arguments[0].type) == "Tensor" and not any(argument.is_out for argument in arguments):
+            return f"torch.ops.aten.{name}.{overload}"
+    return ""
+
+
+def _as_shapes(shapes: Any) -> list[Any] | None:
+    """A list of shapes (or of lists with one shape per tensor); one shape by itself is a list of one."""
+    if shapes is None:
+        return None
+    if isinstance(shapes, tuple) and all(isinstance(size, int) for size in shapes):
+        return [shapes]
+    if not isinstance(shapes, list | tuple) or not all(isinstance(shape, list | tuple) for shape in shapes):
+        raise ValueError(f"opcheck: shapes={shapes!r}: give a list of shapes, [(3,), (2, 3)]")
+    return list(shapes)
+
+
+def _as_dtypes(torch: Any, dtypes: Any) -> list[Any] | None:
+    if dtypes is None:
+        return None
+    made = [dtypes] if isinstance(dtypes, torch.dtype) else dtypes
+    if not isinstance(made, list | tuple) or not all(isinstance(dtype, torch.dtype) for dtype in made):
+        raise ValueError(f"opcheck: dtypes={dtypes!r}: give a list of dtypes, [torch.float32, torch.float64]")
+    return list(made)
 
 
 def _schema_arguments(op: Any) -> list[Any]:

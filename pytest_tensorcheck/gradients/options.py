@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, Literal
 
 # Element by element, relative to the numeric derivative and to the largest gradient of the tensor.
@@ -36,19 +37,36 @@ class Options:
     on_inconclusive: Literal["warn", "fail", "pass"] = "warn"
 
     def __post_init__(self) -> None:
+        for name in ("directions", "seed"):
+            if not isinstance(value := getattr(self, name), Integral) or isinstance(value, bool):
+                raise ValueError(f"gradcheck: {name}={value!r}: give a whole number")
+        for name in ("eps", "atol", "rtol", "nondet_tol"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
+                raise ValueError(f"gradcheck: {name}={value!r}: give a number")
+            if name != "eps" and value is not None and not float(value) >= 0:
+                raise ValueError(f"gradcheck: {name}={value}: a tolerance cannot be negative, or NaN")
+        if self.kwargs is not None and not isinstance(self.kwargs, Mapping):
+            raise ValueError(f"gradcheck: kwargs={self.kwargs!r}: give a dict of the call's keyword arguments")
+        if not _is_choice(self.parameters):
+            raise ValueError(
+                f"gradcheck: parameters={_shown(self.parameters)}: give True, False, or names or patterns as text "
+                '("encoder.*")'
+            )
         if self.directions < 2:
-            raise ValueError(f"directions={self.directions}: at least 2 are needed to tell an error from a kink")
+            raise ValueError(
+                f"gradcheck: directions={self.directions}: at least 2 are needed to tell an error from a kink"
+            )
         if self.eps is not None and not self.eps > 0:
-            raise ValueError(f"eps={self.eps}: a step must be positive")
+            raise ValueError(f"gradcheck: eps={self.eps}: a step must be positive")
         if self.on_inconclusive not in ("warn", "fail", "pass"):
-            raise ValueError(f"on_inconclusive={self.on_inconclusive!r}: choose 'warn', 'fail' or 'pass'")
+            raise ValueError(f"gradcheck: on_inconclusive={self.on_inconclusive!r}: choose 'warn', 'fail' or 'pass'")
         if not (self.backward_mode or self.forward_mode):
-            raise ValueError("check_backward_ad=False leaves nothing to check unless check_forward_ad=True")
+            raise ValueError("gradcheck: check_backward_ad=False leaves nothing to check unless check_forward_ad=True")
+        if self.exhaustive and not self.backward_mode:
+            raise ValueError("gradcheck: exhaustive=True compares the backward: it needs check_backward_ad=True")
         if self.batched_forward and not self.forward_mode:
-            raise ValueError("check_batched_forward_grad=True needs check_forward_ad=True")
-        for name, value in (("atol", self.atol), ("rtol", self.rtol), ("nondet_tol", self.nondet_tol)):
-            if value is not None and not value >= 0:
-                raise ValueError(f"{name}={value}: a tolerance cannot be negative")
+            raise ValueError("gradcheck: check_batched_forward_grad=True needs check_forward_ad=True")
 
     def steps(self, low_precision: bool) -> tuple[float, ...]:
         """The ladder of steps, in units of each tensor's typical size: down from 1/32, or around `eps`."""
@@ -57,3 +75,14 @@ class Options:
         return (
             tuple(2.0**-3 / 4.0**i for i in range(6)) if low_precision else tuple(2.0**-5 / 4.0**i for i in range(13))
         )
+
+
+def _is_choice(parameters: Any) -> bool:
+    if parameters is None or isinstance(parameters, bool | str):
+        return True
+    return isinstance(parameters, Sequence | set | frozenset) and all(isinstance(name, str) for name in parameters)
+
+
+def _shown(value: Any) -> str:
+    text = type(value).__name__ if isinstance(value, Sequence | set | frozenset) else repr(value)
+    return f"{text} of {type(next(iter(value), '')).__name__}" if text == type(value).__name__ else text

@@ -56,10 +56,11 @@ class Subject:
         *,
         parameters: bool | str | Sequence[str] | None = None,
         double: bool = True,
+        memory: bool = False,
         without: frozenset[str] = frozenset(),
     ) -> None:
         self.name, self.defined_at = describe(function)
-        self.twins = Twins(double)
+        self.twins = Twins(double, memory)
         self.evaluations = 0
         self.default_dtype: torch.dtype | None = None
         args = tuple(inputs) if type(inputs) in (tuple, list) else (inputs,)
@@ -73,6 +74,7 @@ class Subject:
             (path, leaf) for name, value in zip(names, args, strict=True) for path, leaf in trees.leaves(value, name)
         ]
         named += [(path, leaf) for key, value in (kwargs or {}).items() for path, leaf in trees.leaves(value, key)]
+        self.given = [f"{name} is {kind}" for name, value in named if (kind := _kind(value))]
         self.leaves = self._input_leaves(named, without) + self._parameter_leaves(
             parameters, isinstance(function, torch.nn.Module)
         )
@@ -105,7 +107,7 @@ class Subject:
                 else:
                     tensors.append(live[index])
                 continue
-            tensor = value.detach().clone().requires_grad_(True) if live is None else live[index]
+            tensor = self._placed(leaf, value).requires_grad_(True) if live is None else live[index]
             by_key[leaf.key] = tensor
             tensors.append(tensor)
 
@@ -116,7 +118,7 @@ class Subject:
                 if id(value) in by_key:
                     return by_key[id(value)]
                 if id(value) not in fixed:
-                    fixed[id(value)] = self.twins.tensor(value).clone() if is_plain(value) else value
+                    fixed[id(value)] = self.twins.again(self.twins.tensor(value)) if is_plain(value) else value
                 return fixed[id(value)]
             return value
 
@@ -132,6 +134,13 @@ class Subject:
         outputs = [(path, leaf) for path, leaf in trees.leaves(result, "out") if isinstance(leaf, torch.Tensor)]
         return Run(outputs, tensors)
 
+    def _placed(self, leaf: Leaf, value: torch.Tensor) -> torch.Tensor:
+        """A fresh copy of `value`, where it matters in the place in memory that the input has."""
+        if not self.twins.memory:
+            return value.detach().clone()
+        tensor = self.twins.again(leaf.value)
+        return tensor.copy_(value.detach())
+
     # -- construction --------------------------------------------------------------------------------------------------
 
     def _callable(self, function: Any) -> Callable[..., Any]:
@@ -141,9 +150,11 @@ class Subject:
         if is_autograd_function(function):
             apply: Callable[..., Any] = function.apply
             return apply
+        if isinstance(function, type) and issubclass(function, torch.nn.Module):
+            raise BadInput(f"{function.__name__} is a class: make a module of it first, {function.__name__}(...)")
         if not callable(function):
             raise BadInput(
-                f"gradcheck needs a function, an nn.Module or an autograd.Function, not {type(function).__name__}"
+                f"this needs a function, an nn.Module or an autograd.Function, not {type(function).__name__}"
             )
         twin = self.twins.value(function, getattr(function, "__name__", "fn"))
         if (
@@ -219,6 +230,15 @@ class Subject:
             tensor.requires_grad_(True)
             leaves.append(Leaf(name, tensor.detach().clone(), tensor))
         return leaves
+
+
+def _kind(value: Any) -> str:
+    """What an argument is that looks like numbers but cannot be differentiated; empty for others."""
+    if isinstance(value, torch.Tensor):
+        return str(value.dtype).removeprefix("torch.")
+    if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "shape"):
+        return "a numpy array (use torch.from_numpy)"
+    return ""
 
 
 def is_plain(tensor: torch.Tensor) -> bool:

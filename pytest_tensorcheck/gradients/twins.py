@@ -17,13 +17,6 @@ import torch
 
 from pytest_tensorcheck.user_line import is_user_file
 
-_DOUBLE = {
-    torch.float16: torch.float64,
-    torch.bfloat16: torch.float64,
-    torch.float32: torch.float64,
-    torch.complex32: torch.complex128,
-    torch.complex64: torch.complex128,
-}
 # How deep functions that call functions are followed to find captured modules.
 _DEPTH = 4
 
@@ -33,17 +26,20 @@ def is_differentiable_dtype(dtype: torch.dtype) -> bool:
 
 
 class Twins:
-    """Makes and remembers copies. `double` moves floating point to 64 bits; otherwise the dtypes stay."""
+    """Makes and remembers copies. `double` moves floating point to 64 bits; otherwise the dtypes stay. `memory`: a view
+    of a larger tensor is copied with all the memory around it, for functions (as_strided) that read it."""
 
-    def __init__(self, double: bool) -> None:
-        self.double = double
+    def __init__(self, double: bool, memory: bool = False) -> None:
+        self.double, self.memory = double, memory
         self.modules: dict[str, torch.nn.Module] = {}  # name in the user's code -> copy
         self.captured: list[tuple[int, str]] = []  # id and name of captured tensors that require grad
         self._copies: dict[int, tuple[Any, Any]] = {}  # id -> (original kept alive, copy)
         self._memo: dict[int, Any] = {}
 
     def dtype(self, dtype: torch.dtype) -> torch.dtype:
-        return _DOUBLE.get(dtype, dtype) if self.double else dtype
+        if not self.double or not is_differentiable_dtype(dtype):
+            return dtype
+        return torch.complex128 if dtype.is_complex else torch.float64
 
     def tensor(self, tensor: torch.Tensor) -> torch.Tensor:
         """A detached copy with memory of its own, also where the original was expanded."""
@@ -52,10 +48,16 @@ class Twins:
             if type(fresh) is torch.nn.Parameter:
                 fresh = fresh.data
             if is_differentiable_dtype(fresh.dtype):
+                if self.memory:
+                    fresh = with_memory(fresh, self.dtype(fresh.dtype))
                 fresh = fresh.to(self.dtype(fresh.dtype))
-            self._copies[id(tensor)] = (tensor, fresh.clone())
+            self._copies[id(tensor)] = (tensor, self.again(fresh))
         made: torch.Tensor = self._copies[id(tensor)][1]
         return made
+
+    def again(self, copy: torch.Tensor) -> torch.Tensor:
+        """A copy of one of our copies."""
+        return with_memory(copy, copy.dtype) if self.memory else copy.detach().clone()
 
     def module(self, module: torch.nn.Module, name: str) -> torch.nn.Module:
         if id(module) in self._copies:
@@ -212,6 +214,16 @@ class Twins:
         vars(twin_function).update(vars(function))
         self._copies[id(function)] = (function, twin_function)
         return twin_function
+
+
+def with_memory(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A detached copy that lies in a copy of the whole memory of which `tensor` is a view."""
+    strided = tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type != "meta"
+    if not strided or 0 in tensor.stride():  # an expanded tensor cannot be written to
+        return tensor.detach().to(dtype).clone()
+    elements = tensor.untyped_storage().nbytes() // tensor.element_size()
+    whole = tensor.detach().as_strided((elements,), (1,), 0).to(dtype, copy=True)
+    return whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
 class CannotCopy(Exception):

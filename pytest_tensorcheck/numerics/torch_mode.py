@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
 from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.shapes.binder import show
+from pytest_tensorcheck.shapes.sizes import show
 from pytest_tensorcheck.user_line import UserLine, user_line
 
 _Tensor = torch.Tensor

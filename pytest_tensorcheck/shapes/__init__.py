@@ -6,15 +6,32 @@ the same with bindings that last (the `assert_shape` fixture); `check_annotation
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_tensorcheck.shapes.annotations import check_annotations
-from pytest_tensorcheck.shapes.checker import ShapeChecker, ShapeError, assert_shape, shapes
-from pytest_tensorcheck.shapes.closeness import CloseError, assert_close
-from pytest_tensorcheck.shapes.companions import assert_dtype, assert_finite, assert_same_shape
-from pytest_tensorcheck.shapes.spec import ShapeSpecError
+if TYPE_CHECKING:
+    from pytest_tensorcheck.shapes.annotations import check_annotations
+    from pytest_tensorcheck.shapes.checker import ShapeChecker, ShapeError, assert_shape, shapes
+    from pytest_tensorcheck.shapes.closeness import CloseError, assert_close
+    from pytest_tensorcheck.shapes.companions import assert_dtype, assert_finite, assert_same_shape
+    from pytest_tensorcheck.shapes.spec import ShapeSpecError
+
+# Public name -> the module that holds it, loaded on first use: the broadcast guard needs `shapes.sizes` only.
+_PUBLIC = {
+    "CloseError": "closeness",
+    "ShapeChecker": "checker",
+    "ShapeError": "checker",
+    "ShapeSpecError": "spec",
+    "assert_close": "closeness",
+    "assert_dtype": "companions",
+    "assert_finite": "companions",
+    "assert_same_shape": "companions",
+    "assert_shape": "checker",
+    "check_annotations": "annotations",
+    "shapes": "checker",
+}
 
 
 class _CallableModule(types.ModuleType):
@@ -22,7 +39,14 @@ class _CallableModule(types.ModuleType):
     submodule to the same name: calling either opens the block."""
 
     def __call__(self) -> Any:
-        return shapes()
+        return self.shapes()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{_PUBLIC[name]}"), name)
+        setattr(self, name, found)
+        return found
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -6,14 +6,12 @@ axis of the same array (`"2*dim dim"`), where jaxtyping stops with an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import NamedTuple
 
+from pytest_tensorcheck.shapes.sizes import Shape, broadcast_shapes, show
 from pytest_tensorcheck.shapes.spec import Axis, Rest, ShapeSpecError, Spec, evaluate
-
-Shape = tuple[int, ...]
 
 
 class Site(NamedTuple):
@@ -135,27 +133,6 @@ def _match_rest(
     if not rest.broadcastable and together != axes:
         return wrong("which is smaller than")
     return rest.broadcastable, together
-
-
-def broadcast_shapes(shapes: Iterable[Shape]) -> Shape | None:
-    """The shape that these broadcast to, None where they do not. Axes are aligned at the last one."""
-    result: list[int] = []
-    for shape in shapes:
-        if len(shape) > len(result):
-            result = [1] * (len(shape) - len(result)) + result
-        for back in range(1, len(shape) + 1):
-            size = shape[-back]
-            if size != 1:
-                if result[-back] not in (1, size):
-                    return None
-                result[-back] = size
-    return tuple(result)
-
-
-def show(shape: Iterable[int]) -> str:
-    """A shape as people write it: `(4, 64)`, `(4,)`, `()`."""
-    sizes = [str(size) for size in shape]
-    return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
 def _axes(rank: int) -> str:

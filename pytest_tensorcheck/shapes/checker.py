@@ -14,6 +14,7 @@ from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.shapes import arrays, messages
 from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Site, match
 from pytest_tensorcheck.shapes.nested import leaves
+from pytest_tensorcheck.shapes.sizes import on_named
 from pytest_tensorcheck.shapes.spec import parse
 from pytest_tensorcheck.user_line import user_frame
 
@@ -31,10 +32,6 @@ _MISSING: Any = _Missing()
 _NOTHING_ASKED = (None, None, None, None)
 _PLAIN: dict[str, tuple[str, ...] | None] = {}  # text -> its names when it is plain, None when it is not
 _scope: contextvars.ContextVar[Bindings | None] = contextvars.ContextVar("tensorcheck_shapes", default=None)
-
-# What to do with a tensor whose axes have just been named: set while a broadcast guard is open, which follows the
-# names through the operations. Called with the array and its axes' names (None for an axis without one).
-on_named: list[Any] = []
 
 
 def assert_shape(

@@ -8,8 +8,8 @@ from typing import Any
 
 from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.shapes import arrays
-from pytest_tensorcheck.shapes.binder import show
 from pytest_tensorcheck.shapes.checker import argument_label, call_place
+from pytest_tensorcheck.shapes.sizes import show
 
 # (rtol, atol) by dtype, the coarser dtype of the two deciding: what torch.testing.assert_close documents as its own.
 TOLERANCES: dict[str, tuple[float, float]] = {

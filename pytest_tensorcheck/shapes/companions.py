@@ -8,9 +8,9 @@ from typing import Any
 
 from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.shapes import arrays, messages
-from pytest_tensorcheck.shapes.binder import show
 from pytest_tensorcheck.shapes.checker import ShapeError, argument_label, call_place
 from pytest_tensorcheck.shapes.nested import array_leaves
+from pytest_tensorcheck.shapes.sizes import show
 
 
 def _each(value: Any) -> Iterator[tuple[str, Any]]:

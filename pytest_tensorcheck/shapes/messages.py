@@ -6,7 +6,8 @@ from typing import Any
 
 from pytest_tensorcheck.call_source import call_arguments, line_at
 from pytest_tensorcheck.shapes import arrays
-from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Shape, Site, show
+from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Site
+from pytest_tensorcheck.shapes.sizes import Shape, show
 from pytest_tensorcheck.shapes.spec import Axis, Spec, evaluate
 from pytest_tensorcheck.user_line import UserLine
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Protocol
 
 from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.parentheses import NeedsParentheses
 from pytest_tensorcheck.sync import backends, messages
 from pytest_tensorcheck.sync.events import SyncEvent
 from pytest_tensorcheck.sync.messages import SyncError
@@ -83,7 +84,7 @@ def _entered_before(depth: int) -> bool:
     return before
 
 
-class no_sync(ContextDecorator):
+class no_sync(ContextDecorator, metaclass=NeedsParentheses):
     """Fail if the code in the block makes the host wait for the GPU.
 
     `allow`: how many waits are accepted, or a list of operation names that are (`["nonzero", "item"]`).
@@ -179,7 +180,7 @@ class _Block:
         return [event for event in counted if not event.names & allowed]
 
 
-class allow_sync(ContextDecorator):
+class allow_sync(ContextDecorator, metaclass=NeedsParentheses):
     """Waits in this block are meant: they are not counted by `no_sync` nor by the run's report.
 
     `reason` is for the reader. `first_only`: only the first time in a test that the block is entered (a warm-up).

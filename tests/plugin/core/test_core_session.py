@@ -261,7 +261,7 @@ def test_a_gpu_that_is_not_there_ends_the_run_in_one_line(pytester):
 
 
 def test_the_help_shows_every_option(pytester):
-    from pytest_tensorcheck.settings import OPTIONS
+    from pytest_tensorcheck.options import OPTIONS
 
     text = run(pytester, "--help").stdout.str()
     for option in OPTIONS:

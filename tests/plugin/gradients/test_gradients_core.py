@@ -70,6 +70,21 @@ def test_an_expected_value_off_by_a_thousandth_is_not_reached(x, size):
     assert not slope.differs_from(true)
 
 
+@pytest.mark.parametrize("frequency", [1.0, 30.0, 300.0])
+def test_agreement_is_believed_only_where_it_is_sharp(frequency):
+    evaluations = []
+
+    def wave(x):
+        evaluations.append(x)
+        return math.sin(frequency * x)
+
+    true = frequency * math.cos(frequency * 0.7) * 0.7
+    slope = slope_of(wave, 0.7, expected=true, scale=abs(true))
+    assert SIGMAS * slope.error <= 1e-6 * abs(true)
+    assert abs(slope.value - true) <= SIGMAS * slope.error
+    assert len(evaluations) <= 1 + (6 if frequency < 100 else 26)  # the middle of the ladder is enough for most
+
+
 def test_kinks_constants_and_staircases_are_recognised():
     assert slope_of(lambda x: abs(x), 0.0).kink
     assert slope_of(lambda x: max(0.0, x), 0.0).kink

@@ -173,16 +173,14 @@ internal = pytest.mark.skipif(
     importlib.util.find_spec("expecttest") is None, reason="torch's sample inputs need expecttest"
 )
 
-# Operators whose own gradient is not their derivative; torch's slow gradcheck fails them too. The last is another matter:
-# slow mode passes there, and ours cannot run it, because it works on copies of the inputs.
+# Operators whose own gradient is not their derivative; torch's slow gradcheck fails them too.
 NOT_THE_DERIVATIVE = {
     "nn.functional.max_unpool1d": "repeated indices: several inputs claim one output, each gets its gradient",
     "nn.functional.max_unpool2d": "repeated indices",
     "nn.functional.max_unpool3d": "repeated indices",
     "normal": "torch returns zeros for the gradient of sampling",
-    "as_strided_scatter": "copies of the input with other strides read other elements",
+    "as_strided_scatter": "the overwritten elements get the gradient of the others",
     "native_group_norm": "mean and rstd are returned but their gradients are not implemented",
-    "as_strided.partial_views": "reads memory outside of its input, which a copy does not have",
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 import re
 import warnings
@@ -15,7 +14,6 @@ from pytest_tensorcheck.gradients import (  # noqa: E402
     GradcheckError,
     GradcheckWarning,
     Verdict,
-    WrongElement,
     check_gradients,
     gradcheck,
 )
@@ -215,6 +213,19 @@ def test_a_function_that_is_not_deterministic():
     )
 
 
+def test_runs_that_round_differently_are_deterministic_enough():
+    calls = []
+
+    def rounds(x):
+        calls.append(0)
+        return x.sin() * (1 + 2e-15 * len(calls))
+
+    report = check_gradients(rounds, vector())
+    assert report.verdict is Verdict.PASSED, str(report)
+    calls.clear()
+    assert "is not deterministic" in failure(lambda x: rounds(x) * (1 + 1e-8 * len(calls)), vector()).splitlines()[0]
+
+
 def test_a_backward_that_is_not_deterministic():
     source = random.SystemRandom()
     text = failure(planted(lambda g, _: g * (1 + source.random())), vector())
@@ -309,85 +320,6 @@ def test_undefined_output_gradients():
     assert gradcheck(Two, vector(), check_undefined_grad=False)
 
 
-def test_no_second_derivative():
-    class Once(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        @torch.autograd.function.once_differentiable
-        def backward(ctx, grad):
-            return 3 * ctx.saved_tensors[0] ** 2 * grad
-
-    assert gradcheck(Once, vector())
-    text = failure(Once, vector(), second_order=True)
-    assert "second order: the gradients depend on x, grad_out, but cannot be differentiated again" in text
-
-
-def test_a_wrong_second_derivative():
-    class Inner(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, g):
-            ctx.save_for_backward(x, g)
-            return 3 * x**2 * g
-
-        @staticmethod
-        def backward(ctx, gg):
-            x, g = ctx.saved_tensors
-            return 5 * x * g * gg, 3 * x**2 * gg  # 6 x
-
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, grad):
-            return Inner.apply(ctx.saved_tensors[0], grad)
-
-    assert gradcheck(Cube, vector())
-    text = failure(Cube, vector(), second_order=True)
-    assert "second order: x:" in text
-    assert "every element is 0.8333 times the true gradient" in text
-    assert "derivative of grad of x" in text
-
-
-def test_wrong_and_missing_forward_mode():
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(x):
-            return x**3
-
-        @staticmethod
-        def setup_context(ctx, inputs, output):
-            ctx.save_for_backward(inputs[0])
-            ctx.save_for_forward(inputs[0])
-
-        @staticmethod
-        def backward(ctx, grad):
-            return 3 * ctx.saved_tensors[0] ** 2 * grad
-
-        @staticmethod
-        def jvp(ctx, tangent):
-            return 4 * ctx.saved_tensors[0] ** 2 * tangent
-
-    text = failure(Cube, vector(), forward_mode=True)
-    assert "the forward-mode derivative (jvp) with respect to x is wrong" in text
-    assert re.search(r"out\[\d\] along a random direction: analytic \S+, numeric \S+ \(relative 0\.33\)", text)
-    assert "forward mode raised NotImplementedError" in failure(planted(lambda g, _: g), vector(), forward_mode=True)
-
-
-def test_a_backward_that_vmap_cannot_run():
-    def with_item(g, grad):
-        return g * (grad.sum().item() / grad.sum())
-
-    text = failure(planted(with_item), vector(), batched=True)
-    assert "the backward does not run under vmap" in text
-
-
 def test_kink_and_inconclusive_are_told_apart_from_errors():
     def half(x):
         return x.bfloat16().sin().to(x.dtype)
@@ -408,78 +340,33 @@ def test_kink_and_inconclusive_are_told_apart_from_errors():
     assert "the inputs lie on a kink (ReLU at 0, a tie of max): checked a thousandth beside it instead" in report.notes
 
 
-def test_exhaustive_counts_the_wrong_entries():
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 3
-
-        @staticmethod
-        def backward(ctx, grad):
-            made = grad * 3
-            made[2] += grad[0]
-            return made
-
-    text = failure(Wrong, vector())
-    assert "x[2]: analytic 1, numeric 0 (relative 1), derivative of out[0]" in text
-    report = check_gradients(lambda x: torch.outer(x, x), vector(), exhaustive=True)
-    assert report.verdict is Verdict.PASSED
-    assert "every one of 125 entries of the Jacobian was compared" in report.notes
+def test_a_zero_dimensional_input_is_named_without_an_index():
+    text = failure(planted(lambda g, _: 1.5 * g), torch.tensor(1.5))
+    assert re.search(r"^    x: analytic 10\.12\d*, numeric 6\.75 \(relative 0\.5\)$", text, re.M)
 
 
-def test_ctc_loss_is_explained_and_not_accused():
-    scores = torch.randn(12, 2, 5, generator=torch.Generator().manual_seed(0))
-    targets, lengths = torch.tensor([[1, 2, 3], [2, 2, 4]]), (torch.full((2,), 12), torch.full((2,), 3))
-
-    def loss(log_probs):
-        return torch.nn.functional.ctc_loss(log_probs, targets, *lengths)
-
-    report = check_gradients(loss, scores.log_softmax(-1))
-    assert report.verdict is Verdict.INCONCLUSIVE
-    assert "check the two together" in str(report)
-    assert check_gradients(lambda x: loss(x.log_softmax(-1)), scores).verdict is Verdict.PASSED
+def test_saturated_and_clipped_inputs_are_no_errors():
+    for function in (torch.tanh, torch.sigmoid, lambda x: x.clamp(-1, 1)):
+        report = check_gradients(function, torch.tensor([400.0, -400.0, 0.3]))
+        assert report.verdict is Verdict.PASSED, str(report)
+    assert "wrong" in failure(planted(lambda g, _: g + 1e-3, torch.tanh), torch.tensor([400.0, -400.0]))
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: gradcheck(3, vector()), "needs a function, an nn.Module or an autograd.Function, not int"),
-        (
-            lambda: gradcheck(torch.sin, torch.eye(3).to_sparse()),
-            "is sparse (torch.sparse_coo): gradcheck moves every element",
-        ),
-        (lambda: gradcheck(torch.sin, torch.ones(3, device="meta")), "has no values (a meta or fake tensor)"),
-        (lambda: gradcheck(lambda n: torch.ones(n), 3), "got no floating-point tensor and has no parameter"),
-        (lambda: gradcheck(torch.nn.Linear(2, 2), torch.ones(2), parameters="wieght"), "it has: weight, bias"),
-        (
-            lambda: gradcheck(torch.nn.Embedding(4, 3, sparse=True), torch.tensor([1, 2])),
-            "gradient of weight is sparse",
-        ),
-        (lambda: gradcheck(torch.sin, vector(), masked=True), "masked=True is about sparse inputs"),
-        (lambda: gradcheck(torch.sin, vector(), eps=0.0), "a step must be positive"),
-        (lambda: gradcheck(torch.sin, vector(), rtol=-1.0), "a tolerance cannot be negative"),
-        (lambda: gradcheck(torch.sin, vector(), directions=1), "at least 2 are needed"),
-        (lambda: gradcheck(torch.sin, vector(), check_backward_ad=False), "leaves nothing to check"),
-        (lambda: gradcheck(torch.sin, vector(), on_inconclusive="x"), "choose 'warn', 'fail' or 'pass'"),
-        (lambda: gradcheck(torch.sin, vector(), check_batched_forward_grad=True), "needs check_forward_ad=True"),
-        (lambda: gradcheck(lambda x: torch.outer(x, x), vector(500), exhaustive=True), "exhaustive=True would compare"),
-    ],
-)
-def test_arguments_that_make_no_sense_are_one_line(call, sentence):
-    with pytest.raises(ValueError) as caught:
-        call()
-    assert sentence in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_outputs_that_are_not_finite_are_named():
+    report = check_gradients(lambda x: x.log(), torch.tensor([-1.0, 2.0]))
+    assert report.notes == ["out is NaN or infinite at 1 of 2 elements, which are not compared"]
+    text = str(check_gradients(lambda x: x.sqrt(), torch.tensor([-1.0, 2.0])))
+    assert "could not be decided" in text
+    assert "the gradient of x[0] = -1 is not finite: out is itself NaN or infinite there" in text
 
 
-def test_the_error_pickles_and_is_an_assertion_error():
-    error = GradcheckError(failure(lambda x: x.argmax(), vector()))
-    assert isinstance(error, AssertionError)
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-    report = check_gradients(lambda x: x.argmax(), vector())
-    assert pickle.loads(pickle.dumps(report)) == report
+def test_a_part_of_the_graph_that_overwrites_what_the_backward_needs():
+    def function(x):
+        y = x.exp()
+        z = y * y
+        y.add_(1)
+        return z
 
-
-def test_numbers_that_look_the_same_are_shown_with_more_digits():
-    assert "analytic 1.00001, numeric 1.00002" in str(WrongElement("x", 1.00001, 1.00002))
-    assert "analytic -0.184, numeric -0.1673 (relative 0.1)" in str(WrongElement("x", -0.1840, -0.1673))
+    text = failure(function, vector())
+    assert "the backward of" in text
+    assert "a tensor that the backward needs is overwritten by a later in-place operation" in text

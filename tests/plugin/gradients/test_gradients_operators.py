@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="custom operators and gradients need torch")
-from torch import nn  # noqa: E402
 
 from pytest_tensorcheck.gradients import (  # noqa: E402
-    GradientFlowError,
     OpcheckError,
-    check_gradients_flow,
     check_operator,
     opcheck,
 )
@@ -117,74 +115,85 @@ def test_arguments_of_opcheck():
         opcheck(scale, (torch.ones(1),), test_utils="test_shema")
     with pytest.raises(ValueError, match="argument 'dim' is int: pass args"):
         opcheck(torch.ops.aten.unsqueeze, shapes=[(3,)])
-    with pytest.raises(ValueError, match="is no operator"):
-        opcheck("scale", (torch.ones(1),))
+    with pytest.raises(
+        ValueError, match=r"aten.sin has the overloads default, out, .*: choose one, torch.ops.aten.sin.default"
+    ):
+        opcheck(torch.ops.aten.sin, (torch.ones(1),))
+    with pytest.raises(ValueError, match=r"shapes=3: give a list of shapes"):
+        opcheck(scale, (torch.ones(1), 4.0), shapes=3)
+    with pytest.raises(ValueError, match=r"dtypes='float32': give a list of dtypes"):
+        opcheck(scale, (torch.ones(1), 4.0), dtypes="float32")
+    with pytest.raises(ValueError, match=r"kwargs=\[1\]: give a dict"):
+        opcheck(scale, (torch.ones(1), 4.0), [1])
 
 
-# -- gradient flow -----------------------------------------------------------------------------------------------------
+def test_one_shape_and_one_dtype_need_no_list():
+    report = check_operator(scale, (torch.ones(1), 4.0), shapes=(2, 3), dtypes=torch.float64, test_utils="test_schema")
+    assert [sample for sample, _ in report.results] == ["float64 (2, 3), 4.0"]
 
 
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.used, self.unused, self.dead, self.frozen = (nn.Linear(2, 2) for _ in range(4))
-        self.frozen.requires_grad_(False)
-        with torch.no_grad():
-            self.dead.bias.fill_(-1e6)
-
-    def forward(self, x):
-        return self.used(x) + self.dead(x).relu() + self.frozen(x)
-
-
-def test_parameters_by_what_they_receive():
-    net = Net()
-    loss = net(torch.ones(3, 2)).sum()
-    with pytest.raises(GradientFlowError) as caught:
-        check_gradients_flow(net, loss)
-    text = str(caught.value)
-    assert "gradients do not flow to 4 of 6 parameters of Net (at " in text
-    assert "test_gradients_operators.py:" in text
-    assert "no gradient: unused.weight, unused.bias" in text
-    assert "only zeros: dead.weight, dead.bias" in text
-    assert all(p.grad is None for p in net.parameters())
-    loss.backward()  # the graph is still there
-    flow = check_gradients_flow(net, lambda: net(torch.ones(3, 2)).sum(), raise_exception=False)
-    assert not flow
-    assert (flow.missing, flow.zero) == (["unused.weight", "unused.bias"], ["dead.weight", "dead.bias"])
-    assert flow.frozen == ["frozen.weight", "frozen.bias"]
-    assert check_gradients_flow(net, net(torch.ones(3, 2)).sum(), allow_missing=["unused.*"], allow_zero="dead.*")
-
-
-def test_nan_and_infinite_gradients():
-    a, b, c = (torch.zeros(2, requires_grad=True) for _ in range(3))
-    loss = (torch.where(a > 0, a.sqrt() / a, 0 * a) + b.sqrt() + c).sum()
-    with pytest.raises(GradientFlowError) as caught:
-        check_gradients_flow({"a": a, "b": b, "c": c}, loss)
-    assert "NaN: a" in str(caught.value)
-    assert "infinity: b" in str(caught.value)
-
-
-def test_a_healthy_model_passes_and_sparse_gradients_count():
-    model = nn.Sequential(nn.Embedding(5, 3, sparse=True), nn.Linear(3, 1))
-    flow = check_gradients_flow(model, model(torch.tensor([1, 2])).sum())
-    assert flow
-    assert flow.flowing == ["0.weight", "1.weight", "1.bias"]
+def plain(x):
+    return x * 2
 
 
 @pytest.mark.parametrize(
-    ("loss", "sentence"),
+    ("given", "advice"),
     [
-        (lambda y: y.sum().item(), "the loss is a float, not a tensor"),
-        (lambda y: y, r"the loss has shape \(3, 2\), not one element"),
-        (lambda y: y.sum().detach(), "the loss is not connected to any parameter"),
+        (
+            plain,
+            r"plain is no operator but a plain function\. For its gradients: gradcheck\(plain, inputs\); .*custom_op",
+        ),
+        (lambda x: x, r"<lambda> is no operator but a plain function"),
+        (torch.sin, r"sin is no operator of yours but torch's own function, .*opcheck\(torch\.ops\.aten\.sin\.default"),
+        (torch.add, r"torch's own function, .*: opcheck\(torch\.ops\.aten\.add\.Tensor, "),
+        (torch.nn.functional.relu, r"torch's own function.*torch\.ops\.aten\.relu\.default"),
+        (torch.Tensor.add, r"torch's own function"),
+        (
+            torch.nn.Linear(2, 2),
+            r"a Linear module is no operator: check its gradients with gradcheck\(module, inputs\)",
+        ),
+        (torch.ops.aten, r"is no operator but a namespace"),
+        ("scale", r"'scale' is no operator but a string: .* torch\.ops\.ns\.name\.default"),
+        ("aten::sin", r"but a string: .* torch\.ops\.aten\.sin\.default"),
+        ("tensorcheck_tests::scale", r"but a string: .* torch\.ops\.tensorcheck_tests\.scale\.default"),
+        (3, r"3 is no operator"),
     ],
 )
-def test_a_loss_that_cannot_be_differentiated(loss, sentence):
-    model = nn.Linear(2, 2)
-    with pytest.raises(GradientFlowError, match=sentence):
-        check_gradients_flow(model, loss(model(torch.ones(3, 2))))
+def test_what_is_no_operator_is_answered_by_what_to_pass(given, advice):
+    with pytest.raises(ValueError, match=advice):
+        opcheck(given, (torch.ones(2),))
 
 
-def test_a_model_without_trainable_parameters():
-    with pytest.raises(ValueError, match="no parameter that requires grad"):
-        check_gradients_flow(nn.ReLU(), torch.ones((), requires_grad=True))
+@torch.library.custom_op("tensorcheck_tests::talks", mutates_args=())
+def talks(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+@talks.register_fake
+def _(x):
+    logging.getLogger("torch._tests_talk").error("sizes are %s", tuple(x.shape))
+    return x.new_empty(x.shape[0] + (1 if x.shape[0] == 3 else 0))
+
+
+def test_what_torch_logs_is_kept_for_the_report(capfd, monkeypatch):
+    monkeypatch.delenv("TORCH_LOGS", raising=False)
+    logger = logging.getLogger("torch")
+    handlers = [logging.StreamHandler()]
+    monkeypatch.setattr(logger, "handlers", handlers)
+    with pytest.raises(OpcheckError) as caught:
+        opcheck(talks, (torch.ones(3),), test_utils="test_faketensor")
+    text = str(caught.value)
+    assert "torch logged meanwhile:\n    error of torch._tests_talk: sizes are (3,)\n" in text
+    assert text.count("sizes are") == 1
+    report = check_operator(talks, (torch.ones(2),), test_utils="test_faketensor")
+    assert report
+    assert report.logged
+    assert "sizes are" not in str(report)
+    assert "sizes are" not in "".join(capfd.readouterr())
+    assert logger.handlers is handlers
+    assert [type(handler) for handler in handlers] == [logging.StreamHandler]
+    logging.getLogger("torch._tests_talk").error("after it")
+    assert "after it" in capfd.readouterr().err
+    monkeypatch.setenv("TORCH_LOGS", "+aot")  # who asks for them sees them as they come
+    check_operator(talks, (torch.ones(2),), test_utils="test_faketensor")
+    assert "sizes are (2,)" in capfd.readouterr().err

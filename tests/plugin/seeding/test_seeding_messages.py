@@ -316,7 +316,7 @@ def test_a_sweep_names_the_seeds_a_test_fails_for(pytester):
 
 @pytest.mark.parametrize(("text", "wanted"), [("0-99", 100), ("7", 1), ("1,5,10-12,5", 5)])
 def test_seed_lists(text, wanted):
-    from pytest_tensorcheck.settings import parse_seeds
+    from pytest_tensorcheck.options import parse_seeds
 
     assert len(parse_seeds(text)) == wanted
 

@@ -19,7 +19,7 @@ def _quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MOVING = """
-import functools, random, sqlite3, uuid
+import functools, os, random, sqlite3, time, uuid
 from datasets import Dataset
 from pytest_tensorcheck import stable_map
 
@@ -57,6 +57,14 @@ def test_the_second_call_moves():
     stable_map(Dataset.from_dict(ROWS), lambda row: {"t": 1}, seeds=(0, 1))
     rng = random.Random()
     stable_map(Dataset.from_dict(ROWS), lambda row: rng.random() < 2, method="filter", seeds=(0, 1))
+
+def test_values_that_are_drawn():
+    salt, tag, began, drawn = random.SystemRandom().random(), str(uuid.uuid4()), time.time_ns(), [os.urandom(4)]
+    stable_map(Dataset.from_dict(ROWS), lambda row: {"t": str((salt, tag, began, drawn))}, seeds=(0, 1))
+
+def test_an_order_that_is_drawn():
+    words = list({"alpha", "beta", "gamma", "delta", "epsilon"})
+    stable_map(Dataset.from_dict(ROWS), lambda row: {"t": words[0]}, seeds=(0, 1))
 """
 
 STAYING = """
@@ -81,7 +89,7 @@ def test_what_stays():
 def test_a_moving_fingerprint_fails_the_test_and_names_what_moved(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_moving=MOVING)
     result = pytester.runpytest_subprocess("-q", "-p", "no:randomly", "-rN")
-    result.assert_outcomes(failed=6)
+    result.assert_outcomes(failed=8)
     text = result.stdout.str()
     for part in (
         "cut → self → key moved: str '",
@@ -95,6 +103,11 @@ def test_a_moving_fingerprint_fails_the_test_and_names_what_moved(pytester: pyte
         "PYTHONHASHSEED=2: ",
     ):
         assert part in text, part
+    for name in ("key", "salt", "tag", "began", "drawn"):
+        told = text.partition(f" → {name} moved: ")[2].splitlines()[1]
+        assert "it is drawn anew in each process (random, uuid, time, " in told
+        assert f"pass a fixed value for {name}, " in told
+    assert "make words from sorted(...)" in text
     assert "test_moving.py:19: map takes another fingerprint" in text
 
 

@@ -243,3 +243,17 @@ def test_a_device_whose_waits_nobody_sees_is_said() -> None:
         assert f"no_sync is not available here for {kind}" in str(caught.value)
     with no_sync():
         torch.ones(2, device="meta") + 1
+
+
+def test_missing_parentheses_are_said() -> None:
+    from pytest_tensorcheck import allow_sync, no_broadcast
+
+    for kind in (no_sync, allow_sync, no_broadcast):
+        name = kind.__name__
+        with pytest.raises(TypeError) as caught, kind:
+            pass
+        assert str(caught.value) == f"`with {name}:` lacks its parentheses: write `with {name}():`"
+    with pytest.raises(TypeError, match=r"write `@no_sync\(\)`"):
+
+        @no_sync
+        def step() -> None: ...

@@ -1,0 +1,270 @@
+"""Work that is left out where pytest alone runs around the tests, and is done where anybody else does."""
+
+from __future__ import annotations
+
+import pytest
+
+HOOKS = """
+    import os
+
+    def pytest_runtest_logfinish(nodeid):
+        os.environ["BETWEEN"] = nodeid
+"""
+
+
+def run(pytester, *args: str):
+    return pytester.runpytest_inprocess(
+        "-p", "pytest_tensorcheck.plugin", "-p", "no:cacheprovider", "--tensorcheck", *args
+    )
+
+
+@pytest.fixture(autouse=True)
+def pytest_and_nobody_else(monkeypatch):
+    """Other plugins have hooks around tests, and with them nothing is left out."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("BETWEEN", "")
+
+
+def test_what_is_left_out(pytester, monkeypatch):
+    from pytest_tensorcheck.global_state import GlobalState
+    from pytest_tensorcheck.seeding import Seeder
+
+    counts = {"snapshot": 0, "apply": 0}
+    for kind, name in ((GlobalState, "snapshot"), (Seeder, "apply")):
+        original = getattr(kind, name)
+
+        def counted(*args, name=name, original=original, **kwargs):
+            counts[name] += 1
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(kind, name, counted)
+
+    def cost_of_a_test() -> dict[str, int]:
+        found = []
+        for number in (10, 10, 20):  # the first only warms up
+            counts.update(snapshot=0, apply=0)
+            pytester.makepyfile("".join(f"def test_{each}(): pass\n" for each in range(number)))
+            run(pytester).assert_outcomes(passed=number)
+            found.append(dict(counts))
+        return {name: (found[2][name] - found[1][name]) // 10 for name in counts}
+
+    assert cost_of_a_test() == {"snapshot": 1, "apply": 1}
+    pytester.makeconftest("def pytest_runtest_logfinish(): pass")
+    assert cost_of_a_test() == {"snapshot": 2, "apply": 3}
+
+
+def test_state_that_is_set_between_two_tests_is_nobodys_fault(pytester):
+    pytester.makeconftest(HOOKS)
+    pytester.makepyfile("def test_one(): pass\ndef test_two(): pass\ndef test_three(): pass")
+    result = run(pytester, "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=3)
+    assert "BETWEEN" not in result.stdout.str()
+
+
+def test_state_that_a_plugin_of_the_middle_of_the_run_sets(pytester):
+    """The plugin comes after the first test: what was known of the surroundings is asked again."""
+    pytester.makepyfile(
+        late="import os\ndef pytest_runtest_logfinish(nodeid): os.environ['BETWEEN'] = nodeid",
+        test_it="""
+        def test_one(): pass
+        def test_two(pytestconfig):
+            import late
+            pytestconfig.pluginmanager.register(late)
+        def test_three(): pass
+        def test_four(): pass
+        """,
+    )
+    pytester.syspathinsert()
+    result = run(pytester, "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=4)
+
+
+def test_a_leak_after_clean_tests_is_still_named_and_put_back(pytester):
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def server():
+            yield
+            os.environ["BETWEEN"] = "by the teardown"
+
+        def test_one(): pass
+        def test_two(server): pass
+        def test_leaks(): os.environ["BETWEEN"] = "by the test"
+        def test_restores():
+            os.environ["BETWEEN"] = "for a moment"
+            os.environ["BETWEEN"] = ""
+        def test_after(): assert os.environ["BETWEEN"] == ""
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=5)
+    lines = [line for line in result.outlines if "BETWEEN" in line]
+    assert any("'' → 'by the test', left by test_a_leak_after" in line for line in lines)
+    assert not any("test_restores" in line or "test_one" in line for line in lines)
+
+
+def test_hooks_of_a_conftest_draw_seeded_numbers(pytester):
+    """A function without fixtures needs no seed for its setup, unless somebody else draws there."""
+    pytester.makeconftest(
+        """
+        import random
+
+        def pytest_runtest_setup(item): print("setup of", item.name, random.random())
+        def pytest_runtest_teardown(item): print("teardown of", item.name, random.random())
+        """
+    )
+    pytester.makepyfile(
+        """
+        import random
+
+        def test_one(): print("one", random.random())
+        def test_two(): print("two", random.random())
+        """
+    )
+
+    def drawn(*args: str) -> set[str]:
+        return {
+            line.lstrip(".")
+            for line in run(pytester, "-s", "-q", *args).outlines
+            if line.rpartition(" ")[2].startswith("0.") and "passed" not in line
+        }
+
+    both, alone = drawn(), drawn("-k", "two")
+    assert len(both) == 6
+    assert len(alone) == 3
+    assert alone < both
+
+
+def test_a_test_alone_sees_its_numbers_after_tests_that_drew_others(pytester):
+    pytester.makepyfile(
+        """
+        import random
+        import pytest
+
+        def test_one(): random.seed(3), random.random()
+        def test_two(): print("two", random.random())
+
+        class TestOther:
+            @pytest.fixture
+            def drawn(self):
+                yield random.random()
+                print("teardown", random.random())
+
+            def test_three(self, drawn): print("three", drawn, random.random())
+            def test_four(self): print("four", random.random())
+        """
+    )
+
+    def drawn(*args: str) -> set[str]:
+        words = ("two", "three", "teardown", "four")
+        lines = [line.lstrip(".") for line in run(pytester, "-s", "-q", *args).outlines]
+        return {line for line in lines if line.startswith(words)}
+
+    full = drawn()
+    assert len(full) == 4
+    for name, count in (("two", 1), ("three", 2), ("four", 1)):
+        alone = drawn("-k", name)
+        assert len(alone) == count
+        assert alone <= full
+
+
+def test_numpys_error_state_is_read_again_when_it_was_changed():
+    numpy = pytest.importorskip("numpy", reason="asks numpy")
+    from pytest_tensorcheck.global_state import numpy_items
+
+    items = numpy_items(numpy)
+
+    def now() -> list[object]:
+        return [item.get() for item in items]
+
+    before = now()
+    with numpy.errstate(divide="raise", call=print):
+        assert now()[:2] == [numpy.geterr(), print]
+    assert now() == before
+    with numpy.printoptions(precision=3):
+        assert now()[2] == numpy.get_printoptions() != before[2]
+    old = numpy.seterr(over="ignore")
+    assert now()[0] == numpy.geterr() != before[0]
+    numpy.seterr(**old)
+    assert now() == before
+
+
+def test_what_the_setup_of_a_package_sets_holds_for_all_of_its_tests(pytester):
+    """And is the package's to put back, not the fault of its first test."""
+    pytester.makepyfile(
+        **{
+            "a/__init__": """
+            import os
+            def setup_module(): os.environ["OF_PACKAGE"] = "set"
+            def teardown_module(): del os.environ["OF_PACKAGE"]
+            """,
+            "a/test_one": "import os\ndef test_a(): assert os.environ['OF_PACKAGE'] == 'set'",
+            "a/test_two": "import os\ndef test_b(): assert os.environ['OF_PACKAGE'] == 'set'",
+            "b/__init__": "import os\ndef setup_module(): os.environ['LEFT_BY_B'] = 'yes'",
+            "b/test_three": "import os\ndef test_c(): assert os.environ['LEFT_BY_B'] == 'yes'",
+            "test_z": "import os\ndef test_d(): assert not {'OF_PACKAGE', 'LEFT_BY_B'} & set(os.environ)",
+        }
+    )
+    result = run(pytester, "a", "b", "test_z.py")
+    result.assert_outcomes(passed=4)
+    said = [line for line in result.outlines if "environment variable" in line]
+    assert len(said) == 1
+    assert "__init__.py:1 " in said[0]
+    assert "environment variable LEFT_BY_B: unset → 'yes', left by the setup of b" in said[0]
+
+
+def test_setup_functions_are_named_by_their_own_lines(pytester):
+    pytester.makepyfile(
+        """
+        import os, unittest
+
+        def setup_module(): os.environ["BY_MODULE"] = "1"
+
+        class TestA:
+            @classmethod
+            def setup_class(cls): os.environ["BY_CLASS"] = "1"
+            def test_a(self): assert os.environ["BY_CLASS"]
+
+        class TestB(unittest.TestCase):
+            @classmethod
+            def setUpClass(cls): os.environ["BY_CASE"] = "1"
+            def test_b(self): assert os.environ["BY_CASE"] and os.environ["BY_MODULE"]
+        """
+    )
+    said = [line.strip() for line in run(pytester).outlines if "environment variable" in line]
+    file = "test_setup_functions_are_named_by_their_own_lines.py"
+    assert sorted(said) == [
+        f"{file}:11  environment variable BY_CASE: unset → '1', left by TestB.setUpClass",
+        f"{file}:3  environment variable BY_MODULE: unset → '1', left by setup_module",
+        f"{file}:6  environment variable BY_CLASS: unset → '1', left by TestA.setup_class",
+    ]
+
+
+def test_what_the_teardown_of_a_wider_fixture_leaves_is_the_fixtures(pytester):
+    pytester.makepyfile(
+        """
+        import os
+        import pytest
+
+        @pytest.fixture(scope="class")
+        def wide():
+            os.environ["SET"] = "1"
+            yield
+            del os.environ["SET"]
+            os.environ["AFTER"] = "1"
+
+        class TestA:
+            def test_a(self, wide): os.environ["OWN"] = "1"
+
+        def test_b(): assert not {"SET", "AFTER", "OWN"} & set(os.environ)
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=2)
+    said = sorted(line.split("variable ")[1] for line in result.outlines if "environment variable" in line)
+    assert [line.split(":")[0] for line in said] == ["AFTER", "OWN"]
+    assert said[0].endswith("left by the class fixture wide")
+    assert "::TestA::test_a" in said[1]

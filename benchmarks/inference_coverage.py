@@ -76,9 +76,15 @@ def sources_of(requirement: str) -> Path:
     return folder
 
 
-def package(requirement: str) -> str:
-    """One row: what is known of the tensors that the package's code gives a name, without one annotation added."""
+def package(requirement: str, whole: bool) -> str:
+    """One row: what is known of the tensors that the package's code gives a name, without one annotation added.
+
+    `whole` lets each file see what the others of the package define, as `tensorlint check PACKAGE` does.
+    """
     from tensorlint.inference.analysis import analyse
+    from tensorlint.project import Project
+
+    project = Project() if whole else None
 
     lines = rows = ranks = full = strides = failed = 0
     parsing = analysing = 0.0
@@ -91,7 +97,9 @@ def package(requirement: str) -> str:
             continue
         parsed = time.process_time()
         try:
-            analysis = analyse(tree, text, path=str(path))
+            if project is not None:
+                project.begin(str(path))
+            analysis = analyse(tree, text, path=str(path), project=project)
         except Exception as error:
             failed += 1
             print(f"{path}: {error!r}", file=sys.stderr)
@@ -107,26 +115,32 @@ def package(requirement: str) -> str:
                 strides += row.strides is not None
     share = (lambda part: f"{part / rows:.0%}") if rows else (lambda part: "–")
     ratio = (parsing + analysing) / parsing if parsing else 0
-    return f"| {requirement} | {lines:,} | {rows:,} | {share(ranks)} | {share(full)} | {share(strides)} | {failed} | {ratio:.1f} |"
+    return f"| {requirement} | {'package' if whole else 'file'} | {lines:,} | {rows:,} | {share(ranks)} | {share(full)} | {share(strides)} | {failed} | {ratio:.1f} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, metavar="N", help="random programs of each kind")
     parser.add_argument("--packages", nargs="*", metavar="NAME==VERSION", help=f"default: {' '.join(PACKAGES)}")
+    parser.add_argument(
+        "--seen", choices=("file", "package", "both"), default="both", help="what a file sees of others"
+    )
     parser.add_argument("--store", action="store_true")
     arguments = parser.parse_args()
     parts = []
     if arguments.programs:
         parts.append(programs(arguments.programs))
     if arguments.packages is not None or not arguments.programs:
+        modes = {"file": (False,), "package": (True,), "both": (False, True)}[arguments.seen]
         head = [
             "Assignments of a tensor or array to a name, each file by itself; time in parses of the same files (`ast.parse`).",
             "",
-            "| package | lines | assignments | rank | full shape | strides | failures | time |",
-            "|---|---:|---:|---:|---:|---:|---:|---:|",
+            "| package | seen | lines | assignments | rank | full shape | strides | failures | time |",
+            "|---|---|---:|---:|---:|---:|---:|---:|---:|",
         ]
-        parts.append("\n".join(head + [package(each) for each in arguments.packages or PACKAGES]))
+        parts.append(
+            "\n".join(head + [package(each, whole) for each in arguments.packages or PACKAGES for whole in modes])
+        )
     text = "\n\n".join(parts)
     print(text)
     if arguments.store:

@@ -1,14 +1,18 @@
 """What the mypy plugin changes in real code, and what it costs.
 
-    python benchmarks/mypy_plugin.py overhead
+    python benchmarks/mypy_plugin.py overhead [--instructions]
     python benchmarks/mypy_plugin.py package SITE_PACKAGES/timm/layers [MORE…] [--errors new.txt]
+    python benchmarks/mypy_plugin.py time SITE_PACKAGES/timm/layers [MORE…]
     … --store
 
-`overhead`: user CPU seconds of mypy over a generated file of 20,000 lines with 1,000 modules, without and with the
+`overhead`: CPU seconds of mypy over a generated file of 20,000 lines with 1,000 modules, without and with the
 plugin, the library's cache warm, the file's own cold; the least of several runs, taken in turns. Typed calls are
-themselves more work for mypy, so the same types written by hand are timed too.
+themselves more work for mypy, so the same types written by hand are timed too. `--instructions` counts the
+instructions of one run of each under valgrind, which a busy machine does not change.
 `package`: mypy's errors over these files or folders without and with the plugin, and how many calls of a module have a
 type with it. Errors that only the plugin brings are printed, or written to `--errors`, to be read by eye.
+`time`: CPU seconds of mypy over these files or folders without and with the plugin, torch in mypy's cache: their own files
+not yet in it, and then unchanged since the run before.
 `--store` adds a row to benchmarks/results/mypy_plugin.md.
 """
 
@@ -16,8 +20,10 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,27 +75,41 @@ class M{n}(nn.Module):
 """
 
 
-def _mypy(folder: Path, plugin: str | None, paths: list[str], *options: str) -> tuple[float, list[str]]:
-    """User CPU seconds of a run, and its error lines."""
+COUNT = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
+
+
+def _mypy(
+    folder: Path, plugin: str | None, paths: list[str], *options: str, under: tuple[str, ...] = ()
+) -> tuple[float, list[str]]:
+    """User and system CPU seconds of a run, or its instructions in 10⁹ under valgrind, and its error lines."""
     config = folder / ("with.ini" if plugin else "without.ini")
     config.write_text(f"[mypy]\n{f'plugins = {plugin}' if plugin else ''}\n", encoding="utf-8")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # The plugin's compiled files may be kept, as mypy's own are.
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [
+            *under,
             *(sys.executable, "-m", "mypy", "--config-file", str(config), "--no-error-summary", "--no-pretty"),
             *("--cache-dir", str(folder / config.stem), *options, *paths),
         ],
         capture_output=True,
         text=True,
         check=False,
+        env=environment,
     )
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    if done.stderr.strip() or "INTERNAL ERROR" in done.stdout:
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if under:
+        counted = re.search(r"I +refs: +([\d,]+)", done.stderr)
+        spent = int(counted[1].replace(",", "")) / 1e9 if counted else float("nan")
+    elif done.stderr.strip() or "INTERNAL ERROR" in done.stdout:
         print(done.stderr[-2000:], file=sys.stderr)
     return spent, [line for line in done.stdout.splitlines() if ": error: " in line]
 
 
-def overhead(rounds: int) -> str:
+def overhead(rounds: int, instructions: bool = False) -> str:
     """The row for the generated file.
 
     The third figure is mypy without the plugin where the same types are written by hand, `self.a.forward(x)` and
@@ -102,16 +122,21 @@ def overhead(rounds: int) -> str:
     ways = [(None, text), ("tensorlint.mypy_plugin", text), (None, by_hand)]
     spent: list[list[float]] = [[] for _ in ways]
     with tempfile.TemporaryDirectory() as name:
-        program = Path(name) / "generated.py"
-        for number in range(rounds + 1):
-            for (plugin, source), times in zip(ways, spent, strict=True):
+        for number in range(2 if instructions else rounds + 1):
+            for index, ((plugin, source), times) in enumerate(zip(ways, spent, strict=True)):
+                folder = Path(name) / str(index)
+                folder.mkdir(exist_ok=True)
+                program = folder / "generated.py"
                 program.write_text(f"{source}# {number}\n", encoding="utf-8")
-                times.append(_mypy(Path(name), plugin, [str(program)])[0])
+                under = COUNT if instructions and number else ()
+                times.append(_mypy(folder, plugin, [str(program)], under=under)[0])
     without, with_, typed = (min(times[1:]) for times in spent)  # the first fills the library's cache
+    unit = "·10⁹ instructions" if instructions else "s"
     return (
-        f"| generated: {text.count(chr(10)):,} lines, 1,000 modules, 5,000 calls | {without:.2f} s "
-        f"| {with_:.2f} s ({100 * (with_ / without - 1):+.0f} %) "
-        f"| {typed:.2f} s where the same types are written by hand: the plugin itself {100 * (with_ / typed - 1):+.0f} % |"
+        f"| generated: {text.count(chr(10)):,} lines, 1,000 modules, 5,000 calls | {without:.2f} {unit} "
+        f"| {with_:.2f} {unit} ({100 * (with_ / without - 1):+.0f} %) "
+        f"| {typed:.2f} {unit} ({100 * (typed / without - 1):+.0f} %) where the same types are written by hand: "
+        f"the plugin itself {100 * (with_ / typed - 1):+.0f} % |"
     )
 
 
@@ -135,22 +160,60 @@ def package(paths: list[str], errors: Path | None) -> str:
         errors.write_text("".join(f"+ {line}\n" for line in new) + "".join(f"- {line}\n" for line in gone))
     else:
         print("\n".join(f"+ {line}" for line in new))
-    label = ", ".join(re.sub(r".*site-packages/|.*src/", "", path) for path in paths)
+    label = ", ".join(re.sub(r".*packages/|.*src/", "", path) for path in paths)
     return (
         f"| {label} | {len(without)} errors | {len(with_)} errors: {len(new)} new, {len(gone)} gone "
         f"| {typed} of {calls} module calls typed |"
     )
 
 
+def real_time(paths: list[str], rounds: int) -> str:
+    """The row for what the plugin costs on real code."""
+    options = ("--check-untyped-defs", "--ignore-missing-imports")
+    ways = (None, "tensorlint.mypy_plugin")
+    new: list[list[float]] = [[], []]
+    same: list[list[float]] = [[], []]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        libraries = folder / "libraries.py"
+        libraries.write_text(
+            "import numpy, torch.distributed, torch.fx, torch.jit, torch.nn.functional, torch.utils.checkpoint\n",
+            encoding="utf-8",
+        )
+        for plugin in ways:
+            _mypy(folder, plugin, [str(libraries)], *options)
+        for cache in ("with", "without"):
+            (folder / cache).rename(folder / f"{cache} libraries")
+        for _ in range(rounds):
+            for index, plugin in enumerate(ways):
+                cache = folder / ("with" if plugin else "without")
+                shutil.rmtree(cache, ignore_errors=True)
+                shutil.copytree(folder / f"{cache.name} libraries", cache)
+                new[index].append(_mypy(folder, plugin, paths, *options)[0])
+                same[index].append(_mypy(folder, plugin, paths, *options)[0])
+    cells = [
+        f"{min(without):.2f} s {when}, {min(with_):.2f} s with the plugin ({100 * (min(with_) / min(without) - 1):+.1f} %)"
+        for when, (without, with_) in (("the files new", new), ("nothing changed", same))
+    ]
+    label = ", ".join(re.sub(r".*packages/|.*src/", "", path) for path in paths)
+    return f"| {label} | {' | '.join(cells)} |"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["overhead", "package"])
+    parser.add_argument("what", choices=["overhead", "package", "time"])
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--errors", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--store", action="store_true")
     options = parser.parse_args()
-    row = overhead(options.rounds) if options.what == "overhead" else package(options.paths, options.errors)
+    if options.what == "overhead":
+        row = overhead(options.rounds, options.instructions)
+    elif options.what == "time":
+        row = real_time(options.paths, options.rounds)
+    else:
+        row = package(options.paths, options.errors)
     print(row)
     if options.store:
         if not RESULTS.exists():

@@ -104,9 +104,10 @@ class Assignments(State):
         if starred:
             self.unpack_starred(elements, starred[0], items)
             return
-        if items.items is not None:
-            if len(items.items) == len(elements) and items.kind != "set":
-                for element, item in zip(elements, items.items, strict=True):
+        listed = items.items if items.pieces is None else items.pieces.listed(len(elements))
+        if listed is not None:
+            if len(listed) == len(elements) and items.kind != "set":
+                for element, item in zip(elements, listed, strict=True):
                     self.assign(element, item, None)
                 return
             for element in elements:

@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides, is_contiguous
@@ -181,6 +181,16 @@ class Tensor(Value):
 MARKS = frozenset({"spelled", "reshaped", "literal", "column", "squeezed", "transposed", "reduction", "parameter"})
 
 
+class Pieces(Protocol):
+    """The parts that an axis of a size nobody knows was split into."""
+
+    def listed(self, count: int) -> list[Value] | None:
+        """The parts, should there be `count` of them; None where there cannot be so many."""
+
+    def first(self) -> Value | None:
+        """The first part, however many there are."""
+
+
 @dataclass(slots=True, eq=False)
 class Sequence(Value):
     """A tuple, list or set: `items` where each is known, else `element` stands for all of them.
@@ -195,11 +205,14 @@ class Sequence(Value):
     shared: bool = False
     # The shape of a tensor of unknown rank; unpacking it gives that tensor its rank.
     shape_of: Value | None = None
+    # What is known of the items of a tensor's split although their number is not.
+    pieces: Pieces | None = None
 
     def at(self, index: int) -> Value:
         if self.items is not None:
             return self.items[index] if -len(self.items) <= index < len(self.items) else UNKNOWN
-        return freshen(self.element)
+        first = self.pieces.first() if self.pieces is not None and index == 0 else None
+        return freshen(self.element) if first is None else first
 
 
 @dataclass(slots=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
@@ -231,11 +233,36 @@ def pieces(call: Call, ranked: Tensor, at: int, sizes: list[Size]) -> Sequence:
     return tuple_of(results)
 
 
-def unknown_pieces(call: Call, ranked: Tensor, at: int) -> Sequence:
+@dataclass(frozen=True)
+class EqualPieces:
+    """An axis cut into parts of one size, the last one shorter where the size does not divide the axis.
+
+    `most` is the greatest number of parts that there can be; `fits` says that the first has surely this size.
+    """
+
+    call: Call
+    ranked: Tensor
+    at: int
+    size: Size
+    most: int | None = None
+    fits: bool = False
+
+    def listed(self, count: int) -> list[Value] | None:
+        if not 0 < count <= min(self.most or _MOST_PIECES, _MOST_PIECES):
+            return None
+        total = (self.ranked.shape or ())[self.at]
+        last = S.subtract(total, S.multiply(count - 1, self.size))
+        return pieces(self.call, self.ranked, self.at, [self.size] * (count - 1) + [last]).items
+
+    def first(self) -> Value | None:
+        return pieces(self.call, self.ranked, self.at, [self.size]).at(0) if self.fits else None
+
+
+def unknown_pieces(call: Call, ranked: Tensor, at: int, equal: EqualPieces | None = None) -> Sequence:
     shape = ranked.shape or ()
     size = S.of_symbol(S.Symbol(None, variant=True))
     piece = seen(call, ranked, (*shape[:at], size, *shape[at + 1 :]), ranked.strides, words="split")
-    return Sequence("tuple", None, piece)
+    return Sequence("tuple", None, piece, pieces=equal)
 
 
 _MOST_PIECES = 256
@@ -265,7 +292,7 @@ def split(call: Call, split_size_or_sections: Value, dim: Value, **rest: Value) 
     if isinstance(quotient, int) and 0 < quotient <= _MOST_PIECES:
         return pieces(call, ranked, at, [size] * quotient)
     if isinstance(quotient, int) or quotient is None:
-        return unknown_pieces(call, ranked, at)
+        return unknown_pieces(call, ranked, at, EqualPieces(call, ranked, at, size))
     target = (*shape[:at], size, *shape[at + 1 :])
     return Sequence("tuple", None, seen(call, ranked, target, ranked.strides, words="split"), quotient)
 
@@ -288,7 +315,10 @@ def chunk(call: Call, input: Value, chunks: Value, dim: Value) -> Value:
     if exact is not None:
         return pieces(call, ranked, at, [exact] * number)
     # ceil(total / number) each; the last is shorter, and there may be fewer. Code that unpacks them needs them all.
-    return unknown_pieces(call, ranked, at)
+    rounded = S.floor_divide(S.add(total, number - 1), number)
+    if rounded is None:
+        return unknown_pieces(call, ranked, at)
+    return unknown_pieces(call, ranked, at, EqualPieces(call, ranked, at, rounded, number, fits=True))
 
 
 @op("tensor_split", "input indices_or_sections dim=0 / indices=None sections=None", tensor=False)

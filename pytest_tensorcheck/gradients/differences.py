@@ -203,8 +203,10 @@ class _Rungs:
         if not math.isfinite(central):
             return None
         left = 2 * central - right
-        floor = self._rounding / step + _EPS * (abs(right) + abs(left))
-        return Rung(step, central, right - left, floor, max(abs(right), abs(left)))
+        reach = max(abs(right), abs(left))
+        # x + t v is rounded too, to about t's own digits. Near a zero of f that is far more than rounding its outputs.
+        floor = self._rounding / step + _EPS * (abs(right) + abs(left)) + 0.25 * _EPS * reach / step
+        return Rung(step, central, right - left, floor, reach)
 
 
 def _near(ladder: Ladder, best: Best, expected: float) -> list[bool]:

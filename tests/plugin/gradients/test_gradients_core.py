@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="gradient checks need torch")
 hypothesis = pytest.importorskip("hypothesis", reason="property tests need hypothesis")
-from hypothesis import given, settings  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from pytest_tensorcheck.gradients import Verdict, check_gradients  # noqa: E402
@@ -42,7 +42,6 @@ def slope_of(function, x, **options):
 def test_the_error_bar_holds_the_true_derivative(name):
     function, derivative, (low, high) = KNOWN[name]
 
-    @settings(max_examples=60, deadline=None, derandomize=True)
     @given(st.floats(low, high))
     def holds(x):
         true = derivative(x) * max(1e-4, abs(x))
@@ -54,6 +53,20 @@ def test_the_error_bar_holds_the_true_derivative(name):
     holds()
 
 
+# Where a function is zero, rounding its output is nothing: what is left is the rounding of the point itself.
+ZEROS = {"sin": 6 * math.pi, "log": 1.0, "linear": 3 / 7, "reciprocal - 1": 1.0}
+
+
+@pytest.mark.parametrize("name", ZEROS)
+@given(st.floats(-9, -1), st.booleans())
+def test_the_error_bar_holds_near_a_zero_of_the_function(name, distance, above):
+    function, derivative, _ = KNOWN[name.removesuffix(" - 1")]
+    shift = 1.0 if name.endswith(" - 1") else 0.0
+    x = ZEROS[name] + (10**distance if above else -(10**distance))
+    slope = slope_of(lambda x: function(x) - shift, x)
+    assert abs(slope.value - derivative(x) * abs(x)) <= SIGMAS * slope.error
+
+
 @pytest.mark.parametrize("name", ["sin", "cube", "log", "linear"])
 def test_the_error_bar_is_narrow(name):
     function, derivative, _ = KNOWN[name]
@@ -61,7 +74,6 @@ def test_the_error_bar_is_narrow(name):
     assert slope.error <= 1e-10 * abs(derivative(1.3)) * 1.3 + 1e-14
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.floats(-3, 3), st.floats(1e-3, 10))
 def test_an_expected_value_off_by_a_thousandth_is_not_reached(x, size):
     true = size * math.cos(x) * max(1e-4, abs(x))
@@ -147,7 +159,6 @@ def test_outputs_that_are_not_finite_have_no_weight():
     assert math.isfinite(pair([u], [y]))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.integers(1, 5), max_size=4), st.data())
 def test_element_names_are_torchs_indices(shape, data):
     count = math.prod(shape)
@@ -172,7 +183,6 @@ def test_tolerance():
     assert not Tolerance(0.0, 0.01).accepts(0.9, 1.0, scale=1.0)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     st.integers(1, 40),
     st.integers(0, 39),

@@ -1,15 +1,34 @@
-"""For all tests: what one oracle does to the process is undone before the next test."""
+"""For all tests: the same numbers in every run and on every machine; what one oracle does to the process is undone.
+
+Luck must not decide what CI says, and new examples must be looked for on purpose (CONTRIBUTING.md says how).
+"""
 
 from __future__ import annotations
 
+import os
+import random
 import sys
 
+import hypothesis
 import pytest
 
+# The examples follow from the test itself; no deadline, as machines are busy.
+hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+hypothesis.settings.register_profile("explore", max_examples=1000, derandomize=False, deadline=None)
+hypothesis.settings.load_profile("repeatable")
 
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """`torch.testing._internal`, whose samples are an oracle, forbids the process to assign `torch.backends.*` flags."""
+    """The generators start afresh: which tests ran before in this process differs with the machine's speed under xdist."""
+    seed = int(os.environ.get("TESTS_SEED", "0"))
+    random.seed(seed)
+    if hasattr(numpy_random := sys.modules.get("numpy.random"), "seed"):
+        numpy_random.seed(seed)
     torch = sys.modules.get("torch")
+    if hasattr(torch, "manual_seed"):
+        torch.manual_seed(seed)
+    # `torch.testing._internal`, whose samples are an oracle, forbids the process to assign `torch.backends.*` flags.
     if hasattr(torch, "backends"):
         # The module in sys.modules wraps the one whose globals these are.
         torch.backends.disable_global_flags.__globals__["__allow_nonbracketed_mutation_flag"] = True

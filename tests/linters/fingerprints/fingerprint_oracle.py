@@ -75,7 +75,7 @@ def run(
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=240,
+                timeout=1200,
             )
             assert done.returncode == 0, done.stderr[-2000:]
             for name, fingerprint in json.loads(answer.read_text()).items():

@@ -242,7 +242,7 @@ def test_daemon(tmp_path: Path):
             text=True,
             cwd=tmp_path,
             env={**os.environ, "MYPYPATH": str(STUBS), "TENSORLINT_MYPY_DEBUG": "1"},
-            timeout=120,
+            timeout=1200,
         )
         return done.stdout + done.stderr
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-import time
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -90,10 +91,25 @@ def entries() -> Iterator[tuple[str, ops.Entry]]:
                 yield f"{library} {kind} {name}", entry
 
 
+@contextlib.contextmanager
+def runaway_calls_raise() -> Iterator[None]:
+    """TimeoutError after 30 seconds of the processor inside; what is in here takes milliseconds on any machine."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError("it runs away")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 30)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 @pytest.mark.usefixtures("_strict")
 def test_no_argument_makes_an_entry_fail() -> None:
     failures = []
-    started = time.process_time()
     for name, entry in entries():
         random_ = random.Random(name)
         words = [parameter.name for parameter in entry.parameters]
@@ -101,11 +117,11 @@ def test_no_argument_makes_an_entry_fail() -> None:
             args = [value(random_) for _ in range(random_.randint(0, len(words) + 1))]
             kwargs = {random_.choice(words): value(random_)} if words and random_.random() < 0.4 else {}
             try:
-                ops.apply(entry, ops.Call(name), args, kwargs)
+                with runaway_calls_raise():
+                    ops.apply(entry, ops.Call(name), args, kwargs)
             except Exception as error:
                 failures.append(f"{name}: {type(error).__name__}: {error}")
     assert not failures, "\n".join(sorted(set(failures))[:60])
-    assert time.process_time() - started < 60
 
 
 @pytest.mark.usefixtures("_strict")

@@ -374,7 +374,7 @@ class TestText:
         reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
         reader.start()
         source.write_atomically(pipe, b"report")
-        reader.join(10)
+        reader.join(300)
         assert got == [b"report"]
         assert not pipe.is_file()
 

@@ -203,17 +203,17 @@ def test_other_threads_do_not_count_unless_started_inside() -> None:
 
     def work() -> None:
         started.set()
-        go.wait(10)
+        go.wait(300)
         torch.ones(2).sum().item()
         done.set()
 
     with simulation():
         outside = threading.Thread(target=work)
         outside.start()
-        started.wait(10)
+        started.wait(300)
         with no_sync():
             go.set()
-            done.wait(10)
+            done.wait(300)
         outside.join()
         inside = threading.Thread(target=lambda: torch.ones(2, device="cuda").sum().item())
         with pytest.raises(SyncError), no_sync():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import ranks, refinement
+from tensorlint.inference import ranks, refinement, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -215,6 +215,8 @@ class Assignments(State):
                     self.mutations.append((receiver, None))
                     return
             self.forget_contents(receiver)
+        elif isinstance(receiver, LibraryObject) and receiver.path.startswith("pandas"):
+            tables.store(self, receiver)
         elif isinstance(receiver, Opaque) and receiver.fields is not None:
             receiver.fields = {
                 key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()

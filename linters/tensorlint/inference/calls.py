@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import builtins, containers, library_objects, module_containers, ops, ranks
+from tensorlint.inference import builtins, containers, library_objects, module_containers, ops, ranks, tables
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -169,6 +169,8 @@ class Calls(State):
             ):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
+            elif isinstance(value, Function) and isinstance(value.node, ast.Lambda):
+                self.saw_handed_lambda(value)
 
     def escape_receiver(self, receiver: Value) -> None:
         if isinstance(receiver, (Sequence, Dictionary)):
@@ -180,6 +182,8 @@ class Calls(State):
             return builtins.call(self, path[9:], args, kwargs, node)
         entry = ops.function(path)
         if entry is not None:
+            if args and isinstance(args[0], LibraryObject):
+                args = tables.as_array(path, args, node)
             return self.apply(entry, args, kwargs, node)
         if modules.known(path):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)

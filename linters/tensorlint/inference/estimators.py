@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference import tables
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -152,15 +153,16 @@ def _data(rows: Size, columns: Size, node: ast.AST | None) -> tuple[Tensor, Tens
 
 def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """`train_test_split(X, y)`: the parts share their numbers of rows."""
-    if not args or not all(isinstance(arg, Tensor) and arg.shape for arg in args):
+    if not args or not all((isinstance(arg, Tensor) and arg.shape) or tables.is_table(arg) for arg in args):
         return None
     train, test = (S.of_symbol(S.Symbol(None, plural=True)) for _ in range(2))
     items: list[Value] = []
     for arg in args:
-        assert isinstance(arg, Tensor)
-        assert arg.shape is not None
         for rows in (train, test):
-            items.append(copy(arg, shape=(rows, *arg.shape[1:]), strides=None, made=node, how=None, source=None))
+            if isinstance(arg, Tensor) and arg.shape is not None:
+                items.append(copy(arg, shape=(rows, *arg.shape[1:]), strides=None, made=node, how=None, source=None))
+            else:
+                items.append(tables.split(arg, rows, node) or UNKNOWN)
     return Sequence("list", items)
 
 
@@ -170,6 +172,8 @@ def call(
     """A method of an estimator."""
     kind = receiver.path.removeprefix("sklearn.")
     features = args[0] if args else kwargs.get("X")
+    if features is not None:
+        features = tables.array_of(features, getattr(features, "made", None))
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
     if not wants or not isinstance(features, Tensor):
         interp.escape(args, kwargs)
@@ -179,6 +183,8 @@ def call(
         return UNKNOWN
     if name in ("fit", "partial_fit", "fit_transform", "fit_predict"):
         targets = args[1] if len(args) > 1 else kwargs.get("y", UNKNOWN)
+        if isinstance(targets, LibraryObject):
+            targets = tables.array_of(targets, targets.made)
         known = receiver.fields.get(_TARGETS)
         if interp.conditional or (known is not None and known is not targets):
             receiver.fields[_TARGETS] = UNKNOWN

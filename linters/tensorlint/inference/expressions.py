@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import ops, probability, ranks
+from tensorlint.inference import ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State
@@ -172,6 +172,10 @@ class Expressions(State):
                 part = probability.attribute(value, name)
                 if part is not None:
                     return part
+            elif tables.is_table(value):
+                part = tables.attribute(self, value, name, node)
+                if part is not None:
+                    return part
             return Attribute(value, name)
         if isinstance(value, Class):
             return self.class_attribute(value, name)
@@ -301,9 +305,7 @@ class Expressions(State):
                 if isinstance(members, Dictionary):
                     return self.item(members, index, node)
                 return self.sequence_item(members, index)
-            if value.path.startswith("collections."):
-                return UNKNOWN
-            return UNKNOWN
+            return tables.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             return self.call_method(value, "__getitem__", [index], {}, node)
         if isinstance(value, Library):

@@ -146,6 +146,17 @@ class ForwardReports(State):
             handed = function.path.rpartition(".")[2]
             self.saw_forward(self.eval(first.value), first, called=True, known=True, handed=handed)
 
+    def saw_handed_lambda(self, function: Function) -> None:
+        """`checkpoint(lambda x: self.block.forward(x), x)`: whoever is handed the lambda calls it, with whatever."""
+        code = function.node
+        if self.file is not self.own_file or not isinstance(code, ast.Lambda):
+            return
+        if any(isinstance(part, ast.Attribute) and part.attr == "forward" for part in ast.walk(code.body)):
+            required = len(code.args.posonlyargs) + len(code.args.args) - len(code.args.defaults)
+            self.places.append(None)  # nobody knows whether it is called
+            self.call_function(function, [Opaque(None) for _ in range(required)], {}, None)
+            self.places.pop()
+
     def saw_kept_forward(self, function: Value, node: ast.Call) -> None:
         """A bound `module.forward` that was kept under another name, called."""
         if self.patches_forward or self.file is not self.own_file:

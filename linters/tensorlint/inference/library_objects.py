@@ -6,7 +6,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import builtins, estimators, probability
+from tensorlint.inference import builtins, estimators, probability, tables, text_files
 from tensorlint.inference import sizes as S
 from tensorlint.inference.data_loading import DATA_LOADERS
 from tensorlint.inference.module_sources import makes_module
@@ -80,8 +80,10 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if all(part.items is not None for part in parts):
             return Sequence("iterator", [item for part in parts for item in part.items or ()])
         return Sequence("iterator")
-    if path in ("pandas.DataFrame", "pandas.Series", "pandas.read_csv"):
-        return LibraryObject(path, kwargs, tuple(args), {}, node)
+    if path in text_files.TEXT_FILES:
+        return text_files.read(interp, kwargs, node)
+    if tables.is_known(path):
+        return tables.make(interp, path, args, kwargs, node)
     if path in ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path.startswith(("torch.optim.",)):
@@ -172,24 +174,7 @@ def call_object_method(
         return probability.call(interp, receiver, name, args, kwargs, node)
     if estimators.is_known(receiver.path):
         return estimators.call(interp, receiver, name, args, kwargs, node)
-    if receiver.path.startswith("pandas.") and name in ("to_numpy",):
-        return _frame_to_numpy(interp, receiver)
+    if tables.is_table(receiver):
+        return tables.call(interp, receiver, name, args, kwargs, node)
     interp.escape(args, kwargs)
-    return UNKNOWN
-
-
-def _frame_to_numpy(interp: State, receiver: LibraryObject) -> Value:
-    """A DataFrame keeps its columns together: its array is column-major (numpy strides, `DataFrame.to_numpy`)."""
-    source = receiver.positional[0] if receiver.positional else receiver.arguments.get("data")
-    if receiver.path == "pandas.DataFrame" and isinstance(source, Dictionary) and source.items:
-        columns = [
-            interp.length_of(value)
-            if isinstance(value, Sequence)
-            else (value.shape[0] if isinstance(value, Tensor) and value.shape and len(value.shape) == 1 else None)
-            for value in source.items.values()
-        ]
-        if columns[0] is not None and all(column == columns[0] for column in columns):
-            rows = columns[0]
-            return Tensor("numpy", (rows, len(columns)), (1, rows), None, how="DataFrame.to_numpy()")
-        return UNKNOWN
     return UNKNOWN

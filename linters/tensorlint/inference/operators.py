@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference import tables
 from tensorlint.inference.ops import elementwise
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -72,6 +73,8 @@ class Operators(State):
                 return self.size_operation(sign, a, b, left, right)
             if isinstance(left, Opaque) and isinstance(right, Opaque):
                 return self.opaque_operation(sign, left, right)
+        if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
+            return tables.operation(left, right, node) or UNKNOWN
         return self.scalar_operation(sign, left, right)
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
@@ -208,6 +211,8 @@ class Operators(State):
             return self.tensor_operation(sign, left, right, node)
         if isinstance(left, Const) and isinstance(right, Const):
             return _constants(sign, left.value, right.value)
+        if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
+            return tables.operation(left, right, node) or UNKNOWN
         if isinstance(left, Sequence) and isinstance(right, Sequence) and sign in ("==", "!="):
             equal = _same_items(left, right)
             return UNKNOWN if equal is None else Const(equal is (sign == "=="))

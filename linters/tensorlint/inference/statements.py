@@ -154,6 +154,8 @@ class Statements(State):
                 value = self.eval(target.value)
                 if isinstance(value, (Sequence, Dictionary)):
                     self.forget_contents(value)
+                elif isinstance(value, LibraryObject):
+                    self.store_item(value, UNKNOWN, UNKNOWN)
 
     def exec_global(self, node: ast.Global | ast.Nonlocal) -> None:
         for name in node.names:

@@ -24,8 +24,12 @@ RULES = {"view": {"TSR201"}, "broadcast": {"TSR111", "TSR112"}, "rank1": {"TSR10
 # Reported by no rule: each is a gap of the inference, named here so that it is closed on purpose.
 MISSED = {
     "loader collates columns of a stacked batch": "a collate_fn of one's own is not followed",
+    "trajectories collated with permute": "a collate_fn of one's own is not followed",
     "values of a dueling network meet the advantages": "the mean is of a part of the sum, not of the sum",
-    "labels from a data frame's single-column selection": "the columns of a data frame are not followed",
+    "Q values of the taken action against targets": "what random.sample draws from a deque is not known",
+    "a column of weights read from a table": "how many axes loadtxt gives depends on the file, and nothing tells",
+    "torch gradient outer product for a Fisher matrix": "the gradients of model.parameters() are not known to be tensors",
+    "a mask of pairs loses its diagonal": "nonzero may find one place, and then the view is legal",
 }
 
 

@@ -1,0 +1,172 @@
+"""What is said of pandas' frames and series, and of numpy's text files, holds of the installed libraries."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from tensorlint.inference import tables
+from tensorlint.inference.analysis import analyse
+
+pytest.importorskip("torch", reason="the lines give tensors")
+np = pytest.importorskip("numpy")
+pd = pytest.importorskip("pandas", reason="pandas is the oracle")
+
+TOP = """import io
+import numpy as np
+import pandas as pd
+import torch
+
+df = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [5.0, 6.0, 7.0, 8.0], "c": [0.0, 1.0, 0.0, 1.0]})
+wide = pd.DataFrame(np.random.rand(6, 4), columns=["a", "b", "c", "y"])
+read = pd.read_csv(io.StringIO("a,b,y\\n1,2,3\\n4,5,6\\n7,8,10\\n"))
+s = df["a"]
+"""
+# Each line binds `x` to an array or a tensor whose rank is known, with the sizes that are given.
+KNOWN = """
+x = df["a"].values | 4
+x = df[["a"]].values | 4 1
+x = df[["a", "b"]].to_numpy() | 4 2
+x = df.values | 4 3
+x = df.to_numpy(dtype="float32") | 4 3
+x = df.drop(columns=["c"]).values | 4 2
+x = df.drop("c", axis=1).values | 4 2
+x = df.drop(["b", "c"], axis="columns").values | 4 1
+x = df.drop(columns="c").drop(columns=["a"]).values | 4 1
+x = df.iloc[:, 0].values | 4
+x = df.iloc[:, -1].values | 4
+x = df.iloc[:, [0]].values | 4 1
+x = df.iloc[:, :-1].values | 4 ?
+x = df.iloc[:, 0:2].values | 4 ?
+x = df.iloc[1].values | 3
+x = df.iloc[1, :].values | 3
+x = df.iloc[1:3].values | ? 3
+x = df.loc[:, "b"].values | 4
+x = df.loc[:, ["b"]].values | 4 1
+x = df.loc[:, "a":"b"].values | 4 ?
+x = df.loc[df["a"] > 2, "b"].values | ?
+x = df.loc[df["c"] == 1].values | ? 3
+x = df[df["a"] > 2].values | ? 3
+x = df[df["a"] > 2]["b"].values | ?
+x = df[1:3].values | ? 3
+x = df.a.values | 4
+x = df["a"].astype("float32").values | 4
+x = df["a"].fillna(0).to_numpy() | 4
+x = (df["a"] > 2).values | 4
+x = (df["a"] / 2).values | 4
+x = (df["a"] - df["b"]).values | 4
+x = (1 - df["c"]).to_numpy() | 4
+x = df["a"].map({1.0: 0}).values | 4
+x = df["a"].to_frame().values | 4 1
+x = df["a"].head(2).values | ?
+x = df["a"][1:].values | ?
+x = df.T.values | 3 4
+x = df.head(2).values | ? 3
+x = df.dropna().values | ? 3
+x = df.sample(frac=1).values | ? 3
+x = df.astype("float32").values | 4 3
+x = df.copy().values | 4 3
+x = df.sort_values("a").values | 4 3
+x = df.rename(columns={"a": "d"}).values | 4 ?
+x = df.reset_index(drop=True).values | 4 ?
+x = df.select_dtypes("number").values | 4 ?
+x = df.assign(d=1).values | 4 ?
+x = pd.get_dummies(df).values | 4 ?
+x = wide.values | 6 4
+x = wide[["a", "b", "c"]].values | 6 3
+x = wide["y"].values.reshape(-1, 1) | 6 1
+x = wide["y"].values.astype("float32") | 6
+x = wide["y"].values[:, None] | 6 1
+x = read.values | ? ?
+x = read["y"].values | ?
+x = read[["y"]].values | ? 1
+x = read.drop(columns=["y"]).values | ? ?
+x = read.iloc[:, :-1].values | ? ?
+x = pd.read_csv(io.StringIO("1,2\\n3,4"), header=None).values | ? ?
+x = pd.Series([1.0, 2.0]).values | 2
+x = pd.Series(np.zeros(5)).to_numpy() | 5
+x = pd.DataFrame(np.zeros((5, 2))).values | 5 2
+x = pd.DataFrame(np.zeros(5)).values | 5 1
+x = pd.DataFrame(s).values | ? ?
+x = np.array(df["a"]) | 4
+x = np.asarray(df) | 4 3
+x = np.array(df[["a", "b"]]) | 4 2
+x = torch.tensor(df["a"]) | 4
+x = torch.tensor(df["a"].values).unsqueeze(1) | 4 1
+x = torch.tensor(df[["a", "b"]].values, dtype=torch.float32) | 4 2
+x = torch.from_numpy(df["a"].to_numpy()) | 4
+x = np.loadtxt(io.StringIO("1 2"), ndmin=2) | ? ?
+""".strip().splitlines()
+# Nothing wrong may be said after these.
+ADVERSARIES = {
+    "a new column": "df['d'] = 0.0\nx = df.values\n",
+    "a column is taken out": "y = df.pop('a')\nx = df.values\n",
+    "a column is deleted": "del df['a']\nx = df.values\n",
+    "rows dropped in place": "df.loc[0, 'a'] = np.nan\ny = df['a'].values\ndf.dropna(inplace=True)\nx = df['a'].values\n",
+    "columns dropped in place": "df.drop(columns=['a'], inplace=True)\nx = df.values\n",
+    "a row is added": "df.loc[99] = 0.0\nx = df['a'].values\n",
+    "two columns of one name": "two = pd.DataFrame(np.zeros((3, 2)), columns=['a', 'a'])\nx = two['a'].values\n",
+    "two columns of one name twice": "two = pd.DataFrame(np.zeros((3, 2)), columns=['a', 'a'])\nx = two[['a']].values\n",
+    "a header of two rows": "h = pd.read_csv(io.StringIO('a,a\\nu,v\\n1,2\\n'), header=[0, 1])\nx = h['a'].values\n",
+    "chunks of a file": "for c in pd.read_csv(io.StringIO('a,b\\n1,2\\n3,4\\n'), chunksize=1):\n    x = c['a'].values\n",
+    "a column called like a method": "q = pd.DataFrame({'size': [1, 2], 'rank': [3, 4]})\nx = np.array(q.size)\n",
+    "an index and data of other rows": "q = pd.DataFrame({'a': pd.Series([1, 2]), 'b': pd.Series([1, 2, 3])})\nx = q['a'].values\n",
+    "a scalar beside a column": "q = pd.DataFrame({'a': 1, 'b': [1, 2, 3]})\nx = q['a'].values\n",
+    "columns chosen of a dictionary": "q = pd.DataFrame({'a': [1], 'b': [2]}, columns=['a'])\nx = q.values\n",
+    "an index of its own": "q = pd.DataFrame({'a': pd.Series([1, 2])}, index=[0, 1, 2])\nx = q['a'].values\n",
+    "a label that stands for two rows": "df.index = ['p', 'p', 'q', 'r']\nx = df.loc['p'].values\n",
+    "a list of truth values": "x = df[[True, False, True, False]].values\ny = df.iloc[[True, False, True, False]].values\n",
+    "a function changes the frame": "def f(d):\n    d['z'] = 1.0\n\n\nf(df)\nx = df.values\n",
+    "a frame that changes in a loop": "for k in range(3):\n    df['n%d' % k] = k\n    x = df.values\n    df = df[df['a'] > k]\n    y = df['a'].values\n",
+    "one of two frames": "import random\nq = df if random.random() < 2 else wide\nx = q.values\ny = q['a'].values\n",
+    "rows dropped along the other axis": "n = pd.DataFrame({'a': [1.0, np.nan], 'b': [1.0, 2.0]})\nq = n.dropna(axis=1)\nx = q.values\nq = n.dropna(axis='columns')\ny = q.values\n",
+    "one row of text": "x = np.loadtxt(io.StringIO('1 2 3'))\ny = x * 2\n",
+    "one column of text": "x = np.loadtxt(io.StringIO('1\\n2\\n3'))\ny = x[:2]\n",
+    "a table that is indexed in a branch": "x = np.loadtxt(io.StringIO('1\\n2\\n3'))\nif x.ndim == 2:\n    y = x[:, 0]\nz = x[1:]\n",
+    "a text that is indexed with a new axis": "x = np.loadtxt(io.StringIO('1\\n2\\n3'))\ny = x[:, None]\nz = x[..., 0]\n",
+    "a text that gets its axis in a branch": "x = np.loadtxt(io.StringIO('1\\n2\\n3'))\nw = x * 1\nif x.ndim == 1:\n    x = x[:, None]\n"
+    "y = x[:, 0]\n",
+    "a text that is replaced first": "x = np.loadtxt(io.StringIO('1 2'))\nx = x.reshape(2, 1, 1)\ny = x[:, 0]\n",
+}  # fmt: skip
+
+
+def _scope(source: str) -> dict[str, Any]:
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    return scope
+
+
+@pytest.mark.parametrize("line", KNOWN)
+def test_the_shape_is_known_and_right(line: str) -> None:
+    code, _, sizes = line.rpartition(" | ")
+    real = tuple(_scope(TOP + code)["x"].shape)
+    rows = [row for row in analyse(ast.parse(TOP + code + "\n"), TOP + code + "\n").bindings if row.name == "x"]
+    assert rows, "nothing is said of x"
+    shape = rows[-1].shape
+    assert shape is not None
+    assert ["?" if not isinstance(size, int) else str(size) for size in shape] == sizes.split()
+    assert len(shape) == len(real)
+    assert all(isinstance(said, int) is False or said == size for said, size in zip(shape, real, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_nothing_wrong_is_said(name: str) -> None:
+    source = TOP + ADVERSARIES[name]
+    scope = _scope(source)
+    last = {row.name: row for row in analyse(ast.parse(source), source).bindings if row.name in scope}
+    for variable, row in last.items():
+        if row.shape is not None:
+            real = np.shape(scope[variable])
+            assert len(row.shape) == len(real), variable
+            assert [size for size in row.shape if isinstance(size, int)] == [
+                size for size, said in zip(real, row.shape, strict=True) if isinstance(said, int)
+            ], variable
+
+
+def test_a_frame_has_no_other_attributes() -> None:
+    """A name that a frame has of its own is no column; a later pandas may have more of them."""
+    own = {name for name in dir(pd.DataFrame({0: [1]})) if not name.startswith("_")}
+    assert own - tables._ATTRIBUTES == set()

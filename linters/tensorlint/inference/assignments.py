@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import ranks, refinement, tables
+from tensorlint.inference import module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -161,6 +161,8 @@ class Assignments(State):
         elif isinstance(receiver, LibraryObject):
             receiver.fields[name] = UNKNOWN if self.conditional else value
             self.mutations.append((receiver, name))
+            if receiver.path in module_containers.CONTAINERS and not isinstance(value, Const):
+                module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
             if name in ("data", "shape"):
                 self.changed_shape(receiver)
@@ -215,8 +217,11 @@ class Assignments(State):
                     self.mutations.append((receiver, None))
                     return
             self.forget_contents(receiver)
-        elif isinstance(receiver, LibraryObject) and receiver.path.startswith("pandas"):
-            tables.store(self, receiver)
+        elif isinstance(receiver, LibraryObject):
+            if receiver.path in module_containers.CONTAINERS:
+                module_containers.set_member(self, receiver, index, value)
+            elif receiver.path.startswith("pandas"):
+                tables.store(self, receiver)
         elif isinstance(receiver, Opaque) and receiver.fields is not None:
             receiver.fields = {
                 key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()

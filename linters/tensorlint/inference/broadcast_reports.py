@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tensorlint.findings import Evidence
 from tensorlint.inference.hazards import BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import is_primary, operand_nodes
@@ -78,6 +79,16 @@ class BroadcastReports(State):
         for mark in tensor.marks:
             if mark.startswith("outer:"):
                 self.contexts[mark] = "reduced"
+                if self.file is self.own_file:
+                    self.reductions.setdefault(mark, node)
+
+    def reduction_evidence(self, node: ast.AST) -> tuple[Evidence, ...]:
+        """Where the result of the operation is reduced to one number, unless that is on the operation's own line."""
+        reduction = self.reductions.get(f"outer:{id(node)}")
+        if reduction is None or getattr(reduction, "lineno", None) == getattr(node, "lineno", None):
+            return ()
+        found = self.evidence_at(reduction, f"reduced to one number here: {self.text_of(reduction, 50)}")
+        return () if found is None else (found,)
 
     def report_one_sided(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left: Tensor = facts["left"]

@@ -7,17 +7,21 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
+    NONE,
     UNKNOWN,
     Const,
     Dictionary,
+    Function,
     Instance,
     LibraryObject,
     Number,
     Opaque,
+    Partial,
     Scalar,
     Sequence,
     Tensor,
     Value,
+    is_none,
     size_of,
 )
 
@@ -29,15 +33,35 @@ DATA_LOADERS = frozenset({"torch.utils.data.DataLoader"})
 
 def iterate_object(interp: State, value: LibraryObject) -> Sequence:
     """What iterating over a library's object gives: batches of a DataLoader, samples of a data set."""
-    if value.path in DATA_LOADERS and "collate_fn" not in value.arguments:
+    if value.path in DATA_LOADERS:
         dataset = value.arguments.get("dataset")
-        batch = _batch(interp, dataset, value)
+        collate = value.arguments.get("collate_fn", NONE)
+        batch = _batch(interp, dataset, value) if is_none(collate) else _own_batch(interp, dataset, collate, value)
         if batch is not None:
             return Sequence("iterator", None, batch)
     if value.path == "torch.utils.data.TensorDataset":
         items = [interp.item(tensor, Opaque(None), value.made or ast.Constant(0)) for tensor in value.positional]
         return Sequence("iterator", None, Sequence("tuple", items))
     return Sequence("iterator")
+
+
+def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: LibraryObject) -> Value | None:
+    """One batch as a function of the program's own makes it of a list of samples."""
+    if not isinstance(collate, (Function, Partial)) or dataset is None or is_unbatched(loader):
+        return None
+    start = S.symbol_serial()
+    if isinstance(dataset, LibraryObject) and dataset.path == "torch.utils.data.TensorDataset":
+        sample: Value = interp.any_item(iterate_object(interp, dataset))
+    elif isinstance(dataset, Instance):
+        sample = interp.call_method(dataset, "__getitem__", [Number(S.symbol())], {}, loader.made)
+    elif isinstance(dataset, Sequence):
+        sample = interp.any_item(dataset)
+    else:
+        return None
+    length = S.of_symbol(S.Symbol(None, variant=True, plural=True))
+    samples = Sequence("list", None, interp.varying(sample, start), length, shared=True)
+    batch = interp.call(collate, [samples], {}, loader.made)
+    return None if batch is UNKNOWN else batch
 
 
 def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value | None:

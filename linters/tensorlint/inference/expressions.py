@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import ops, probability, ranks, tables
+from tensorlint.inference import module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State
@@ -166,6 +166,8 @@ class Expressions(State):
                 return value.fields[name]
             if modules.known(value.path):
                 found = modules.module_attribute(value, name)
+                if found is UNKNOWN and value.path == "torch.nn.ModuleDict":
+                    found = module_containers.named_member(self, value, name)
                 if found is not UNKNOWN:
                     return found
             elif probability.is_distribution(value.path):

@@ -96,7 +96,8 @@ class ForwardReports(State):
             node=node, receiver=text, module=module, why=why, called=called, handed=handed,
             evidence=tuple(each for each in [
                 self.evidence_at(receiver.made, f"{text} was made here")
-                if isinstance(receiver, (Instance, LibraryObject)) and not getattr(receiver, "generic", False) else None
+                if isinstance(receiver, (Instance, LibraryObject)) and not getattr(receiver, "generic", False)
+                and receiver.made is not receiver_node else None
             ] if each is not None),
         ))  # fmt: skip
 

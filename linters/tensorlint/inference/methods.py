@@ -250,4 +250,8 @@ class Methods(State):
                 return members
             if name == "flatten_parameters":
                 return NONE
+            if receiver.path == "torch.nn.ModuleDict":
+                member = module_containers.named_member(self, receiver, name)
+                if member is not UNKNOWN:
+                    return self.call(member, args, kwargs, node)
         return library_objects.call_object_method(self, receiver, name, args, kwargs, node)

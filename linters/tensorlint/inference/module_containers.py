@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference.containers import joined_items
 from tensorlint.inference.values import (
     UNKNOWN,
+    Const,
     Dictionary,
     LibraryObject,
     Sequence,
@@ -48,6 +49,27 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
     if not given and not value.arguments:
         return Sequence("list", [])
     return Sequence("list") if not given else interp.iterate(given[0])
+
+
+def named_member(interp: State, value: LibraryObject, name: str) -> Value:
+    """`self.transformer.wte`: what a ModuleDict holds is an attribute of it too."""
+    members = members_of(interp, value)
+    if isinstance(members, Dictionary) and members.items is not None:
+        return members.items.get(name, UNKNOWN)
+    return UNKNOWN
+
+
+def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value) -> None:
+    """`layers["out"] = nn.Linear(4, 2)`."""
+    members = members_of(interp, receiver)
+    changed: Value = Sequence("list")
+    if receiver.path == "torch.nn.ModuleDict":
+        changed = Dictionary(None)
+        known = members.items if isinstance(members, Dictionary) else None
+        if known is not None and isinstance(key, Const) and not (interp.conditional or interp.frame.loops):
+            changed = Dictionary({**known, key.value: module})
+    receiver.fields["members"] = changed
+    interp.mutations.append((receiver, "members"))
 
 
 def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:

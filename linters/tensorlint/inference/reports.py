@@ -36,6 +36,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor]] = {}
         self.contexts: dict[str, str] = {}
+        self.reductions: dict[str, ast.AST] = {}
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
         self.matrix_transposes: set[ast.AST] = set()
@@ -83,7 +84,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
             if isinstance(hazard, BroadcastHazard):
                 context: Any = self.contexts.get(f"outer:{id(node)}")
                 if context is not None:
-                    hazard = replace(hazard, context=context)
+                    hazard = replace(hazard, context=context, evidence=hazard.evidence + self.reduction_evidence(node))
             found.append(hazard)
         found.sort(key=lambda hazard: (hazard.node.lineno, hazard.node.col_offset))  # type: ignore[attr-defined]
         return found

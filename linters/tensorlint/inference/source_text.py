@@ -40,7 +40,10 @@ class SourceText(State):
     def made_evidence(self, name: str, tensor: Tensor) -> Evidence | None:
         if tensor.made is None or not self.is_own(tensor.made):
             return None
-        how = tensor.how or self.text_of(tensor.made, 40)
+        text = self.text_of(tensor.made, 40)
+        how = tensor.how or text
+        if text == name and how.partition("(")[0] == name.partition("(")[0]:
+            return None  # the operand is the expression that made it
         return self.evidence_at(tensor.made, f"{name} was made {show_shape(tensor.shape)} by {how}")
 
     def is_own(self, node: ast.AST) -> bool:

@@ -54,6 +54,7 @@ class State:
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor]]
     contexts: dict[str, str]
+    reductions: dict[str, ast.AST]
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
     matrix_transposes: set[ast.AST]

@@ -126,6 +126,35 @@ def test_strict_findings_are_of_another_rule() -> None:
     assert "os.environ is read while mapping" in str(StaleMapFunction().judge(hazard, NODE))  # type: ignore[arg-type]
 
 
+def test_what_is_called_is_not_said_to_be_read() -> None:
+    code = 'import random\nfrom datasets import load_dataset\nds = load_dataset("x")\nds.map(lambda r: {"t": random.random()})\n'
+    said = [str(StaleMapFunction().judge(hazard, NODE)) for hazard in find_hazards(ast.parse(code), code)]  # type: ignore[arg-type]
+    assert any("random.random is called while mapping" in text for text in said)
+    assert not any("random.random is read" in text for text in said)
+
+
+@pytest.mark.parametrize("base", ["", "(Other)"])
+def test_a_method_of_another_class_is_not_the_one_that_maps(base: str) -> None:
+    """`self.process` is a method of this class or of those it derives from, not any method of that name."""
+    code = f"""
+from datasets import load_dataset
+
+class Other:
+    def process(self, ds):
+        return ds.map(lambda row: {{"n": 1}})
+
+class Own{base}:
+    def process(self, ds):
+        return ds.map(lambda row: {{"n": 2}})
+
+    def run(self):
+        return self.process(load_dataset("x", split="train").shuffle())
+"""
+    (hazard,) = find_hazards(ast.parse(code), code)
+    lines = [step.line for step in hazard.evidence]
+    assert lines == [10] if not base else lines[0] in (6, 10)
+
+
 def test_a_file_without_datasets_costs_one_search_of_its_text() -> None:
     class Unread:
         """A tree that must not be looked at."""

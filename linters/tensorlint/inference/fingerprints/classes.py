@@ -144,6 +144,19 @@ class Classes:
         last = scope.bindings[base.id][-1].node
         return last if isinstance(last, ast.ClassDef) and last is not node else None
 
+    def is_one_of(self, node: ast.ClassDef | None, other: ast.ClassDef | None) -> bool:
+        """Whether a class is another one of the file, or derives from it."""
+        return other is not None and node is not None and other in self._line(node, set())
+
+    def _line(self, node: ast.ClassDef, seen: set[ast.ClassDef]) -> set[ast.ClassDef]:
+        if node not in seen:
+            seen.add(node)
+            for base in node.bases:
+                above = self._class_called(base, node)
+                if above is not None:
+                    self._line(above, seen)
+        return seen
+
     def reads(self, root: ast.AST, own: str, node: ast.ClassDef) -> set[str] | None:
         """Attributes of `own` that `root` reads, through the methods it calls; None if `own` goes elsewhere whole."""
         found: set[str] = set()

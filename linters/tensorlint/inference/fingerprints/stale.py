@@ -24,9 +24,9 @@ def stale(transform: Transform, evaluator: Evaluator, by_value: bool) -> Iterato
         for node in ast.walk(value.node):
             read = _reads_outside(node, evaluator)
             if read:
-                yield Found(
-                    "M11", read, (name, read), f"{read} is read while mapping and is not part of the hash", node
-                )
+                done = "is read" if read == "os.environ" else "is called"
+                reason = f"{read} {done} while mapping, and what it gives is not part of the hash"
+                yield Found("M11", read, (name, read), reason, node)
                 return
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
-from tensorlint.inference.fingerprints.classes import Classes, last_name
+from tensorlint.inference.fingerprints.classes import Classes, last_name, self_name
 from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
 from tensorlint.inference.fingerprints.values import (
     Trait,
@@ -204,7 +204,14 @@ class Survey:
 
     def _calls(self, call: ast.Call, function: FunctionNode, owner: ast.ClassDef | None) -> bool:
         if isinstance(call.func, ast.Attribute):
-            return owner is not None and not isinstance(function, ast.Lambda) and function.name != "__init__"
+            if owner is None or isinstance(function, ast.Lambda) or function.name == "__init__":
+                return False
+            caller = self.names.enclosing_function(call)
+            of = self.names.method_class(caller) if caller is not None else None
+            on_self = of is not None and isinstance(call.func.value, ast.Name)
+            if on_self and caller is not None and ast.unparse(call.func.value) == self_name(caller):
+                return self.classes.is_one_of(of, owner) or self.classes.is_one_of(owner, of)
+            return True
         if not isinstance(call.func, ast.Name):
             return False
         scope = self.names.resolve(call.func.id, self.names.scope_at[call])

@@ -1,0 +1,59 @@
+"""The lines of evidence below a finding: where things were made, what became of them, and nothing that is said already."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorlint.checking import Selection, findings_of
+from tensorlint.rules.registry import load
+from tensorlint.source import PythonSource
+
+
+def evidence(code: str) -> list[str]:
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    (found,) = findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+    return [f"{each.line}: {each.message}" for each in found.evidence]
+
+
+COLUMN = "import torch\nfrom torch import nn\n\nx, y = torch.rand(8, 3), torch.rand(8)\nd = nn.Linear(3, 1)(x) - y\n"
+
+
+def test_a_reduction_on_another_line_is_named() -> None:
+    assert "6: reduced to one number here: (d ** 2).mean()" in evidence(COLUMN + "loss = (d ** 2).mean()\n")
+
+
+def test_so_is_one_in_a_function_that_is_called() -> None:
+    code = COLUMN + "\n\ndef total(values):\n    return values.abs().sum()\n\n\nloss = total(d)\n"
+    assert "9: reduced to one number here: values.abs().sum()" in evidence(code)
+
+
+def test_the_first_of_several_reductions_is_named() -> None:
+    said = [line for line in evidence(COLUMN + "a = d.mean()\nb = d.sum()\n") if "reduced" in line]
+    assert said == ["6: reduced to one number here: d.mean()"]
+
+
+def test_a_reduction_on_the_line_itself_is_in_plain_sight() -> None:
+    code = COLUMN.replace("d = nn.Linear(3, 1)(x) - y", "d = (nn.Linear(3, 1)(x) - y).mean()")
+    assert not any("reduced" in line for line in evidence(code))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "(np.zeros((5, 1)) - np.ones(5)).sum()",
+        "np.zeros((5, 1)) * np.ones(5)",
+        "np.dot(np.ones(5), np.ones(5).T)",
+        "np.linalg.inv(np.ones(5))",
+    ],
+)
+def test_an_operand_that_stands_there_was_not_made_by_itself(operation: str) -> None:
+    for line in evidence(f"import numpy as np\n\nout = {operation}\n"):
+        name, _, how = line.partition(": ")[2].partition(" was made ")
+        assert name.partition("(")[0] != how.partition(" by ")[2].partition("(")[0], line
+
+
+def test_a_module_that_stands_there_was_not_made_there_either() -> None:
+    assert evidence("import torch\nfrom torch import nn\n\ny = nn.Linear(2, 2).forward(torch.rand(1, 2))\n") == []
+    assert evidence("import torch\nfrom torch import nn\n\nm = nn.Linear(2, 2)\ny = m.forward(torch.rand(1, 2))\n") == [
+        "4: m was made here"
+    ]

@@ -6,11 +6,13 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import sizes as S
 from tensorlint.inference.bindings import Binding
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
+from tensorlint.inference.ops import reshaping
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -40,6 +42,8 @@ def analyse(
     depth the answer is unknown. `failures` takes up the errors of the interpreter's own that left pieces of the file
     unknown.
     """
+    S.begin()
+    reshaping.forget(0)
     default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
     file = SourceFile(
         path, source, tree, collect(tree),

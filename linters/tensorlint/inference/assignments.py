@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import module_containers, ranks, refinement, tables
+from tensorlint.inference import layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     UNKNOWN,
+    Attribute,
     Class,
     Const,
     Dictionary,
@@ -38,6 +39,10 @@ class Assignments(State):
             if isinstance(value, (Sequence, Dictionary)) and isinstance(source, ast.Name):
                 value.shared = True
             self.store_attribute(receiver, target.attr, value)
+            if target.attr == "data" and isinstance(target.value, ast.Attribute):
+                owner = self.eval(target.value.value)  # layer.weight.data = ...
+                if isinstance(owner, LibraryObject):
+                    self.store_attribute(owner, target.value.attr, value)
         elif isinstance(target, ast.Subscript):
             held = target.value
             if isinstance(held, ast.Attribute) and held.attr == "__dict__" and isinstance(target.slice, ast.Constant):
@@ -159,6 +164,8 @@ class Assignments(State):
             receiver.fields[name] = value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, LibraryObject):
+            if layer_changes.keeps_result(receiver, name, value):
+                return
             receiver.fields[name] = UNKNOWN if self.conditional else value
             self.mutations.append((receiver, name))
             if receiver.path in module_containers.CONTAINERS and not isinstance(value, Const):
@@ -175,6 +182,20 @@ class Assignments(State):
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Tensor) and name in ("data", "shape"):
             self.forget_tensor(receiver)
+
+    def set_by_name(self, receiver: Value | None, given: list[Value]) -> None:
+        """`setattr(receiver, name, value)`; a name that is not known may be any."""
+        if len(given) != 2 or receiver is None:
+            return
+        name, value = given
+        if isinstance(name, Const) and isinstance(name.value, str):
+            if not isinstance(receiver, Tensor):
+                self.store_attribute(receiver, name.value, value)
+        elif isinstance(receiver, (Instance, Class)):
+            receiver.fields = dict.fromkeys(receiver.fields, UNKNOWN)
+            self.mutations.append((receiver, None))
+        elif isinstance(receiver, LibraryObject):
+            layer_changes.change_unseen(self, receiver)
 
     def name_field(self, receiver: Instance, name: str, value: Opaque | Number) -> None:
         """`self.heads = heads`: in the class's methods the size is called `self.heads`."""
@@ -204,6 +225,9 @@ class Assignments(State):
                 self.mutations.append((receiver, None))
             else:
                 self.forget_contents(receiver)
+        elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
+            if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
+                layer_changes.change_unseen(self, receiver.receiver)
         elif isinstance(receiver, Sequence):
             if (
                 receiver.items is not None

@@ -240,13 +240,19 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
 
 
 def _setattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    if len(args) == 3 and isinstance(args[0], Instance):
-        if isinstance(args[1], Const) and isinstance(args[1].value, str):
-            interp.store_attribute(args[0], args[1].value, args[2])
-        else:
-            args[0].fields.clear()
-            interp.mutations.append((args[0], None))
+    if len(args) == 3:
+        interp.set_by_name(args[0], args[1:])
     return NONE
+
+
+def _delattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) == 2:
+        interp.set_by_name(args[0], [args[1], UNKNOWN])
+    return NONE
+
+
+def _vars(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    return interp.attribute_of(args[0], "__dict__", node) if len(args) == 1 else UNKNOWN
 
 
 def make_dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -334,6 +340,8 @@ _BUILTINS: dict[str, Any] = {
     "max": _extreme(max),
     "getattr": _getattr,
     "setattr": _setattr,
+    "delattr": _delattr,
+    "vars": _vars,
     "object.__setattr__": _setattr,
     "next": _next,
     "iter": _iter,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import builtins, containers, library_objects, module_containers, ops, ranks, tables
+from tensorlint.inference import (
+    builtins,
+    containers,
+    layer_changes,
+    library_objects,
+    module_containers,
+    ops,
+    ranks,
+    tables,
+)
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -30,6 +39,9 @@ from tensorlint.inference.values import (
 
 # Functions whose first argument is a list of tensors.
 _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
+
+# Fields that a layer has whose call may give anything.
+_REPLACED = frozenset({"forward", layer_changes.CHANGED})
 
 Arguments = tuple[list[Value], dict[str, Value]]
 
@@ -224,7 +236,11 @@ class Calls(State):
         if not modules.known(receiver.path):
             return library_objects.call_object(self, receiver, args, kwargs, node)
         self.layer_rank(receiver.path, args)
+        if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
+            self.escape(args, kwargs)
+            return UNKNOWN
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
+        result = layer_changes.after_assignment(receiver, result)
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
             result = self.keep_rank(result, args[0])
         if isinstance(result, Tensor):

@@ -6,8 +6,10 @@ import ast
 
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, may_return
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
+from tensorlint.inference.rebinding import NOTHING, rebound
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
@@ -154,13 +156,31 @@ class Classes(State):
                     return found
         return None
 
+    def is_rebound(self, cls: Class, name: str) -> bool:
+        """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed."""
+        if self.rebound is not NOTHING and self.rebound.attribute(name, cls.node):
+            return True
+        file = cls.scope.file
+        if file is self.own_file:
+            return False
+        if file.rebound is None:
+            file.rebound = rebound(file.tree, file.text)
+        return file.rebound is not NOTHING and file.rebound.attribute(name, cls.node)
+
     def class_attribute(self, cls: Class, name: str) -> Value:
+        if self.is_rebound(cls, name):
+            return UNKNOWN
         found = self.find_in_class(cls, name)
         if isinstance(found, Function) and found.kind == "class":
             return Function(found.node, found.scope, found.owner, cls, found.defaults, "function", found.decorated)
         return UNKNOWN if found is None else found
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
+        if not self.initialising(value) and self.is_rebound(value.cls, name):
+            return Opaque(None)
+        if name == "__dict__" and (not value.generic or self.initialising(value)):
+            self.forget_fields(value)
+            return UNKNOWN
         if (
             value.generic
             and name in value.cls.overridden
@@ -180,6 +200,8 @@ class Classes(State):
             return found
         found = self.find_in_class(value.cls, name)
         if found is not None:
+            if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
+                return Opaque(None)
             if isinstance(found, Function):
                 if found.kind == "property":
                     return self.call_function(
@@ -207,6 +229,11 @@ class Classes(State):
             made = value.fields[name] = Opaque(f"self.{name}")
             return made
         return UNKNOWN
+
+    def forget_fields(self, value: Instance) -> None:
+        """Any of its attributes may have changed."""
+        value.fields = dict.fromkeys(value.fields, UNKNOWN)
+        self.mutations.append((value, None))
 
     def initialising(self, value: Instance) -> bool:
         """Whether the class's own initialiser is being followed for this instance."""
@@ -298,7 +325,7 @@ class Classes(State):
         if isinstance(own, Function):
             return self.call(self.instance_attribute(value, "__call__", node), args, kwargs, node)
         if value.cls.is_module:
-            if "forward" in value.fields:
+            if "forward" in value.fields or CHANGED in value.fields:
                 return UNKNOWN
             return self.call_instance_method(value, "forward", args, kwargs, node)
         self.escape(args, kwargs)
@@ -309,6 +336,9 @@ class Classes(State):
     ) -> Value:
         if value.generic and (name in value.cls.overridden or name in value.fields):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
+        if not self.initialising(value) and self.is_rebound(value.cls, name):
+            self.escape(args, kwargs)
+            return UNKNOWN
         held = value.fields.get(name)
         if held is not None:
             return self.call(held, args, kwargs, node)
@@ -318,6 +348,10 @@ class Classes(State):
         if value.cls.is_module:
             if name in _SELF_METHODS:
                 return value
+            if name in FORWARD_HOOKS:
+                if may_return(args[:1]):
+                    self.store_attribute(value, CHANGED, UNKNOWN)
+                return UNKNOWN
             if name == "register_buffer" and len(args) >= 2 and isinstance(args[0], Const):
                 self.store_attribute(value, args[0].value, args[1])
                 return NONE
@@ -353,6 +387,9 @@ class Classes(State):
         while frame is not None and frame.owner is None:
             frame = frame.parent
         owner = frame.owner if frame is not None else None
+        if name == "__setattr__" and arguments is not None:
+            self.set_by_name(self.frame.env.get(self.frame.first_argument or "self"), arguments[0])
+            return NONE
         receiver = self.frame.env.get(self.frame.first_argument or "self")
         if owner is None or arguments is None or not isinstance(receiver, Instance):
             return UNKNOWN

@@ -19,6 +19,7 @@ from typing import Any
 from tensorlint.inference import ranks, refinement
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.ops import reshaping
 from tensorlint.inference.state import State
 from tensorlint.inference.values import PLAIN, UNKNOWN, Const, Number, Opaque, Rank, Scalar, Tensor, Value, copy
 
@@ -39,6 +40,15 @@ class Demands(State):
         self.solved: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
         self.solved_regions: set[Region] = set()
         self.exits: dict[int, list[int]] = {}
+
+    def begin_perhaps(self) -> int:
+        """An expression follows that may not be evaluated."""
+        self.places.append(None)
+        return reshaping.proven()
+
+    def end_perhaps(self, proven: int) -> None:
+        self.places.pop()
+        reshaping.forget(proven)
 
     # -- the first time: learning --------------------------------------------------------------------------------
 
@@ -107,7 +117,7 @@ class Demands(State):
         for at, place in enumerate(places):
             if place is not None and any(each is value for each in place[0].env.values()):
                 inner = places[at + 1 :]
-                return all(
+                return place[3] is not CAUGHT and all(
                     each is not None and (each is place or each[3] is ALWAYS) and not self.last_exit(each[1], each[2])
                     for each in (place, *inner)
                 )

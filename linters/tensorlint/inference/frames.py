@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from tensorlint.inference.names import FileFacts, ScopeFacts
+from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.values import UNKNOWN, Class, Value, join
 
 Environment = dict[str, Value]
@@ -25,6 +26,7 @@ class SourceFile:
     autocast: bool = False
     module_layouts: bool = True
     default_device: str | None = "cpu"
+    rebound: Rebound | None = None
     star_imports: list[str] = field(default_factory=list)
 
 

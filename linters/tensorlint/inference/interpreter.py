@@ -13,15 +13,16 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import data_loading, declared, module_containers, ops
+from tensorlint.inference import caught, data_loading, declared, module_containers, ops, rebinding
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.classes import Classes
-from tensorlint.inference.demands import ALWAYS, Demands
+from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES, Demands
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.following import Following
 from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.handling import Handling
 from tensorlint.inference.iteration import Iteration
 from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
@@ -80,6 +81,7 @@ class Interpreter(
     Operators,
     Iteration,
     Statements,
+    Handling,
     Assignments,
     Loops,
     Calls,
@@ -121,6 +123,10 @@ class Interpreter(
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
+        self.quiet: frozenset[str] | None = None
+        self.rebound = rebinding.rebound(file.tree, file.text)
+        self.patched = file.facts.library_attributes()
+        rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
         self.start_reports()
@@ -296,12 +302,19 @@ class Interpreter(
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
         try:
-            self.block(code.body)
+            self.block(code.body, CAUGHT if code.name in self.fails_quietly() else SOMETIMES)
         finally:
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth = outer
         frame.finished = True
         return frame
+
+    def fails_quietly(self) -> frozenset[str]:
+        """The functions of the file whose errors may be caught where they are called."""
+        if self.quiet is None:
+            facts = self.own_file.facts
+            self.quiet = caught.may_fail_quietly(self.own_file.tree, facts.guards) if facts.guards else frozenset()
+        return self.quiet
 
     def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
         name = parameter.arg
@@ -340,6 +353,8 @@ class Interpreter(
             self.frame, self.file = outer
 
     def library_attribute(self, path: str, name: str) -> Value:
+        if name in self.patched:
+            return UNKNOWN
         base = _CANONICAL.get(path, path)
         if base in ("math", "torch") or base.startswith(("torch.", "numpy")):
             if base in ("math", "numpy", "torch") and name in ("pi", "e", "inf", "tau", "nan"):

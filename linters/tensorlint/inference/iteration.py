@@ -40,18 +40,18 @@ class Iteration(State):
             for item in known.items:
                 self.frame.env = dict(outer)
                 self.assign(node.generators[0].target, item, None)
-                if kind == "iterator":
-                    self.places.append(None)  # evaluated only for whoever asks
+                # A generator's are evaluated only for whoever asks.
+                proven = self.begin_perhaps() if kind == "iterator" else None
                 items.append(self.eval(node.elt))
-                if kind == "iterator":
-                    self.places.pop()
+                if proven is not None:
+                    self.end_perhaps(proven)
             self.frame.env = outer
             return Sequence(kind, items)
         start = S.symbol_serial()
-        self.places.append(None)
+        proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         element = self.varying(self.eval(node.elt), start)
-        self.places.pop()
+        self.end_perhaps(proven)
         self.frame.env = outer
         length = self.length_of(known) if plain and kind != "set" else None
         return Sequence(kind, None, element, length)
@@ -60,11 +60,11 @@ class Iteration(State):
         known = self.iterate(self.eval(node.generators[0].iter))
         outer = self.frame.env
         start = S.symbol_serial()
-        self.places.append(None)
+        proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         self.eval(node.key)
         element = self.varying(self.eval(node.value), start)
-        self.places.pop()
+        self.end_perhaps(proven)
         self.frame.env = outer
         return Dictionary(None, element)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import containers, library_objects, module_containers, ops, ranks
+from tensorlint.inference import containers, layer_changes, library_objects, module_containers, ops, ranks
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -118,6 +118,8 @@ class Methods(State):
     ) -> Value:
         if receiver.shape is None:
             self.demand(receiver, ranks.of_method(name, args, kwargs))
+        if name in self.patched:
+            return UNKNOWN
         if name in RESHAPING or (name == "resize" and receiver.framework == "numpy"):
             self.changed_shape(receiver)
             if ops.method(receiver.framework or "torch", name) is None:
@@ -245,6 +247,10 @@ class Methods(State):
                 return self.call_library_object(receiver, args, kwargs, node)
             if name in _SELF_METHODS:
                 return receiver
+            if name in layer_changes.FORWARD_HOOKS:
+                if layer_changes.may_return(args[:1]):
+                    layer_changes.change_unseen(self, receiver)
+                return UNKNOWN
             members = module_containers.change_members(self, receiver, name, args)
             if members is not None:
                 return members

@@ -12,6 +12,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Sequence,
     Value,
+    integer,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
         known = members.items if isinstance(members, Dictionary) else None
         if known is not None and isinstance(key, Const) and not (interp.conditional or interp.frame.loops):
             changed = Dictionary({**known, key.value: module})
+    elif isinstance(members, Sequence) and members.items is not None and not (interp.conditional or interp.frame.loops):
+        at = integer(key)
+        if at is not None and -len(members.items) <= at < len(members.items):
+            items = list(members.items)
+            items[at] = module
+            changed = Sequence("list", items)
     receiver.fields["members"] = changed
     interp.mutations.append((receiver, "members"))
 

@@ -39,6 +39,15 @@ class FileFacts:
     # Attributes that are assigned to something that is not called `self`: `model.norm = nn.Identity()`.
     foreign_attributes: set[str] = field(default_factory=set)
     statements: int = 0
+    # (torch, relu) of `torch.relu = mine`, and the names that imports bind.
+    stored_below: set[tuple[str, str]] = field(default_factory=set)
+    imported: set[str] = field(default_factory=set)
+    # Where an error of the body may be caught.
+    guards: list[ast.Try | ast.TryStar | ast.With | ast.AsyncWith] = field(default_factory=list)
+
+    def library_attributes(self) -> frozenset[str]:
+        """Attributes of imported modules and of what is in them that the file assigns."""
+        return frozenset(name for root, name in self.stored_below if root in self.imported)
 
 
 def collect(tree: ast.Module) -> FileFacts:
@@ -96,11 +105,13 @@ class _Walk:
                 self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.With or kind is ast.AsyncWith:
+                facts.guards.append(statement)  # type: ignore[arg-type]
                 for item in statement.items:  # type: ignore[attr-defined]
                     if item.optional_vars is not None:
                         self.target(scope, item.optional_vars, weight, initialiser)
                 self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Try or kind is ast.TryStar:
+                facts.guards.append(statement)  # type: ignore[arg-type]
                 self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
                 for handler in statement.handlers:  # type: ignore[attr-defined]
                     if handler.name:
@@ -110,6 +121,7 @@ class _Walk:
                 self.block(scope, statement.finalbody, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Import or kind is ast.ImportFrom:
                 for alias in statement.names:  # type: ignore[attr-defined]
+                    facts.imported.add((alias.asname or alias.name).partition(".")[0])
                     self.bind(scope, (alias.asname or alias.name).partition(".")[0], 0, textual=False)
             elif kind is ast.Global or kind is ast.Nonlocal:
                 scope.shared.update(statement.names)  # type: ignore[attr-defined]
@@ -147,8 +159,12 @@ class _Walk:
             owner = target.value  # type: ignore[attr-defined]
             if not (type(owner) is ast.Name and owner.id in ("self", "cls")):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
-            if type(target.value) is ast.Name:  # type: ignore[attr-defined]
-                scope.stored.add((target.value.id, target.attr))  # type: ignore[attr-defined]
+            if type(owner) is ast.Name:
+                scope.stored.add((owner.id, target.attr))  # type: ignore[attr-defined]
+            while type(owner) is ast.Attribute:
+                owner = owner.value
+            if type(owner) is ast.Name:
+                self.facts.stored_below.add((owner.id, target.attr))  # type: ignore[attr-defined]
         elif kind is ast.Tuple or kind is ast.List:
             for element in target.elts:  # type: ignore[attr-defined]
                 self.target(scope, element, weight, initialiser)

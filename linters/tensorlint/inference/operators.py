@@ -173,12 +173,12 @@ class Operators(State):
         left = self.eval(node.left)
         result: Value = UNKNOWN
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            if position:
-                self.places.append(None)  # evaluated only if what stands before is true
+            # All but the first are evaluated only if what stands before is true.
+            proven = self.begin_perhaps() if position else None
             right = self.eval(comparator)
             one = self.compare(op, left, right, node)
-            if position:
-                self.places.pop()
+            if proven is not None:
+                self.end_perhaps(proven)
             if position == 0:
                 result = one
             elif isinstance(result, Const) and not result.value:
@@ -229,9 +229,9 @@ class Operators(State):
             if position == 0:
                 value = self.eval(operand)
             else:
-                self.places.append(None)
+                proven = self.begin_perhaps()
                 value = self.eval(operand)
-                self.places.pop()
+                self.end_perhaps(proven)
             truth = self.truth(value)
             last = position == len(node.values) - 1
             if truth is not None and truth is not is_and and not last:
@@ -265,9 +265,9 @@ class Operators(State):
             return self.eval(node.body)
         if truth is False:
             return self.eval(node.orelse)
-        self.places.append(None)
+        proven = self.begin_perhaps()
         either = join(self.eval(node.body), self.eval(node.orelse))
-        self.places.pop()
+        self.end_perhaps(proven)
         return either
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:

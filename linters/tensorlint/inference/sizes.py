@@ -200,6 +200,11 @@ def divide_exactly(a: Size, b: Size) -> Size | None:
 _divisions: dict[tuple[Size, Size], Poly] = {}
 
 
+def begin() -> None:
+    """A new program: no size of the one before is met again."""
+    _divisions.clear()
+
+
 def floor_divide(a: Size, b: Size) -> Size | None:
     """Python's a // b; a quotient that does not come out exactly is a size of its own, named `C//h`."""
     if b == 0:

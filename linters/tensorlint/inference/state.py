@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
+from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.values import Class, Function, Instance, Tensor, Value
 
 if TYPE_CHECKING:
@@ -49,6 +50,9 @@ class State:
     modules: dict[str, Frame | None]
     frames: list[Frame]
     classes: list[Class]
+    quiet: frozenset[str] | None
+    rebound: Rebound
+    patched: frozenset[str]
     analysed: set[tuple[ast.AST, int]]
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]

@@ -5,20 +5,17 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference import refinement
-from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES
+from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
-from tensorlint.inference.names import bound_names
+from tensorlint.inference.ops import reshaping
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
-    Class,
+    Const,
     Dictionary,
     Function,
-    Instance,
-    Library,
     LibraryObject,
-    Opaque,
     Sequence,
     Tensor,
     Value,
@@ -38,6 +35,7 @@ class Statements(State):
         place = [frame, body, 0, entry, self.blocks]
         self.places.append(place)
         learnt: list[tuple[str, Value, Value]] = []
+        proven = reshaping.proven()
         for index, statement in enumerate(body):
             if frame.dead:
                 break
@@ -49,8 +47,9 @@ class Statements(State):
             if handler is not None:
                 handler(statement)
         self.places.pop()
-        if learnt and entry != ALWAYS:
+        if entry != ALWAYS:
             # Behind the branch nothing was demanded of it.
+            reshaping.forget(proven)
             for name, before, known in learnt:
                 if frame.env.get(name) is known:
                     frame.env[name] = before
@@ -150,6 +149,8 @@ class Statements(State):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.frame.env.pop(target.id, None)
+            elif isinstance(target, ast.Attribute):
+                self.set_by_name(self.eval(target.value), [Const(target.attr), UNKNOWN])
             elif isinstance(target, ast.Subscript):
                 value = self.eval(target.value)
                 if isinstance(value, (Sequence, Dictionary)):
@@ -205,98 +206,6 @@ class Statements(State):
         if not any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in ast.walk(node.test)):
             remember_branches(frame.env, first, second, self.way_here())
 
-    def exec_try(self, node: ast.Try) -> None:
-        frame = self.frame
-        before = dict(frame.env)
-        self.conditional += 1
-        tried = len(node.body) <= _TRIED and any(_catches_errors(handler.type) for handler in node.handlers)
-        self.expected_errors += tried
-        self.block(node.body, CAUGHT if node.handlers else ALWAYS)
-        self.expected_errors -= tried
-        after, dead = frame.env, frame.dead
-        # A handler may be entered from anywhere in the body: what the body binds is known only if nothing changed it.
-        entry = merge(before, after)
-        if node.handlers:
-            touched = bound_names(node.body)
-            for name in touched:
-                if name not in before:
-                    entry.pop(name, None)
-                elif before[name] is not entry.get(name):
-                    entry[name] = UNKNOWN
-        if not dead and node.orelse:
-            self.block(node.orelse)
-            after, dead = frame.env, frame.dead
-        exits: list[Environment] = [] if dead else [after]
-        for handler in node.handlers:
-            frame.env, frame.dead = dict(entry), False
-            if handler.name:
-                frame.env[handler.name] = UNKNOWN
-            self.block(handler.body)
-            if not frame.dead:
-                exits.append(frame.env)
-        self.conditional -= 1
-        if exits:
-            frame.dead = False
-            result = exits[0]
-            for other in exits[1:]:
-                result = merge(result, other)
-            frame.env = dict(result)
-        else:
-            frame.dead = True
-            frame.env = dict(entry)
-        if node.finalbody:
-            was_dead = frame.dead
-            frame.dead = False
-            self.block(node.finalbody)
-            frame.dead = frame.dead or was_dead
-
-    def exec_with(self, node: ast.With | ast.AsyncWith) -> None:
-        suppresses, entry = False, ALWAYS
-        for item in node.items:
-            value = self.eval(item.context_expr)
-            if not self.lets_errors_out(item.context_expr):
-                entry = CAUGHT
-            if isinstance(value, (Class, Instance, Opaque, LibraryObject)) or value is UNKNOWN:
-                suppresses = suppresses or _may_suppress(item.context_expr) or self.own_suppresses(item.context_expr)
-            if item.optional_vars is not None:
-                self.assign(item.optional_vars, self.entered(value), None)
-        before = dict(self.frame.env) if suppresses else None
-        expected = any(_expects_error(item.context_expr) for item in node.items)
-        self.expected_errors += expected
-        self.block(node.body, CAUGHT if suppresses else entry)
-        self.expected_errors -= expected
-        if before is not None:
-            self.frame.env = merge(before, self.frame.env)
-            self.frame.dead = False
-
-    def own_suppresses(self, manager: ast.expr) -> bool:
-        """Whether the program's own context manager may catch what the body raises."""
-        func = manager.func if isinstance(manager, ast.Call) else manager
-        made = self.frame.lookup(func.id) if isinstance(func, ast.Name) else None
-        if isinstance(made, Function):
-            tries = [part for part in ast.walk(made.node) if isinstance(part, ast.Try) and part.handlers]
-            return any(isinstance(part, ast.Yield) for each in tries for inner in each.body for part in ast.walk(inner))
-        cls = made.cls if isinstance(made, Instance) else made
-        leaves = cls.methods.get("__exit__") if isinstance(cls, Class) else None
-        returns = [part.value for part in ast.walk(leaves) if isinstance(part, ast.Return)] if leaves else []
-        return any(not (each is None or (isinstance(each, ast.Constant) and not each.value)) for each in returns)
-
-    def lets_errors_out(self, manager: ast.expr) -> bool:
-        """Whether an error in the body of `with manager:` leaves it: torch.no_grad(), open(...), a lock."""
-        func = root = manager.func if isinstance(manager, ast.Call) else manager
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or not isinstance(self.frame.lookup(root.id) or self.eval(root), Library):
-            return False
-        value = self.eval(func)
-        return isinstance(value, Library) and value.path.startswith(_LETS_ERRORS_OUT)
-
-    def entered(self, value: Value) -> Value:
-        """What `with value as x` binds."""
-        if isinstance(value, Instance) and "__enter__" in value.cls.methods:
-            return self.call_method(value, "__enter__", [], {}, None)
-        return UNKNOWN
-
     def exec_match(self, node: ast.Match) -> None:
         subject = self.eval(node.subject)
         frame = self.frame
@@ -311,9 +220,9 @@ class Statements(State):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
                     frame.env[name] = subject if whole else UNKNOWN
             if case.guard is not None:
-                self.places.append(None)  # evaluated only if the pattern fits
+                proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)
-                self.places.pop()
+                self.end_perhaps(proven)
             self.block(case.body)
             if not frame.dead:
                 exits.append(frame.env)
@@ -348,26 +257,15 @@ class Statements(State):
         function.defaults = self.defaults_of(node.args)
         self.frames.append(self.frame)
         self.decorate(function)
-        self.frame.env[node.name] = function
+        self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else function
         if self.frame.record:
             self.pending.append(function)
 
     def exec_class(self, node: ast.ClassDef) -> None:
-        self.frame.env[node.name] = self.define_class(node)
+        made = self.define_class(node)
+        self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else made
 
 
-def _may_suppress(node: ast.expr) -> bool:
-    text = ast.unparse(node) if isinstance(node, ast.Call) and not node.args and not node.keywords else ""
-    name = node.func if isinstance(node, ast.Call) else node
-    last = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else text
-    return last in ("suppress", "raises", "assertRaises", "warns") or last.endswith("Raises")
-
-
-# Context managers that no error is caught by.
-_LETS_ERRORS_OUT = (
-    "torch.", "numpy.", "builtins.", "warnings.", "tempfile.", "contextlib.nullcontext", "contextlib.closing",
-    "contextlib.redirect",
-)  # fmt: skip
 # Methods called for their effect that do not stop the program.
 _EFFECTS = frozenset([
     "append", "extend", "insert", "update", "add", "train", "eval", "zero_grad", "step", "backward", "manual_seed",
@@ -389,26 +287,3 @@ def remember_branches(merged: Environment, first: Environment, second: Environme
 
 
 _BRANCHES = 4  # ways that a tensor may have come which are kept apart
-# A `try` of so few statements asks whether they work; one around a whole program only says goodbye.
-_TRIED = 3
-_ERRORS = frozenset(
-    ["Exception", "BaseException", "RuntimeError", "ValueError", "LinAlgError", "TypeError", "AxisError"]
-)
-_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "suppress", "assert_raises")
-
-
-def _last_name(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
-
-
-def _catches_errors(kind: ast.expr | None) -> bool:
-    """Whether a handler is entered when torch or numpy refuse a shape."""
-    if kind is None:
-        return True
-    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
-    return any(_last_name(each) in _ERRORS for each in kinds)
-
-
-def _expects_error(manager: ast.expr) -> bool:
-    """`with pytest.raises(ValueError):`, `with self.assertRaises(...)`, `with contextlib.suppress(...)`."""
-    return isinstance(manager, ast.Call) and _last_name(manager.func) in _EXPECTING

@@ -10,8 +10,19 @@ from tensorlint.inference.ops.table import Undecided
 from tensorlint.inference.sizes import Poly, Size, Symbol
 from tensorlint.inference.values import Tensor
 
-# Quotients `C//h` that the program has relied on to come out exactly, by viewing C as (h, C//h).
-_proven: set[Symbol] = set()
+# Quotients `C//h` that the program has relied on to come out exactly, by viewing C as (h, C//h), in the order in which
+# it did: what was relied on in a branch is not behind it.
+_proven: dict[Symbol, None] = {}
+
+
+def proven() -> int:
+    """How many quotients are known to come out; `forget` goes back to it."""
+    return len(_proven)
+
+
+def forget(since: int) -> None:
+    while len(_proven) > since:
+        _proven.popitem()
 
 
 def resolve(shape: Shape | None, target: Shape) -> Shape:
@@ -41,7 +52,7 @@ def resolve(shape: Shape | None, target: Shape) -> Shape:
         if missing is None:
             raise Undecided
         if isinstance(missing, Poly):
-            _proven.update(atom for atom in S.symbols(missing) if atom.denominator is not None)
+            _proven.update((atom, None) for atom in S.symbols(missing) if atom.denominator is not None)
     return (*target[:at], missing, *target[at + 1 :])
 
 
@@ -53,7 +64,7 @@ def check(shape: Shape, target: Shape) -> None:
     if isinstance(total, int) and isinstance(wanted, int):
         raise Undecided
     if S.assume_divisible(total) == S.assume_divisible(wanted):
-        _proven.update(atom for atom in S.symbols(wanted) if atom.denominator is not None)
+        _proven.update((atom, None) for atom in S.symbols(wanted) if atom.denominator is not None)
 
 
 def merged(size: Size) -> Size:

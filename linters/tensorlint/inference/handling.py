@@ -1,0 +1,221 @@
+"""`try` and `with`: what is known where an error may have been caught on the way.
+
+A block whose error is caught may have been left anywhere: what it binds is known behind it only if every way there
+gives the same. `finally` is met by the runs that an error ends too.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference.demands import ALWAYS, CAUGHT
+from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.names import bound_names
+from tensorlint.inference.state import State
+from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Value
+
+
+class Handling(State):
+    """Mixed into the interpreter."""
+
+    def exec_try(self, node: ast.Try) -> None:
+        frame = self.frame
+        before = dict(frame.env)
+        self.conditional += 1
+        tried = len(node.body) <= _TRIED and any(catches_errors(handler.type) for handler in node.handlers)
+        self.expected_errors += tried
+        self.block(node.body, CAUGHT if node.handlers or node.finalbody else ALWAYS)
+        self.expected_errors -= tried
+        after, dead = frame.env, frame.dead
+        entry = interrupted(before, after, node.body)
+        if not dead and node.orelse:
+            frame.env = dict(after)
+            self.block(node.orelse)
+            after, dead = frame.env, frame.dead
+        exits: list[Environment] = [] if dead else [after]
+        last = interrupted(entry, after, node.orelse)
+        for handler in node.handlers:
+            frame.env, frame.dead = dict(entry), False
+            if handler.name:
+                frame.env[handler.name] = UNKNOWN
+            self.block(handler.body)
+            last = merge(last, interrupted(entry, frame.env, handler.body))
+            if not frame.dead:
+                exits.append(frame.env)
+        self.conditional -= 1
+        if exits:
+            frame.dead = False
+            result = exits[0]
+            for other in exits[1:]:
+                result = merge(result, other)
+            frame.env = dict(result)
+        else:
+            frame.dead = True
+            frame.env = dict(entry)
+        if node.finalbody:
+            self.exec_finally(node.finalbody, last)
+
+    def exec_finally(self, body: list[ast.stmt], entry: Environment) -> None:
+        """`entry` is what is known on every way there; behind the block only the runs that no error ended go on."""
+        frame = self.frame
+        normal, was_dead = frame.env, frame.dead
+        frame.env, frame.dead = dict(entry), False
+        self.conditional += 1
+        self.block(body)
+        self.conditional -= 1
+        if frame.dead:
+            return  # `return` or `break` in it: errors end here
+        result = dict(normal)
+        for name in bound_names(body):
+            if name in frame.env:
+                result[name] = frame.env[name]
+        frame.env, frame.dead = result, was_dead
+
+    def exec_with(self, node: ast.With | ast.AsyncWith) -> None:
+        suppresses, entry = False, ALWAYS
+        for item in node.items:
+            value = self.eval(item.context_expr)
+            if not self.lets_errors_out(item.context_expr):
+                entry = CAUGHT
+                suppresses = suppresses or self.may_suppress(item.context_expr, value)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, self.entered(value), None)
+        before = dict(self.frame.env) if suppresses else None
+        expected = any(expects_error(item.context_expr) for item in node.items)
+        self.expected_errors += expected
+        self.conditional += suppresses
+        self.block(node.body, CAUGHT if suppresses else entry)
+        self.conditional -= suppresses
+        self.expected_errors -= expected
+        if before is not None:
+            after = self.frame.env
+            if self.frame.dead:
+                self.frame.env = interrupted(before, after, node.body)
+            else:
+                self.frame.env = merge(interrupted(before, after, node.body), after)
+            self.frame.dead = False
+
+    def lets_errors_out(self, manager: ast.expr) -> bool:
+        """Whether an error in the body of `with manager:` leaves it: torch.no_grad(), open(...), a lock."""
+        func = root = manager.func if isinstance(manager, ast.Call) else manager
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or not isinstance(self.frame.lookup(root.id) or self.eval(root), Library):
+            return False
+        value = self.eval(func)
+        return isinstance(value, Library) and value.path.startswith(_LETS_ERRORS_OUT)
+
+    def may_suppress(self, manager: ast.expr, value: Value) -> bool:
+        """Whether the context manager may end an error of the body. Those of libraries as a rule do not, and say so in
+        their names when they do; of an object nobody knows it is not known."""
+        func = manager.func if isinstance(manager, ast.Call) else manager
+        if last_name(func) in SUPPRESSORS:
+            return True
+        made = self.eval(func)
+        if isinstance(made, Library):
+            return made.path.rpartition(".")[2] in SUPPRESSORS
+        if isinstance(made, Function):
+            return not isinstance(made.node, ast.Lambda) and generator_suppresses(made.node)
+        if isinstance(value, LibraryObject):
+            return value.path.rpartition(".")[2] in SUPPRESSORS
+        cls = made.cls if isinstance(made, Instance) else made
+        if isinstance(cls, Class):
+            leaves = self.find_in_class(cls, "__exit__") or self.find_in_class(cls, "__aexit__")
+            if isinstance(leaves, Function) and not isinstance(leaves.node, ast.Lambda):
+                return exit_suppresses(leaves.node)
+        return True
+
+    def entered(self, value: Value) -> Value:
+        """What `with value as x` binds."""
+        if isinstance(value, Instance) and "__enter__" in value.cls.methods:
+            return self.call_method(value, "__enter__", [], {}, None)
+        return UNKNOWN
+
+
+def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -> Environment:
+    """The names once `body` was left anywhere in its middle: what it binds is known only if nothing changed it."""
+    if not body:
+        return after if before is after else merge(before, after)
+    entry = merge(before, after)
+    for name in bound_names(body):
+        if name not in before:
+            entry.pop(name, None)
+        elif before[name] is not entry.get(name):
+            entry[name] = UNKNOWN
+    return entry
+
+
+def generator_suppresses(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a `@contextmanager` function may end the error that is thrown in at its `yield`."""
+    for part in ast.walk(node):
+        if isinstance(part, (ast.Try, ast.TryStar)):
+            yields = any(
+                isinstance(each, (ast.Yield, ast.YieldFrom)) for inner in part.body for each in ast.walk(inner)
+            )
+            if yields and (any(not reraises(handler) for handler in part.handlers) or _leaves(part.finalbody)):
+                return True
+        elif isinstance(part, (ast.With, ast.AsyncWith)):
+            yields = any(
+                isinstance(each, (ast.Yield, ast.YieldFrom)) for inner in part.body for each in ast.walk(inner)
+            )
+            if yields and any(_could_suppress(item.context_expr) for item in part.items):
+                return True
+    return False
+
+
+def exit_suppresses(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether an `__exit__` may return something true."""
+    returned = [part.value for part in ast.walk(node) if isinstance(part, ast.Return)]
+    return any(not (each is None or (isinstance(each, ast.Constant) and not each.value)) for each in returned)
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for each in body for part in ast.walk(each))
+
+
+def reraises(handler: ast.ExceptHandler) -> bool:
+    """Whether the handler always ends with an error of its own."""
+    return isinstance(handler.body[-1], ast.Raise) and not _leaves(handler.body)
+
+
+def _could_suppress(manager: ast.expr) -> bool:
+    name = last_name(manager.func if isinstance(manager, ast.Call) else manager)
+    return name is None or name in SUPPRESSORS or not isinstance(manager, ast.Call)
+
+
+# Context managers that no error is caught by.
+_LETS_ERRORS_OUT = (
+    "torch.", "numpy.", "builtins.", "warnings.", "tempfile.", "contextlib.nullcontext", "contextlib.closing",
+    "contextlib.redirect",
+)  # fmt: skip
+# Context managers that may end an error.
+SUPPRESSORS = frozenset(
+    [
+        "suppress", "raises", "warns", "assertRaises", "assertRaisesRegex", "assert_raises", "assert_raises_regex",
+        "ExitStack", "AsyncExitStack", "subTest", "ignored", "ignoring", "RaisesGroup", "RaisesExc", "timeout",
+        "fail_after", "move_on_after", "enter_context", "TaskGroup",
+    ]
+)  # fmt: skip
+# A `try` of so few statements asks whether they work; one around a whole program only says goodbye.
+_TRIED = 3
+_ERRORS = frozenset(
+    ["Exception", "BaseException", "RuntimeError", "ValueError", "LinAlgError", "TypeError", "AxisError"]
+)
+_EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "suppress", "assert_raises")
+
+
+def last_name(node: ast.expr) -> str | None:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+
+
+def catches_errors(kind: ast.expr | None) -> bool:
+    """Whether a handler is entered when torch or numpy refuse a shape."""
+    if kind is None:
+        return True
+    kinds = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(last_name(each) in _ERRORS for each in kinds)
+
+
+def expects_error(manager: ast.expr) -> bool:
+    """`with pytest.raises(ValueError):`, `with self.assertRaises(...)`, `with contextlib.suppress(...)`."""
+    return isinstance(manager, ast.Call) and last_name(manager.func) in _EXPECTING

@@ -1,0 +1,81 @@
+"""Layers that a program changes after it made them: other weights, other members, hooks that replace what they give."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.module_containers import CONTAINERS
+from tensorlint.inference.ops import modules
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Dictionary,
+    Function,
+    LibraryObject,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+)
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+
+def change_unseen(interp: State, receiver: LibraryObject) -> None:
+    """Anything in the module may have changed: what calling it gives is not known any more."""
+    receiver.fields[CHANGED] = UNKNOWN
+    if receiver.path in CONTAINERS:
+        receiver.fields["members"] = Dictionary(None) if receiver.path == "torch.nn.ModuleDict" else Sequence("list")
+    interp.mutations.append((receiver, CHANGED))
+
+
+def keeps_result(receiver: LibraryObject, name: str, value: Value) -> bool:
+    """Whether a parameter that is assigned to a layer has the shape of the one before, as tied weights have."""
+    if name not in ("weight", "bias") or not modules.known(receiver.path):
+        return False
+    before = modules.module_attribute(receiver, name)
+    return (
+        isinstance(before, Tensor)
+        and isinstance(value, Tensor)
+        and before.shape is not None
+        and before.shape == value.shape
+        and before.dtype == value.dtype
+    )
+
+
+_KEEPS_SIZES = re.compile(r"Norm|PReLU")
+
+
+def after_assignment(receiver: LibraryObject, result: Value) -> Value:
+    """What the layer gives now that another weight was assigned to it: as many axes, of sizes nobody knows."""
+    if ("weight" in receiver.fields or "bias" in receiver.fields) and isinstance(result, Tensor):
+        if result.shape is None or _KEEPS_SIZES.search(receiver.path):
+            return result
+        shape = result.shape
+        if receiver.path in ("torch.nn.Linear", "torch.nn.Embedding") and shape:
+            return copy(result, shape=(*shape[:-1], S.symbol()), strides=None, dtype=None)
+        return copy(result, shape=tuple(S.symbol() for _ in shape), strides=None, dtype=None)
+    return result
+
+
+# A field that no program can set: calling the module may give anything.
+CHANGED = "<changed>"
+FORWARD_HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
+
+
+_GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
+
+
+def may_return(hook: list[Value]) -> bool:
+    """Whether a forward hook may give something, which then replaces what the module gave."""
+    if len(hook) != 1 or not isinstance(hook[0], Function):
+        return True
+    if isinstance(hook[0].node, ast.Lambda):
+        body = hook[0].node.body
+        func = body.func if isinstance(body, ast.Call) else None
+        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
+        return name not in _GIVE_NONE
+    return any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(hook[0].node))

@@ -1,0 +1,222 @@
+"""What a file changes by other ways than an assignment that can be followed.
+
+`setattr(model, name, layer)`, `vars(model).update(...)`, `mock.patch.object(Model, "make", ...)`, `globals()[name] = f`,
+`torch.relu = mine`: what is so changed is not known wherever it is read. Names that are written out cost no more than
+themselves; a name that is computed costs every attribute of the classes it may belong to.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tensorlint.inference.declared import CONFIGURATIONS
+from tensorlint.inference.names import ScopeFacts
+
+# Only a file with one of these is walked; plain words are found sooner than a pattern.
+_PLAIN_WORDS = (
+    "setattr", "delattr", "__dict__", "__class__ =", "vars(", "patch(", "patch.", "globals()", "_modules[", "_modules.",
+    "_parameters[", "_parameters.", "_buffers[", "_buffers.",
+)  # fmt: skip
+_WORDS = re.compile(
+    r"setattr|delattr|__dict__|__class__ *=|\bvars\(|\bpatch\(|\bpatch\.(?:object|multiple)|globals\(\)"
+    r"|_(?:modules|parameters|buffers)(?:\[|\.(?:update|pop|clear|setdefault))"
+)
+_STORES = frozenset(["_modules", "_parameters", "_buffers", "__dict__"])
+_CHANGES = frozenset(["update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__"])
+_INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
+# Methods in which all attributes of an object are carried over as they were.
+_RESTORES = frozenset(["__setstate__", "__getstate__", "__deepcopy__", "__copy__", "__reduce__", "__getattr__"])
+
+
+@dataclass(slots=True)
+class Rebound:
+    """`attributes` and `prefixes` are of any object, `classes` those whose attributes may all have changed (every class
+    of the file, if `everything`); `globals` are names of the module (each of them, if None)."""
+
+    attributes: set[str] = field(default_factory=set)
+    prefixes: tuple[str, ...] = ()
+    classes: set[ast.ClassDef] = field(default_factory=set)
+    everything: bool = False
+    globals: set[str] | None = field(default_factory=set)
+
+    def attribute(self, name: str, cls: ast.ClassDef) -> bool:
+        """Whether the attribute of the class's instances may be another than the one that was assigned."""
+        if name in self.attributes or (self.prefixes and name.startswith(self.prefixes)):
+            return True
+        return self.everything or cls in self.classes
+
+
+NOTHING = Rebound()
+
+
+def rebound(tree: ast.Module, text: str) -> Rebound:
+    if not any(word in text for word in _PLAIN_WORDS) or _WORDS.search(text) is None:
+        return NOTHING
+    walk = _Walk()
+    walk.block(tree.body, None, "")
+    found = walk.found
+    found.classes = _relatives(tree, found.classes)
+    return found
+
+
+def share_globals(found: Rebound, module: ScopeFacts) -> None:
+    """The module's names that are changed through `globals()` are known nowhere, as if a function declared them global."""
+    if found.globals is None:
+        module.shared.update(module.textual)
+    elif found.globals:
+        module.shared.update(name for name in found.globals if module.textual[name])
+
+
+class _Walk:
+    def __init__(self) -> None:
+        self.found = Rebound()
+
+    def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                self.block(node.body, node, "")
+            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self.block(node.decorator_list, owner, method)
+                self.block(node.body, owner, method or node.name)
+            else:
+                if isinstance(node, ast.Call):
+                    self.call(node, owner, method)
+                elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                        self.target(target, owner, method)
+                    if isinstance(node, ast.Assign) and _attribute_store(node.value) is not None:
+                        self.unknown_name(_attribute_store(node.value), owner, method)  # another name of the dictionary
+                elif isinstance(node, ast.Delete):
+                    for target in node.targets:
+                        self.target(target, owner, method)
+                self.block(ast.iter_child_nodes(node), owner, method)
+
+    def target(self, target: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for each in target.elts:
+                self.target(each, owner, method)
+        elif isinstance(target, ast.Attribute) and target.attr in ("__dict__", "__class__"):
+            self.unknown_name(target.value, owner, method)
+        elif isinstance(target, ast.Subscript):
+            holder = _attribute_store(target.value)
+            if holder is not None:
+                self.named(target.slice, holder, owner, method)
+            elif _is_call_of(target.value, ("globals",)):
+                self.global_name(target.slice)
+
+    def call(self, node: ast.Call, owner: ast.ClassDef | None, method: str) -> None:
+        func = node.func
+        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+        if name in ("setattr", "delattr", "__setattr__", "__delattr__"):
+            arguments = node.args
+            if (
+                name.startswith("__")
+                and isinstance(func, ast.Attribute)
+                and len(arguments) < 2 + (name == "__setattr__")
+            ):
+                arguments = [func.value, *arguments]
+                if _is_call_of(func.value, ("super",)):
+                    arguments[0] = ast.Name("self", ast.Load())
+            if arguments and isinstance(arguments[0], ast.Constant):  # monkeypatch.setattr("package.module.name", ...)
+                self.dotted(arguments[0])
+            elif len(arguments) >= 2 and not (
+                isinstance(func, ast.Name)
+                and isinstance(arguments[1], ast.Constant)
+                and not (_is_self(arguments[0]) and method not in _INITIALISERS)
+            ):  # `setattr(model, "norm", layer)` is followed as an assignment is
+                self.named(arguments[1], arguments[0], owner, method)
+        elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
+            self.named(node.args[1], node.args[0], owner, "")
+        elif name == "multiple" and isinstance(func, ast.Attribute):
+            self.found.attributes.update(each.arg for each in node.keywords if each.arg)
+            self.add_globals(each.arg for each in node.keywords if each.arg)
+        elif name == "patch" and node.args:
+            self.dotted(node.args[0])
+        elif isinstance(func, ast.Attribute) and name in _CHANGES:
+            holder = _attribute_store(func.value)
+            if holder is not None:
+                if name in ("pop", "setdefault", "__setitem__", "__delitem__") and node.args:
+                    self.named(node.args[0], holder, owner, method)
+                else:
+                    if node.args or name in ("clear", "popitem"):
+                        self.unknown_name(holder, owner, method)
+                    self.found.attributes.update(each.arg for each in node.keywords if each.arg)
+            elif _is_call_of(func.value, ("globals",)):
+                if node.args:
+                    self.found.globals = None
+                self.add_globals(each.arg for each in node.keywords if each.arg)
+
+    def named(self, name: ast.expr, holder: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
+        """The attribute `name` of `holder` is set or deleted."""
+        if method in _RESTORES:
+            return
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            if not (method in _INITIALISERS and _is_self(holder)):  # that is followed as an assignment is
+                self.found.attributes.add(name.value)
+                if owner is None:
+                    self.add_globals([name.value])
+        elif isinstance(name, ast.JoinedStr) and name.values and isinstance(name.values[0], ast.Constant):
+            self.found.prefixes = (*self.found.prefixes, str(name.values[0].value))
+        else:
+            self.unknown_name(holder, owner, method)
+
+    def unknown_name(self, holder: ast.expr | None, owner: ast.ClassDef | None, method: str) -> None:
+        if method in _RESTORES:
+            return
+        if owner is not None and _is_self(holder):
+            self.found.classes.add(owner)
+            return
+        last = holder.attr if isinstance(holder, ast.Attribute) else holder.id if isinstance(holder, ast.Name) else ""
+        if last not in CONFIGURATIONS and not last.endswith("config"):
+            self.found.everything = True
+
+    def dotted(self, path: ast.expr) -> None:
+        if isinstance(path, ast.Constant) and isinstance(path.value, str):
+            self.found.attributes.add(path.value.rpartition(".")[2])
+            self.add_globals([path.value.rpartition(".")[2]])
+
+    def global_name(self, key: ast.expr) -> None:
+        if isinstance(key, ast.Constant):
+            self.add_globals([str(key.value)])
+        else:
+            self.found.globals = None
+
+    def add_globals(self, names: Iterable[str]) -> None:
+        if self.found.globals is not None:
+            self.found.globals.update(names)
+
+
+def _attribute_store(node: ast.expr) -> ast.expr | None:
+    """x of `x.__dict__`, `vars(x)`, `x._modules`."""
+    if isinstance(node, ast.Attribute) and node.attr in _STORES:
+        return node.value
+    if _is_call_of(node, ("vars",)) and isinstance(node, ast.Call) and len(node.args) == 1:
+        return node.args[0]
+    return None
+
+
+def _is_call_of(node: ast.expr, names: tuple[str, ...]) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _is_self(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def _relatives(tree: ast.Module, classes: set[ast.ClassDef]) -> set[ast.ClassDef]:
+    """The classes, and those of the file that derive from one of them or that one of them derives from."""
+    if not classes:
+        return classes
+    all_classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bases = {node: {base.id for base in node.bases if isinstance(base, ast.Name)} for node in all_classes}
+    found = set(classes)
+    while True:
+        names = {node.name for node in found}
+        above = {name for node in found for name in bases[node]}
+        more = {node for node in all_classes if node.name in above or bases[node] & names} - found
+        if not more:
+            return found
+        found |= more

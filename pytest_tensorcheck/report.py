@@ -40,11 +40,17 @@ class HotSpot(NamedTuple):
 
 
 class Findings:
-    """Collects the records of all tests, in one process or from all workers."""
+    """Collects the records of all tests, in one process or from all workers.
+
+    Where no JSON file is asked for, a record without observations is counted and not kept: what thousands of tests keep,
+    Python's garbage collection goes through.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.tests: list[Record] = []
+        self.count = 0  # of all tests, also of those whose records are not kept
+        self.watched: dict[str, int] = {}  # check -> how many tests it watched
         self.session: list[Record] = []
         self.outcomes: dict[str, str] = {}
         self.reruns: dict[str, int] = {}
@@ -63,10 +69,17 @@ class Findings:
             if self.outcomes.get(nodeid) != "failed":
                 self.outcomes[nodeid] = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
         record = getattr(report, "tensorcheck", None)
-        if record is not None:
+        if record is None:
+            return
+        self.count += 1
+        for check in record["watched"]:
+            self.watched[check] = self.watched.get(check, 0) + 1
+        if record["threads"] is not None:
+            self.threads = record["threads"]
+        if record["observations"] or self.settings.json is not None:
             self.tests.append(record)
-            if record.get("threads") is not None:
-                self.threads = record["threads"]
+        else:
+            del report.tensorcheck  # reports are kept until the end
 
     def add_session_records(self, records: Iterable[Record]) -> None:
         """From collection; every worker sends the same ones."""
@@ -97,14 +110,6 @@ class Findings:
         return sorted(
             spots, key=lambda spot: (order.index(spot.check) if spot.check in order else 99, -spot.times, spot.place)
         )
-
-    def watched(self) -> dict[str, int]:
-        """check → how many tests it watched."""
-        counts: dict[str, int] = {}
-        for test in self.tests:
-            for check in test["watched"]:
-                counts[check] = counts.get(check, 0) + 1
-        return counts
 
 
 def _rerun_record(nodeid: str, count: int) -> Record:
@@ -143,18 +148,18 @@ def _spot_line(spot: HotSpot) -> str:
 
 
 def _closing_line(findings: Findings, found: bool) -> str:
-    watched = findings.watched()
-    parts = [f"{_plural(len(findings.tests), 'test')} seeded from {_seeds_text(findings.settings)}"]
+    watched = findings.watched
+    parts = [f"{_plural(findings.count, 'test')} seeded from {_seeds_text(findings.settings)}"]
     parts += [f"{check} watched in {watched[check]}" for check in CHECKS if check in watched]
     return ("" if found else "nothing observed: ") + "; ".join(parts)
 
 
 def _blind_spots(findings: Findings) -> list[str]:
     """A check that was on and saw no test: said, so that silence is not taken for a pass."""
-    watched = findings.watched()
+    watched = findings.watched
     blind = [c for c in ("sync", "broadcast", "numerics") if findings.settings.modes[c] != "off" and not watched.get(c)]
     asked = [check for check in blind if check != "broadcast" or findings.settings.broadcast == "error"]
-    if not findings.tests or not asked:
+    if not findings.count or not asked:
         return []
     return [f"{', '.join(asked)}: watched nothing, since no test had torch loaded"]
 
@@ -221,7 +226,7 @@ def as_json(findings: Findings, versions: dict[str, str | None], device: str) ->
             "tests": len(outcomes),
             "outcomes": {outcome: outcomes.count(outcome) for outcome in sorted(set(outcomes))},
             "observations": counts,
-            "watched": findings.watched(),
+            "watched": findings.watched,
             "hot_spots": [
                 {
                     "check": spot.check,

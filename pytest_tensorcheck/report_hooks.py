@@ -12,7 +12,7 @@ from pytest_tensorcheck.report import Findings, Record, as_json, header_line, su
 from pytest_tensorcheck.reproduce import reproduction, torch_threads
 from pytest_tensorcheck.run_hooks import RunHooks
 from pytest_tensorcheck.settings import Settings
-from pytest_tensorcheck.test_run import RUN, TestRun, as_record
+from pytest_tensorcheck.test_run import TestRun, as_record
 
 
 class ReportHooks:
@@ -37,7 +37,7 @@ class ReportHooks:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        run = item.stash.get(RUN, None)
+        run = self.run_hooks.run_of(item)
         if run is None:
             return report
         if report.failed:
@@ -63,7 +63,7 @@ class ReportHooks:
 
     def _record(self, run: TestRun) -> Record:
         return {
-            "nodeid": run.nodeid,
+            "nodeid": run.item.nodeid,
             "seed": run.seeds.call,
             "base_seed": run.base_seed,
             "threads": torch_threads(),
@@ -100,7 +100,7 @@ class ReportHooks:
                 pytest.exit(f"--tensorcheck-json: cannot write {self.settings.json}: {error}", returncode=1)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.findings.tests and not self.findings.session:
+        if not self.findings.count and not self.findings.session:
             return
         lines = summary_lines(self.findings)
         if len(lines) == 1 and terminalreporter.verbosity < 0:

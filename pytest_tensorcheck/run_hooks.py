@@ -26,7 +26,7 @@ from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
 from pytest_tensorcheck.surroundings import Surroundings
-from pytest_tensorcheck.test_run import RUN, TestRun, at_user_line, describe, watch
+from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, watch
 from pytest_tensorcheck.unseeded import UnseededGenerators
 from pytest_tensorcheck.user_imports import UserImports
 from pytest_tensorcheck.wider_setups import CollectorSetups, WiderSetups
@@ -69,6 +69,7 @@ class RunHooks:
         self.found = SessionFindings()
         self._blame_module: dict[str, list[Change]] = {}
         self._place = _Place()
+        self._latest: TestRun | None = None
         self._unseeded = UnseededGenerators(self._note_unseeded)
         self._imports = FirstImport(
             {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
@@ -189,7 +190,7 @@ class RunHooks:
         if asked and not plugins.hasplugin("tensorcheck-deterministic"):
             from pytest_tensorcheck.determinism.marker import RunTwice
 
-            plugins.register(RunTwice(), "tensorcheck-deterministic")
+            plugins.register(RunTwice(self.run_of), "tensorcheck-deterministic")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
@@ -207,22 +208,26 @@ class RunHooks:
                 self.seeder.apply(run.seeds.setup)
         return (yield)
 
+    def run_of(self, item: pytest.Item) -> TestRun | None:
+        """The run of the item that is under way or has just ended. Kept here and not in the item's stash: what every test
+        leaves behind for the session makes Python's garbage collection go through all objects of torch sooner."""
+        run = self._latest
+        return run if run is not None and run.item is item else None
+
     def _begin(self, item: pytest.Item) -> TestRun:
-        if _MARKER_ERROR in item.stash:
-            pytest.fail(item.stash[_MARKER_ERROR], pytrace=False)
-        marked = item.stash.get(MARKED, UNMARKED)
+        self._latest = None
+        stash = item.stash
+        if _MARKER_ERROR in stash:
+            pytest.fail(stash[_MARKER_ERROR], pytrace=False)
+        marked = stash.get(MARKED, UNMARKED)
         settings = self.settings if marked is UNMARKED else with_markers(self.settings, marked)
-        run = TestRun(
-            item.nodeid, self.base_seed, PhaseSeeds.of(self.base_seed, item.nodeid, marked.seed), settings, marked
-        )
-        item.stash[RUN] = run
-        self._place.run = run
+        run = TestRun(item, self.base_seed, PhaseSeeds.of(self.base_seed, item.nodeid, marked.seed), settings, marked)
+        self._place.run = self._latest = run
         if self._watch_state:
-            if not (self._as_expected and self._surroundings.pytest_alone):
-                now = self.state.snapshot()
-                if now != self.state.expected:
-                    # Set between two tests, by another plugin or by the last teardown of a wider fixture: no test's doing.
-                    self.state.expected = now
+            state = self.state
+            if not (self._as_expected and self._surroundings.pytest_alone) and not state.as_expected():
+                # Set between two tests, by another plugin or by the last teardown of a wider fixture: no test's doing.
+                state.expected = state.snapshot()
             self._as_expected = False
             if self.scoped.by_module:
                 module = item.getparent(pytest.Module)
@@ -235,7 +240,7 @@ class RunHooks:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        run = item.stash.get(RUN, None)
+        run = self.run_of(item)
         if run is None:
             return (yield)
         # A fixture of this test that called manual_seed meant it; the marker means it more.
@@ -245,10 +250,6 @@ class RunHooks:
         checks = run.call_checks()
         if not checks and run.sync is None:
             return (yield)
-        return (yield from self._watched_call(run, checks))
-
-    def _watched_call(self, run: TestRun, checks: list[str]) -> Generator[None, Any, Any]:
-        __tracebackhide__ = True
         modes = self._modes
         seen: list[list[Observation]] = []
         try:
@@ -264,18 +265,17 @@ class RunHooks:
             for observed in seen:
                 run.observations.extend(observed)
             run.leave_sync()
-        failure = run.failure()
-        if failure is not None:
+        if (failure := run.failure()) is not None:
             raise failure
         return result
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        run = item.stash.get(RUN, None)
+        run = self.run_of(item)
         if run is None:
             return (yield)
-        if not self._surroundings.empty_teardown(item, nextitem):
+        if not (run.empty_setup and self._surroundings.empty_teardown(item, nextitem)):
             self.seeder.apply(run.seeds.teardown)
         try:
             result = yield
@@ -310,12 +310,12 @@ class RunHooks:
                 left.extend(by_import(module, change) for change in worth_saying(changes))
         for mode in run.leaked_modes:
             left.append(left_by(item, f"torch modes: none → {mode}", {"name": "torch modes", "new": mode}))
-        now = self.state.snapshot()
-        self._as_expected = now == self.state.expected
+        state = self.state
+        self._as_expected = state.as_expected()
         if not self._as_expected:
-            changes = self.state.put_back(self.state.changes(self.state.expected, now))
+            changes = state.put_back(state.changes(state.expected, state.snapshot()))
             # What could not be put back is what the next test starts from; it is not to be blamed for it.
-            self.state.expected = self.state.snapshot()
+            state.expected = state.snapshot()
             for change in worth_saying(changes):
                 left.append(left_by(item, str(change), facts_of(change), restored=change.restored))
         return left

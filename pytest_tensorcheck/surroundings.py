@@ -68,8 +68,9 @@ class Surroundings:
         return self._plain_parents
 
     def empty_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-        """The same at its end: unless modules or classes end there, whose finalizers may be anybody's."""
-        return nextitem is not None and nextitem.parent is item.parent and self.empty_setup(item)
+        """The same at its end, of an item whose setup was empty: unless modules or classes end there, whose finalizers may
+        be anybody's."""
+        return nextitem is not None and nextitem.parent is item.parent and self.pytest_alone
 
 
 def _home_of(plugin: object) -> str:

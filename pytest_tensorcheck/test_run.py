@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_tensorcheck.frameworks import loaded
-from pytest_tensorcheck.observations import Observation, TensorcheckFailure
+from pytest_tensorcheck.observations import Mode, Observation, TensorcheckFailure
 from pytest_tensorcheck.seeding import PhaseSeeds
 from pytest_tensorcheck.settings import MarkerSettings, Settings
 from pytest_tensorcheck.user_line import UserLine
@@ -27,18 +27,18 @@ class FoundDuringTest(TensorcheckFailure):
 
 
 class TestRun:
-    """Kept in the item's stash from the start of setup to the end of teardown."""
+    """From the start of setup until the report of the teardown is made."""
 
     __test__ = False
     __slots__ = (
-        "base_seed", "empty_setup", "kept_seeds", "leaked_modes", "marked", "nodeid", "notes", "observations", "seeds", "settings",
+        "base_seed", "empty_setup", "item", "kept_seeds", "leaked_modes", "marked", "notes", "observations", "seeds", "settings",
         "sync", "sync_seen", "watched", "whole",
     )  # fmt: skip
 
     def __init__(
-        self, nodeid: str, base_seed: int, seeds: PhaseSeeds, settings: Settings, marked: MarkerSettings
+        self, item: pytest.Item, base_seed: int, seeds: PhaseSeeds, settings: Settings, marked: MarkerSettings
     ) -> None:
-        self.nodeid = nodeid
+        self.item = item
         self.base_seed = base_seed
         self.seeds = seeds
         self.settings = settings
@@ -90,14 +90,16 @@ class TestRun:
             if self.whole is not None:
                 self.whole.close()
 
-    def call_checks(self) -> list[str]:
+    def call_checks(self) -> tuple[str, ...]:
         """The checks that watch this test's call: torch has to be there, or there is nothing to watch."""
         if loaded("torch") is None:
-            return []
-        return [check for check in _CALL_CHECKS if getattr(self.settings, check) != "off"]
+            return ()
+        return _checks_of(self.settings.broadcast, self.settings.numerics)
 
     def failure(self) -> BaseException | None:
         """What the checks in mode `error` have to say about a test that passed."""
+        if not self.observations:
+            return None
         blamed: list[Observation] = []
         for check in _CALL_CHECKS:
             if getattr(self.settings, check) == "error":
@@ -116,6 +118,12 @@ class TestRun:
         return at_user_line(failure(describe(blamed)), blamed[0])
 
 
+@cache
+def _checks_of(broadcast: Mode, numerics: Mode) -> tuple[str, ...]:
+    modes = {"broadcast": broadcast, "numerics": numerics}
+    return tuple(check for check in _CALL_CHECKS if modes[check] != "off")
+
+
 def _failure_class(check: str) -> type[TensorcheckFailure]:
     """The exception that the check's own context manager raises."""
     if check not in _FAILURES:
@@ -129,7 +137,7 @@ class watch:
 
     __slots__ = ("_checks", "_open")
 
-    def __init__(self, checks: list[str]) -> None:
+    def __init__(self, checks: tuple[str, ...]) -> None:
         self._checks = checks
 
     def __enter__(self) -> list[list[Observation]]:
@@ -195,9 +203,6 @@ def at_test(error: BaseException, item: pytest.Item) -> BaseException:
     path, line, name = item.location
     where = UserLine(str(item.config.rootpath / path), (line or 0) + 1, name)
     return at_user_line(error, Observation("test", str(error), where))
-
-
-RUN: pytest.StashKey[TestRun] = pytest.StashKey()
 
 
 def as_record(observation: Observation) -> dict[str, Any]:

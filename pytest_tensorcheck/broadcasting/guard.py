@@ -48,6 +48,7 @@ class _ThreadState(threading.local):
     def __init__(self) -> None:
         self.blocks: list[_Block] = []
         self.allowed = 0
+        self.idle_mode: Any = None  # the thread's mode while no block is open: used again, test after test
 
 
 _state = _ThreadState()
@@ -97,7 +98,8 @@ class _Guard(ContextDecorator, metaclass=NeedsParentheses):
         mode: Any = None
         state = _state
         if torch is not None and not state.blocks:
-            mode = _mode_class()()
+            mode = state.idle_mode or _mode_class()()
+            state.idle_mode = None
             mode.__enter__()
         block = _Block(raises=self.raises)
         self._opened.append((block, mode, torch is None, state.allowed))
@@ -111,6 +113,8 @@ class _Guard(ContextDecorator, metaclass=NeedsParentheses):
         _state.blocks.remove(block)
         if mode is not None:
             mode.__exit__(*failure)
+            mode.forget()
+            _state.idle_mode = mode
         if without_torch and loaded("torch") is not None:
             warnings.warn(
                 "torch was first imported inside this block, so the broadcast guard did not see its operations: "

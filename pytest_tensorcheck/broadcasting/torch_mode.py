@@ -81,6 +81,12 @@ class BroadcastMode(TorchFunctionMode):
         self.named: dict[int, tuple[Any, Names]] = {}
         self._sweep_at = 4096
 
+    def forget(self) -> None:
+        """As new, for the next block: what tensors were in this one is nothing to the next."""
+        self.entries.clear()
+        self.named.clear()
+        self._sweep_at = 4096
+
     def __enter__(self) -> Any:
         on_named.append(self.name_axes)
         return super().__enter__()  # type: ignore[no-untyped-call]

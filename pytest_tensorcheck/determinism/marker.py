@@ -6,19 +6,23 @@ The deterministic settings are in force around the whole test (`test_run`); here
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import pytest
 
-from pytest_tensorcheck.test_run import RUN, at_test
+from pytest_tensorcheck.test_run import TestRun, at_test
 
 
 class RunTwice:
     """Registered when a collected test asks for it."""
 
+    def __init__(self, run_of: Callable[[pytest.Item], TestRun | None]) -> None:
+        self._run_of = run_of
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> object | None:
         __tracebackhide__ = True
-        run = pyfuncitem.stash.get(RUN, None)
+        run = self._run_of(pyfuncitem)
         if run is None or not run.marked.deterministic:
             return None
         function = pyfuncitem.obj

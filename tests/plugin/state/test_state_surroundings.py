@@ -29,8 +29,8 @@ def test_what_is_left_out(pytester, monkeypatch):
     from pytest_tensorcheck.global_state import GlobalState
     from pytest_tensorcheck.seeding import Seeder
 
-    counts = {"snapshot": 0, "apply": 0}
-    for kind, name in ((GlobalState, "snapshot"), (Seeder, "apply")):
+    counts = {"snapshot": 0, "as_expected": 0, "apply": 0}
+    for kind, name in ((GlobalState, "snapshot"), (GlobalState, "as_expected"), (Seeder, "apply")):
         original = getattr(kind, name)
 
         def counted(*args, name=name, original=original, **kwargs):
@@ -42,15 +42,15 @@ def test_what_is_left_out(pytester, monkeypatch):
     def cost_of_a_test() -> dict[str, int]:
         found = []
         for number in (10, 10, 20):  # the first only warms up
-            counts.update(snapshot=0, apply=0)
+            counts.update(dict.fromkeys(counts, 0))
             pytester.makepyfile("".join(f"def test_{each}(): pass\n" for each in range(number)))
             run(pytester).assert_outcomes(passed=number)
             found.append(dict(counts))
         return {name: (found[2][name] - found[1][name]) // 10 for name in counts}
 
-    assert cost_of_a_test() == {"snapshot": 1, "apply": 1}
+    assert cost_of_a_test() == {"snapshot": 0, "as_expected": 1, "apply": 1}
     pytester.makeconftest("def pytest_runtest_logfinish(): pass")
-    assert cost_of_a_test() == {"snapshot": 2, "apply": 3}
+    assert cost_of_a_test() == {"snapshot": 0, "as_expected": 2, "apply": 3}
 
 
 def test_state_that_is_set_between_two_tests_is_nobodys_fault(pytester):

@@ -6,7 +6,9 @@
 wheel; the others run in this environment, load no other plugin, and are compared with pytest alone there. Every run is a
 fresh process with its bytecode cached, as it is from a user's second run on. The configurations take turns, and the
 minimum of all rounds counts: CPU seconds of the process (user and system), which other programs on the machine still
-lengthen. `--instructions` counts executed instructions with valgrind instead: no noise, one round, 50 times slower.
+lengthen. "Full collections": how often Python's garbage collection went through all objects, 50 ms each where torch is
+loaded; where in its count a run begins is chance, and so is whether one more falls into it. A second table has what the
+tests take without that and without the import of torch (`plugin_overhead_forked.py`). `--instructions` counts executed instructions with valgrind instead: no noise, one round, 50 times slower.
 `--write` puts the table into benchmarks/results/plugin_overhead.md. pytest-randomly is compared where it is installed.
 """
 
@@ -42,8 +44,10 @@ class Configuration:
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     cpu_of_one: list[float] = field(default_factory=list)
+    collections: int = 0
 
 
+_COUNTED = "import atexit, gc\natexit.register(lambda: print('full collections:', gc.get_stats()[2]['collections']))\n"
 PLUGIN = ["-p", "pytest_tensorcheck.plugin"]
 
 
@@ -119,6 +123,8 @@ def run(configuration: Configuration, folder: Path, what: str, instructions: boo
         text = output.read()
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(command)} failed:\n{text[-2000:]}")
+    found = re.search(r"full collections: (\d+)", text)
+    configuration.collections = int(found[1]) if found else 0
     if instructions:
         counted = re.search(r"I +refs: +([\d,]+)", text)
         assert counted is not None
@@ -140,8 +146,8 @@ def table(found: list[Configuration], tests: int, rounds: int, instructions: boo
         f"{datetime.date.today()}: {tests} empty tests, {measured}. Python {platform.python_version()}, {versions}, "
         f"{os.cpu_count()} cores{load}.",
         "",
-        f"| configuration | {'10⁹ instructions' if instructions else 'CPU s'} | wall s | more than the first of its group | of it per test |",
-        "|---|---:|---:|---:|---:|",
+        f"| configuration | {'10⁹ instructions' if instructions else 'CPU s'} | wall s | more than the first of its group | of it per test | full collections |",
+        "|---|---:|---:|---:|---:|---:|",
     ]
     unit, small = ("M", "k") if instructions else ("ms", "µs")
     for configuration in found:
@@ -151,8 +157,19 @@ def table(found: list[Configuration], tests: int, rounds: int, instructions: boo
         versus = "" if configuration is bare else f"{extra * 1e3:+.0f} {unit} ({extra / min(bare.cpu):+.1%})"
         slope = (cpu - min(configuration.cpu_of_one) - min(bare.cpu) + min(bare.cpu_of_one)) / (tests - 1)
         each = "" if configuration is bare else f"{slope * 1e6:+.0f} {small}"
-        lines.append(f"| {configuration.name} | {cpu:.3f} | {wall:.3f} | {versus} | {each} |")
+        lines.append(
+            f"| {configuration.name} | {cpu:.3f} | {wall:.3f} | {versus} | {each} | {configuration.collections} |"
+        )
     return "\n".join(lines) + "\n"
+
+
+def without_the_import(rounds: int, tests: int, instructions: bool) -> str:
+    """The table of `plugin_overhead_forked.py`."""
+    script = Path(__file__).with_name("plugin_overhead_forked.py")
+    command = [sys.executable, str(script), "--rounds", str(rounds), "--tests", str(tests)]
+    if instructions:
+        command.append("--instructions")
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
 
 
 def main() -> None:
@@ -173,7 +190,7 @@ def main() -> None:
             folders[torch] = Path(temporary, "torch" if torch else "plain")
             folders[torch].mkdir()
             (folders[torch] / "pytest.ini").write_text("[pytest]\n")
-            (folders[torch] / "conftest.py").write_text("import torch\n" if torch else "")
+            (folders[torch] / "conftest.py").write_text(_COUNTED + "import torch\n" if torch else _COUNTED)
             tests = "".join(f"def test_{number}(): pass\n" for number in range(options.tests))
             (folders[torch] / "test_empty.py").write_text(tests)
         for configuration in found:  # once unmeasured: bytecode, and the assertion rewriter's cache
@@ -182,6 +199,8 @@ def main() -> None:
             for configuration in found:
                 measure(configuration, folders[configuration.torch], options.instructions)
     text = table(found, options.tests, options.rounds, options.instructions)
+    if any(configuration.torch for configuration in found):
+        text += "\n" + without_the_import(options.rounds, options.tests, options.instructions)
     print(text)
     if options.write:
         RESULTS.parent.mkdir(exist_ok=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 HOOKS = """
@@ -51,6 +53,39 @@ def test_what_is_left_out(pytester, monkeypatch):
     assert cost_of_a_test() == {"snapshot": 0, "as_expected": 1, "apply": 1}
     pytester.makeconftest("def pytest_runtest_logfinish(): pass")
     assert cost_of_a_test() == {"snapshot": 0, "as_expected": 2, "apply": 3}
+
+
+COUNTING = """
+    import gc, sys
+    import pytest
+
+    class Counter:
+        def pytest_sessionfinish(self):
+            gc.collect()
+            counts.append(len(gc.get_objects()))
+
+    counts = []
+    for number in (10, 10, 310):  # the first only warms up
+        with open(f"test_of_{number}.py", "w") as file:
+            file.write("".join(f"def test_{each}(): pass\\n" for each in range(number)))
+        sys.modules.pop(f"test_of_{number}", None)
+        arguments = ["-q", "-p", "no:cacheprovider", "-p", "pytest_tensorcheck.plugin", f"test_of_{number}.py"]
+        assert pytest.main([*arguments, *sys.argv[1:]], plugins=[Counter()]) == 0
+    print("kept:", (counts[2] - counts[1]) / 300)
+"""
+
+
+def test_a_quiet_test_leaves_nothing_for_the_rest_of_the_session(pytester):
+    """What each test keeps, the garbage collection goes through; full ones, with torch's objects, come sooner."""
+    script = pytester.makepyfile(counting=COUNTING)
+
+    def kept_by_a_test(*args: str) -> float:
+        (line,) = (line for line in pytester.run(sys.executable, script, *args).outlines if line.startswith("kept:"))
+        return float(line.partition(" ")[2])
+
+    bare = kept_by_a_test()
+    assert kept_by_a_test("--tensorcheck") < bare + 1
+    assert kept_by_a_test("--tensorcheck", "--tensorcheck-json", "found.json") > bare + 3  # a record of each test
 
 
 def test_state_that_is_set_between_two_tests_is_nobodys_fault(pytester):
@@ -190,6 +225,34 @@ def test_numpys_error_state_is_read_again_when_it_was_changed():
     assert now()[0] == numpy.geterr() != before[0]
     numpy.seterr(**old)
     assert now() == before
+
+
+def test_print_options_of_numpy_2_are_read_where_they_are_kept():
+    """Not through get_printoptions(), which builds a dictionary every time."""
+    numpy = pytest.importorskip("numpy", minversion="2.0", reason="asks numpy")
+    from pytest_tensorcheck.global_state import numpy_items
+
+    items = {item.name: item for item in numpy_items(numpy)}
+    assert items["numpy print options"].get() is items["numpy print options"].get()
+    assert items["numpy error state"].get() is items["numpy error state"].get()
+
+
+def test_every_item_that_is_compared_in_place_is_compared_as_by_a_snapshot(monkeypatch):
+    from pytest_tensorcheck.global_state import GlobalState, python_items
+
+    state = GlobalState(python_items(warning_filters=True))
+    assert [item.name for item in state.items if item.same is not None] == ["environment variable", "sys.path"]
+    assert state.as_expected()
+    for change, back in (
+        (lambda: monkeypatch.setenv("BETWEEN", "other"), lambda: monkeypatch.setenv("BETWEEN", "")),
+        (lambda: monkeypatch.syspath_prepend("elsewhere"), monkeypatch.undo),
+    ):
+        change()
+        assert not state.as_expected()
+        assert state.snapshot() != state.expected
+        back()
+    state.expected = state.snapshot()
+    assert state.as_expected()
 
 
 def test_what_the_setup_of_a_package_sets_holds_for_all_of_its_tests(pytester):

@@ -8,22 +8,18 @@ themselves; a name that is computed costs every attribute of the classes it may 
 from __future__ import annotations
 
 import ast
-import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.names import ScopeFacts
 
-# Only a file with one of these is walked; plain words are found sooner than a pattern.
-_PLAIN_WORDS = (
-    "setattr", "delattr", "__dict__", "__class__ =", "vars(", "patch(", "patch.", "globals()", "_modules[", "_modules.",
-    "_parameters[", "_parameters.", "_buffers[", "_buffers.",
+# Only statements with one of these are looked into.
+_WORDS = (
+    "setattr", "delattr", "__dict__", "__class__ =", "vars(", "patch(", "patch.object", "patch.multiple", "globals()",
+    *(f"_{kind}{use}" for kind in ("modules", "parameters", "buffers") for use in ("[", ".update", ".pop", ".clear", ".setdefault")),
 )  # fmt: skip
-_WORDS = re.compile(
-    r"setattr|delattr|__dict__|__class__ *=|\bvars\(|\bpatch\(|\bpatch\.(?:object|multiple)|globals\(\)"
-    r"|_(?:modules|parameters|buffers)(?:\[|\.(?:update|pop|clear|setdefault))"
-)
 _STORES = frozenset(["_modules", "_parameters", "_buffers", "__dict__"])
 _CHANGES = frozenset(["update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__"])
 _INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
@@ -53,13 +49,27 @@ NOTHING = Rebound()
 
 
 def rebound(tree: ast.Module, text: str) -> Rebound:
-    if not any(word in text for word in _PLAIN_WORDS) or _WORDS.search(text) is None:
+    lines = _lines_with(text, _WORDS)
+    if not lines:
         return NOTHING
-    walk = _Walk()
+    walk = _Walk(lines)
     walk.block(tree.body, None, "")
     found = walk.found
     found.classes = _relatives(tree, found.classes)
     return found
+
+
+def _lines_with(text: str, words: Iterable[str]) -> list[int]:
+    """The numbers of the lines that one of the words stands on, in order."""
+    found: set[int] = set()
+    for word in words:
+        at, line, counted = text.find(word), 1, 0
+        while at >= 0:
+            line += text.count("\n", counted, at)
+            counted = at
+            found.add(line)
+            at = text.find(word, at + 1)
+    return sorted(found)
 
 
 def share_globals(found: Rebound, module: ScopeFacts) -> None:
@@ -71,11 +81,18 @@ def share_globals(found: Rebound, module: ScopeFacts) -> None:
 
 
 class _Walk:
-    def __init__(self) -> None:
+    """`lines` are those, in order, on which one of the words stands: no other statement is looked into."""
+
+    def __init__(self, lines: list[int]) -> None:
         self.found = Rebound()
+        self.lines = lines
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
+            if isinstance(node, ast.stmt):
+                at = bisect_left(self.lines, min([node.lineno, *(each.lineno for each in _decorators(node))]))
+                if at == len(self.lines) or self.lines[at] > (node.end_lineno or node.lineno):
+                    continue
             if isinstance(node, ast.ClassDef):
                 self.block(node.body, node, "")
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -189,6 +206,10 @@ class _Walk:
             self.found.globals.update(names)
 
 
+def _decorators(node: ast.stmt) -> list[ast.expr]:
+    return getattr(node, "decorator_list", [])
+
+
 def _attribute_store(node: ast.expr) -> ast.expr | None:
     """x of `x.__dict__`, `vars(x)`, `x._modules`."""
     if isinstance(node, ast.Attribute) and node.attr in _STORES:
@@ -206,11 +227,23 @@ def _is_self(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
+def _classes_in(body: list[ast.stmt]) -> list[ast.ClassDef]:
+    """The classes in a block of statements and in the blocks within it."""
+    found: list[ast.ClassDef] = []
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            found.append(node)
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.Try, ast.With)):
+            found += _classes_in(node.body)
+            found += _classes_in(getattr(node, "orelse", []))
+    return found
+
+
 def _relatives(tree: ast.Module, classes: set[ast.ClassDef]) -> set[ast.ClassDef]:
     """The classes, and those of the file that derive from one of them or that one of them derives from."""
     if not classes:
         return classes
-    all_classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    all_classes = _classes_in(tree.body)
     bases = {node: {base.id for base in node.bases if isinstance(base, ast.Name)} for node in all_classes}
     found = set(classes)
     while True:

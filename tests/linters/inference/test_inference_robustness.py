@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 
 import pytest
 
@@ -154,3 +155,23 @@ def test_work_grows_with_the_length_of_a_file() -> None:
         return interpreter.steps
 
     assert followed(1000) < 15 * followed(100)
+
+
+def test_nothing_of_a_file_is_kept_when_the_next_one_comes() -> None:
+    """Whole repositories are analysed in one process: the trees of their files must not pile up in caches."""
+    source = (
+        "import torch\n\n\nclass Attention(torch.nn.Module):\n    def __init__(self, width, heads):\n        super().__init__()\n"
+        "        self.heads, self.size = heads, width // heads\n        self.map = torch.nn.Linear(width, 3 * width)\n\n"
+        "    def forward(self, x):\n        B, T, C = x.shape\n        q, k = x.split(C // self.heads, 2)\n"
+        "        y = x.view(B, T, self.heads, C // self.heads)\n        return y.view(B, T, -1)\n"
+    )
+
+    def functions_alive() -> int:
+        gc.collect()
+        return sum(isinstance(each, ast.FunctionDef) for each in gc.get_objects())
+
+    analyse(ast.parse(source), source)
+    before = functions_alive()
+    for _ in range(30):
+        analyse(ast.parse(source), source)
+    assert functions_alive() <= before + 2

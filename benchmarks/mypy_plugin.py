@@ -1,6 +1,6 @@
 """What the mypy plugin changes in real code, and what it costs.
 
-    python benchmarks/mypy_plugin.py overhead [--instructions]
+    python benchmarks/mypy_plugin.py overhead [--calls N] [--instructions]
     python benchmarks/mypy_plugin.py package SITE_PACKAGES/timm/layers [MORE…] [--errors new.txt]
     python benchmarks/mypy_plugin.py time SITE_PACKAGES/timm/layers [MORE…]
     … --store
@@ -8,7 +8,8 @@
 `overhead`: CPU seconds of mypy over a generated file of 20,000 lines with 1,000 modules, without and with the
 plugin, the library's cache warm, the file's own cold; the least of several runs, taken in turns. Typed calls are
 themselves more work for mypy, so the same types written by hand are timed too. `--instructions` counts the
-instructions of one run of each under valgrind, which a busy machine does not change.
+instructions of one run of each under valgrind, which a busy machine does not change. `--calls 3.5`: with so many calls in
+each module, in code that has to do with no tensor; `module_call_density.py` counts them in real packages.
 `package`: mypy's errors over these files or folders without and with the plugin, and how many calls of a module have a
 type with it. Errors that only the plugin brings are printed, or written to `--errors`, to be read by eye.
 `time`: CPU seconds of mypy over these files or folders without and with the plugin, torch in mypy's cache: their own files
@@ -74,6 +75,30 @@ class M{n}(nn.Module):
         return y
 """
 
+# A module as real ones are: a few calls, one after the other, and code that has to do with no tensor around them.
+ORDINARY = """
+class M{n}(nn.Module):
+    def __init__(self, width: int = 4, label: str = "m{n}") -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(4, 4), nn.ReLU(), {inner}
+        self.width = width
+        self.labels = [label, label.upper()]
+
+    def forward(self, x: Tensor) -> Tensor:
+{calls}
+        return x
+
+    def describe(self, prefix: str = "") -> str:
+"""
+# What fills a module up to twenty lines.
+FILLING = (
+    "        total = sum(len(label) for label in self.labels)",
+    '        text = f"{prefix}{self.labels[0]}:{self.width}:{total}"',
+    "        sizes = {label: len(label) for label in self.labels}",
+    "        total += max(sizes.values()) // 2",
+    "        text = text.lower() if total > self.width else text",
+)
+
 
 COUNT = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")
 
@@ -109,16 +134,31 @@ def _mypy(
     return spent, [line for line in done.stdout.splitlines() if ": error: " in line]
 
 
-def overhead(rounds: int, instructions: bool = False) -> str:
-    """The row for the generated file.
+def ordinary_module(number: int, calls: float) -> str:
+    """A module of twenty lines, of which so many on average are calls of modules."""
+    inner = f"M{number - 1}()" if number else "nn.Identity()"
+    count = int(calls * (number + 1)) - int(calls * number)
+    lines = [f"        x = self.{'abc'[each % 3]}(x)" for each in range(count)] or ["        x = x.clone()"]
+    text = ORDINARY.format(n=number, inner=inner, calls="\n".join(lines))
+    filling = [*FILLING, *(f"        total += {each}" for each in range(3))]
+    missing = 19 - text.count("\n")
+    return text + "".join(line + "\n" for line in filling[:missing]) + '        return f"{text}{total}"\n'
+
+
+def overhead(rounds: int, instructions: bool = False, calls: float | None = None) -> str:
+    """The row for the generated file: with five calls in each module, all in tensor arithmetic, or with `calls`.
 
     The third figure is mypy without the plugin where the same types are written by hand, `self.a.forward(x)` and
     `scale: Tensor`: what typed calls cost by being checked, whoever types them.
     """
     classes = [MODULE.format(n=n, inner=f"M{n - 1}()" if n else "nn.Identity()") for n in range(1000)]
+    if calls is not None:
+        classes = [ordinary_module(n, calls) for n in range(1000)]
     text = "import torch\nfrom torch import Tensor, nn\n" + "".join(classes)
     by_hand = re.sub(r"self\.([abc])\(", r"self.\1.forward(", text)
-    by_hand = by_hand.replace("    def __init__", "    scale: Tensor\n\n    def __init__")
+    if calls is None:
+        by_hand = by_hand.replace("    def __init__", "    scale: Tensor\n\n    def __init__")
+    total = len(re.findall(r"self\.[abc]\(", text))
     ways = [(None, text), ("tensorlint.mypy_plugin", text), (None, by_hand)]
     spent: list[list[float]] = [[] for _ in ways]
     with tempfile.TemporaryDirectory() as name:
@@ -133,7 +173,7 @@ def overhead(rounds: int, instructions: bool = False) -> str:
     without, with_, typed = (min(times[1:]) for times in spent)  # the first fills the library's cache
     unit = "·10⁹ instructions" if instructions else "s"
     return (
-        f"| generated: {text.count(chr(10)):,} lines, 1,000 modules, 5,000 calls | {without:.2f} {unit} "
+        f"| generated: {text.count(chr(10)):,} lines, 1,000 modules, {total:,} calls | {without:.2f} {unit} "
         f"| {with_:.2f} {unit} ({100 * (with_ / without - 1):+.0f} %) "
         f"| {typed:.2f} {unit} ({100 * (typed / without - 1):+.0f} %) where the same types are written by hand: "
         f"the plugin itself {100 * (with_ / typed - 1):+.0f} % |"
@@ -206,10 +246,11 @@ def main() -> None:
     parser.add_argument("--errors", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--instructions", action="store_true")
+    parser.add_argument("--calls", type=float, help="calls of modules in each module, in ordinary code around them")
     parser.add_argument("--store", action="store_true")
     options = parser.parse_args()
     if options.what == "overhead":
-        row = overhead(options.rounds, options.instructions)
+        row = overhead(options.rounds, options.instructions, options.calls)
     elif options.what == "time":
         row = real_time(options.paths, options.rounds)
     else:

@@ -15,9 +15,15 @@ HERE = Path(__file__).parent
 
 def show(folder: str, *command: str) -> int:
     """Run a command in an example's folder, output to the terminal; its exit code."""
-    print(f"\n\033[1m{folder}$ {' '.join(command)}\033[0m" if sys.stdout.isatty() else f"\n{folder}$ {' '.join(command)}")
+    print(
+        f"\n\033[1m{folder}$ {' '.join(command)}\033[0m" if sys.stdout.isatty() else f"\n{folder}$ {' '.join(command)}"
+    )
     sys.stdout.flush()
-    runner = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"] if command[0] == "pytest" else [str(Path(sys.executable).with_name("tensorlint"))]
+    runner = (
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+        if command[0] == "pytest"
+        else [str(Path(sys.executable).with_name("tensorlint"))]
+    )
     environment = {**os.environ, "OMP_NUM_THREADS": "2"}
     return subprocess.run([*runner, *command[1:]], cwd=HERE / folder, env=environment, check=False).returncode
 

@@ -30,7 +30,12 @@ def train_step(model: nn.Module, optimizer: torch.optim.Optimizer, batch: Batch)
 
 
 def train(
-    model: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[Batch], *, device: str = "cpu", every: int = 50
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Iterable[Batch],
+    *,
+    device: str = "cpu",
+    every: int = 50,
 ) -> list[float]:
     """Train on all batches. Returns the losses, read from the device once every `every` steps."""
     model.train()

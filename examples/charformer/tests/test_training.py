@@ -10,7 +10,9 @@ from charformer.training import evaluate, load_checkpoint, make_optimizer, save_
 
 @pytest.fixture
 def small():
-    vocabulary, training, evaluation = loaders(context=8, batch_size=4, text="to be or not to be, that is the question. " * 8)
+    vocabulary, training, evaluation = loaders(
+        context=8, batch_size=4, text="to be or not to be, that is the question. " * 8
+    )
     model = Charformer(Config(len(vocabulary), context=8, width=16, heads=2, layers=1))
     return model, training, evaluation
 

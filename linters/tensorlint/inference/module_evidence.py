@@ -8,15 +8,15 @@ that it is a module: every binding makes one, or it is used as only a module can
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
 from tensorlint.inference.module_containers import CONTAINERS
 from tensorlint.inference.module_sources import is_base, makes_module
+from tensorlint.inference.module_uses import ModuleUses
 from tensorlint.inference.ops import modules
 from tensorlint.inference.source_bindings import (
-    COMPREHENSIONS,
     FUNCTIONS,
     assigned,
     bindings,
@@ -42,19 +42,10 @@ _SAME_MODULE = frozenset(
     ["copy.deepcopy", "copy.copy", "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"]
 )
 _WRAPS_ITERABLE = frozenset(["reversed", "list", "tuple", "iter", "sorted"])
-# What is done with a module, by the part of its interface. One use proves little: two parts are asked for.
-_USES = {
-    **dict.fromkeys(
-        ("parameters", "named_parameters", "state_dict", "load_state_dict", "zero_grad", "buffers"), "state"
-    ),
-    **dict.fromkeys(("eval", "train"), "mode"),
-    **dict.fromkeys(("cuda", "cpu", "half", "to"), "place"),
-    **dict.fromkeys(("register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"), "hooks"),
-}
 _OTHER_FRAMEWORKS = ("paddle", "mindspore", "oneflow", "jittor", "tinygrad", "mxnet", "mlx", "keras", "flax")
 
 
-class ModuleEvidence:
+class ModuleEvidence(ModuleUses):
     """Evidence from one file. `resolve` gives the value of a name or attribute at the top of the file."""
 
     def __init__(self, tree: ast.Module, resolve: Callable[[ast.expr], Value]) -> None:
@@ -84,7 +75,7 @@ class ModuleEvidence:
             return None
         if kind is not None:
             return "it is a container of modules" if kind == "container" else "an nn.Module is all that it is bound to"
-        return self._narrowed(node) or self._used_as_module(node)
+        return self.narrowed(node) or self.used_as_module(node)
 
     def is_special(self, node: ast.expr) -> bool:
         """Whether `node` is a module that is called in a way of its own: TorchScript made it."""
@@ -103,7 +94,7 @@ class ModuleEvidence:
                 if found and not isinstance(scope, ast.ClassDef):
                     return any(self.is_compiled(value) and self._is_certain(value) for _, value, _ in found)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            owner = self._class_of_self(node)
+            owner = self.class_of_self(node)
             given = assigned(owner, node.value.id, node.attr) if owner is not None else ()
             return any(self.is_compiled(value) and self._is_certain(value) for value in given)
         return False
@@ -146,7 +137,7 @@ class ModuleEvidence:
         """`self.layer`: every assignment of the class makes a module; None stands for one that is not there yet."""
         if node.attr == "_modules":
             return "container"
-        owner = self._class_of_self(node)
+        owner = self.class_of_self(node)
         if owner is not None:
             assert isinstance(node.value, ast.Name)
             given = [value for value in assigned(owner, node.value.id, node.attr) if not is_none(value)]
@@ -177,7 +168,7 @@ class ModuleEvidence:
             if not isinstance(node, ast.ClassDef):
                 yield node
 
-    def _class_of_self(self, node: ast.Attribute) -> ast.ClassDef | None:
+    def class_of_self(self, node: ast.Attribute) -> ast.ClassDef | None:
         """The class whose method `node` is in, where its object is the method's first parameter."""
         if not isinstance(node.value, ast.Name):
             return None
@@ -201,7 +192,7 @@ class ModuleEvidence:
             return None
         inner = self._inner_class(func)
         if inner is not None:
-            return "own" if any(self._is_module_class(base) for base in inner.bases) else None
+            return "own" if any(self.is_module_class(base) for base in inner.bases) else None
         value = self.resolve(func)
         if isinstance(value, Class):
             return None if not value.is_module else "special" if _has_own_call(value) else "own"
@@ -220,7 +211,7 @@ class ModuleEvidence:
 
     def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> Kind | None:
         """What a function of the file gives: its annotation says so, or every return makes one."""
-        if function.returns is not None and self._is_module_class(function.returns):
+        if function.returns is not None and self.is_module_class(function.returns):
             return "own"
         if function not in self.parents:  # of another file
             return None
@@ -229,12 +220,12 @@ class ModuleEvidence:
 
     def _inner_class(self, func: ast.expr) -> ast.ClassDef | None:
         """The class written inside the class of the method: `self.Layer`."""
-        owner = self._class_of_self(func) if isinstance(func, ast.Attribute) else None
+        owner = self.class_of_self(func) if isinstance(func, ast.Attribute) else None
         if owner is None or not isinstance(func, ast.Attribute):
             return None
         return next((each for each in owner.body if isinstance(each, ast.ClassDef) and each.name == func.attr), None)
 
-    def _is_module_class(self, node: ast.expr) -> bool:
+    def is_module_class(self, node: ast.expr) -> bool:
         value = self.resolve(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if isinstance(value, Class):
             return value.is_module
@@ -297,7 +288,7 @@ class ModuleEvidence:
         """What a container of modules was made with: `ModuleList([Block(), ...])`, `Sequential(Block(), ...)`."""
         while isinstance(container, ast.Subscript):
             container = container.value
-        owner = self._class_of_self(container) if isinstance(container, ast.Attribute) else None
+        owner = self.class_of_self(container) if isinstance(container, ast.Attribute) else None
         values: list[ast.expr | None] = []
         if owner is not None and isinstance(container, ast.Attribute) and isinstance(container.value, ast.Name):
             values += assigned(owner, container.value.id, container.attr)
@@ -305,11 +296,55 @@ class ModuleEvidence:
             found = (each for scope in self._scopes(container) for each in bindings(scope, container.id))
             values += [value for _, value, elements in found if not elements]
         for made in values:
-            for given in made.args if isinstance(made, ast.Call) else ():
-                if isinstance(given, (ast.List, ast.Tuple)):
-                    yield from given.elts
-                else:
-                    yield given.elt if isinstance(given, (ast.ListComp, ast.GeneratorExp)) else given
+            yield from self._members_in(made, made, 0)
+
+    def _members_in(self, node: ast.expr | None, whole: ast.expr | None, depth: int) -> Iterator[ast.expr]:
+        """The members in what a container is made with: lists, dictionaries, branches, names of lists; `whole` is the
+        container's own call."""
+        if node is None or depth > _DEEPEST:
+            return
+        inner: list[ast.expr | None]
+        if isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            if node is not whole and name not in (*_WRAPS_ITERABLE, "dict", "OrderedDict", *_ITSELF):
+                yield node
+                return
+            itself = node.func.value if name in _ITSELF and isinstance(node.func, ast.Attribute) else None
+            whole = itself if itself is not None and node is whole else whole
+            inner = [itself, *node.args, *(each.value for each in node.keywords)]
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            inner = [*node.elts]
+        elif isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            inner = [node.elt]
+        elif isinstance(node, ast.Dict):
+            inner = [*node.values]
+        elif isinstance(node, ast.DictComp):
+            inner = [node.value]
+        elif isinstance(node, ast.IfExp):
+            for part in (node.body, node.orelse):
+                yield from self._members_in(part, part if node is whole else whole, depth + 1)
+            return
+        elif isinstance(node, ast.Starred):
+            inner = [node.value]
+        elif isinstance(node, ast.Name):
+            inner = [*self._listed(node)]
+        else:
+            yield node
+            return
+        for each in inner:
+            yield from self._members_in(each, whole, depth + 1)
+
+    def _listed(self, name: ast.Name) -> Iterator[ast.expr]:
+        """What a name of a list is bound to, and what is put into that list."""
+        for scope in self._scopes(name):
+            found = [value for _, value, elements in bindings(scope, name.id) if value is not None and not elements]
+            yield from found
+            for part in own_nodes(scope) if found else ():
+                if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in _PUTS:
+                    if binds(part.func.value, name.id):
+                        yield from part.args
+            if found:
+                return
 
     def _may_call_itself(self, made: ast.expr, depth: int) -> bool:
         """Whether a member is of a class with a `__call__` of its own, or of one in a file of the project not at hand."""
@@ -352,97 +387,6 @@ class ModuleEvidence:
                 whole = len(parts) == 2 and binds(parts[1], name)
             return member if whole else None
         return "module" if whole and self._kind(call, depth + 1) == "container" else None
-
-    # -- what is done with it -------------------------------------------------------------------------------------
-
-    def _narrowed(self, node: ast.expr) -> str | None:
-        """Inside `if isinstance(node, nn.Module):`."""
-        text = ast.unparse(node)
-        current: ast.AST = node
-        while current in self.parents:
-            above = self.parents[current]
-            if isinstance(above, (ast.If, ast.IfExp)) and current is not above.test:
-                holds = current in above.body if isinstance(above, ast.If) else current is above.body
-                if holds and self._states_module(above.test, text):
-                    return "it was tested to be an nn.Module"
-            current = above
-        return None
-
-    def _states_module(self, test: ast.expr, text: str) -> bool:
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-            return any(self._states_module(part, text) for part in test.values)
-        if not (isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance"):
-            return False
-        if len(test.args) != 2 or ast.unparse(test.args[0]) != text:
-            return False
-        # A class of the user's own may be called in a way of its own.
-        value = self.resolve(test.args[1]) if isinstance(test.args[1], (ast.Name, ast.Attribute)) else None
-        return isinstance(value, Library) and (is_base(value.path) or modules.known(value.path))
-
-    def _used_as_module(self, node: ast.expr) -> str | None:
-        """Two parts of a module's interface are used on the same object: a name of a function, or `self.name`."""
-        if not isinstance(node, (ast.Name, ast.Attribute)):
-            return None
-        text = ast.unparse(node)
-        area: ast.AST | None = node
-        if isinstance(node, ast.Attribute):
-            if not isinstance(node.value, ast.Name):
-                return None
-            area = self._class_of_self(node)
-        else:
-            while area in self.parents and not isinstance(area, (*FUNCTIONS, ast.Lambda, ast.Module)):
-                area = self.parents[area]
-                if isinstance(area, COMPREHENSIONS) and any(bindings(area, text)):
-                    return None  # another object of that name
-            if area is not None and self._is_rebound(area, text):
-                return None
-        own = {each.name for each in ast.walk(area) if isinstance(each, FUNCTIONS)} if area is not None else set()
-        used: dict[str, str] = {}
-        for part in ast.walk(area) if area is not None else ():
-            if not (isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)):
-                continue
-            use = _USES.get(part.func.attr)
-            if use is not None and not (use == "place" and not part.args and part.func.attr == "to"):
-                if ast.unparse(part.func.value) == text and not (text == "self" and part.func.attr in own):
-                    used.setdefault(use, part.func.attr)
-        if used and self._imitated(used.values()):
-            return None
-        if "hooks" in used or len(used) >= 2:
-            return " and ".join(f"{text}.{name}()" for name in list(used.values())[:2]) + " are a module's"
-        return None
-
-    def _is_rebound(self, area: ast.AST, name: str) -> bool:
-        """Whether the name may mean one object where it is used as a module and another one elsewhere in the scope."""
-        found = [
-            (target, value, iterated) for target, value, iterated in bindings(area, name)
-            if value is None or iterated or not any(binds(part, name) for part in ast.walk(value))
-        ]  # fmt: skip
-        if len(found) < 2:
-            return False
-        if any(iterated or isinstance(target, ast.arg) for target, _, iterated in found):
-            return True
-        blocks = [self.parents.get(self.parents[value]) for _, value, _ in found if value is not None]
-        return len(blocks) != len(set(blocks)) and not any(isinstance(block, ast.If) for block in blocks)
-
-    def _imitated(self, methods: Collection[str]) -> bool:
-        """Whether a class of the file that is no module has a forward and one of the methods too."""
-        for node in self.parents:
-            if isinstance(node, ast.ClassDef):
-                own = {each.name for each in node.body if isinstance(each, FUNCTIONS)}
-                if "forward" in own and not any(self._is_module_class(b) for b in node.bases):
-                    if (own | self._inherited(node, 0)) & set(methods):
-                        return True
-        return False
-
-    def _inherited(self, cls: ast.ClassDef, depth: int) -> set[str]:
-        """The methods of the bases that the file holds."""
-        names = {base.id for base in cls.bases if isinstance(base, ast.Name)}
-        found: set[str] = set()
-        for node in self.parents if names and depth < _DEEPEST else ():
-            if isinstance(node, ast.ClassDef) and node.name in names and node is not cls:
-                found |= {each.name for each in node.body if isinstance(each, FUNCTIONS)}
-                found |= self._inherited(node, depth + 1)
-        return found
 
 
 def _agreed(kinds: Iterable[Kind | None]) -> Kind | None:

@@ -145,6 +145,7 @@ class TestAtRunTime:
         assert isinstance(net.Outer.Inner()(x)[0], net.Outer.Inner)
         assert torch.equal(net.Decorated()(x), x)
 
+    @pytest.mark.filterwarnings("ignore:.*NO_SHARD")
     def test_in_parallel_wrappers(self, net):
         """One process: what wraps or replaces `__call__` finds Module's."""
         import torch
@@ -153,7 +154,7 @@ class TestAtRunTime:
         if not dist.is_available() or not dist.is_gloo_available():
             pytest.skip("this torch has no gloo")
         from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import fully_shard
+        from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, fully_shard
         from torch.nn.parallel import DistributedDataParallel
 
         x, calls = torch.randn(2, 3), []
@@ -169,6 +170,17 @@ class TestAtRunTime:
             result.sum().backward()
             assert foo.layer.weight.grad is not None
             assert calls == ["hook"] * 3
+            # FSDP1: a wrapper that flattens the parameters and calls the module it holds.
+            bar = net.Foo()
+            wanted = bar(x, scale=2.0)
+            bar.register_forward_hook(lambda *_: calls.append("first"))
+            whole = ShardingStrategy.NO_SHARD  # what one process has
+            wrapped = FullyShardedDataParallel(bar, sharding_strategy=whole, device_id=torch.device("cpu"))
+            result = wrapped(x, scale=2.0)
+            assert torch.allclose(result, wanted)
+            result.sum().backward()
+            assert all(parameter.grad is not None for parameter in wrapped.parameters())
+            assert calls == ["hook"] * 3 + ["first"]
         finally:
             dist.destroy_process_group()
 

@@ -29,7 +29,7 @@ class Parameters(Calls):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 parsed = ast.parse(node.value, mode="eval").body
-            except SyntaxError:
+            except (SyntaxError, ValueError):  # ValueError: a null character, in Python 3.11
                 return UNKNOWN
             return self._annotation_names([self._dotted_text(part) for part in ast.walk(parsed)])
         if node is None:

@@ -458,3 +458,27 @@ def test_compiled_exported_and_traced_programs_are_left_alone():
             torch._dynamo.reset()
     """
     subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], check=True)
+
+
+def test_a_block_knows_nothing_of_the_tensors_of_the_one_before():
+    """A thread's mode is used again, block after block; what it noted of tensors and of their axes is forgotten."""
+
+    def observed_of(column):
+        with observe() as seen:
+            column + torch.ones(3)
+        return seen
+
+    with observe() as seen:
+        column = torch.rand(3, 1)
+        assert_shape(column, "batch one")
+        column + torch.ones(3)
+    assert "column (3, 1) was made by torch.rand" in seen[0].detail
+    (again,) = observed_of(column)
+    assert "was made by torch.rand" not in again.detail
+    with observe() as outer, observe() as inner:  # one mode feeds both
+        column + torch.ones(3)
+    assert (len(outer), len(inner)) == (0, 1)
+    with pytest.raises(ZeroDivisionError), observe():
+        torch.ones(2) / (1 // 0)
+    assert len(observed_of(column)) == 1
+    assert torch._C._len_torch_function_stack() == 0

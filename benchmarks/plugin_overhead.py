@@ -6,9 +6,10 @@
 wheel; the others run in this environment, load no other plugin, and are compared with pytest alone there. Every run is a
 fresh process with its bytecode cached, as it is from a user's second run on. The configurations take turns, and the
 minimum of all rounds counts: CPU seconds of the process (user and system), which other programs on the machine still
-lengthen. "Full collections": how often Python's garbage collection went through all objects, up to 110 ms each where torch is
-loaded; where in its count a run begins is chance, and so is whether one more falls into it. A second table has what the
-tests take without that and without the import of torch (`plugin_overhead_forked.py`). `--instructions` counts executed instructions with valgrind instead: no noise, one round, 50 times slower.
+lengthen. "Full collections": how often Python's garbage collection went through all objects, which takes up to 110 ms
+where torch is loaded; whether one more falls into a run is chance. A second table has what the tests take without that
+and without the import of torch (`plugin_overhead_forked.py`). `--instructions` counts executed instructions with
+valgrind instead: one round, 50 times slower.
 `--write` puts the table into benchmarks/results/plugin_overhead.md. pytest-randomly is compared where it is installed.
 """
 

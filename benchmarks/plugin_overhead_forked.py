@@ -4,18 +4,19 @@
 
 Importing torch takes two seconds of CPU, give or take 30 ms: more than 1,000 tests may cost. Here one process imports
 torch, numpy.random and pytest, and each run of pytest is a fork of it, which imports the plugins it is given and nothing
-else. What is imported is frozen: a full garbage collection goes through torch's 170,000 objects (110 ms on a busy machine); whether one falls
-into 1,000 tests or after them is chance. In each round every configuration runs twice, in an order drawn anew:
+else. What is imported is frozen: a full garbage collection goes through torch's 170,000 objects (110 ms on a busy
+machine), and whether one falls into 1,000 tests or after them is chance. In each round every configuration runs twice,
+in an order drawn anew:
 
 - *whole run*: CPU time of pytest with all that starting the plugin takes, and of the tests alone (from the first test's
   function to the last one's). The median over the rounds of the difference to pytest alone in the same round.
 - *in turns*: one session in which ten tests run with the plugin's hooks and ten without them, in turn: the difference
-  of the CPU times from one test's function to the next one's, each at its lowest decile. What else runs on the machine
-  slows both down, and hardly touches the decile. The figure to trust on a busy machine; it leaves out what the plugin
+  of the CPU times from one test's function to the next one's, each at its lowest decile. It leaves out what the plugin
   adds to the work of Python's garbage collection.
 
-Each with the standard error of the median. `--instructions` counts instructions with valgrind instead (one run of all
-tests less one run of one test): no noise, but blind to cache misses.
+Each with the standard error of the median. On a machine with more to do than it has cores all of these are multiples of
+what they are on a quiet one, since every test finds the caches full of something else. `--instructions` counts
+instructions with valgrind instead (all tests less one test, one run each, 15 minutes), which load does not change.
 `python benchmarks/plugin_overhead.py` runs this and stores its table.
 """
 
@@ -174,19 +175,23 @@ def measure(names: list[str], folder: Path, rounds: int, tests: int, instruction
 
 def table(found: dict[str, Measured], tests: int, instructions: bool) -> str:
     alone = found[_ALONE].runs
-    whole, each = ("10⁶ instructions", "10³ instructions") if instructions else ("CPU ms", "CPU µs")
+    if instructions:  # not the whole: that has what the parent of the forks had done by then
+        columns, kept = ["per test, 10³ instructions"], [1]
+    else:
+        columns, kept = ["whole run, CPU ms", "of it per test, CPU µs", "in turns, per test, CPU µs"], [0, 1]
     lines = [
-        f"| forks of a process that has imported torch | whole run, {whole} | of it per test, {each} | in turns, per test, µs |",
-        "|---|---:|---:|---:|",
+        f"| forks of a process that has imported torch | {' | '.join(columns)} |",
+        "|---|" + "---:|" * len(columns),
     ]
     for name, measured in found.items():
         if name == _ALONE:
-            cells = [f"{statistics.median(column):.0f}" for column in zip(*alone, strict=True)] + [""]
+            cells = [f"{statistics.median(run[at] for run in alone):.0f}" for at in kept]
         else:
-            differences = [
-                [mine[at] - other[at] for mine, other in zip(measured.runs, alone, strict=True)] for at in (0, 1)
+            cells = [
+                _median([mine[at] - other[at] for mine, other in zip(measured.runs, alone, strict=True)]) for at in kept
             ]
-            cells = [_median(each) if each else "" for each in (*differences, measured.in_turns)]
+        if not instructions:
+            cells.append("" if name == _ALONE else _median(measured.in_turns))
         lines.append(f"| {name} | {' | '.join(cells)} |")
     load = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     lines += [

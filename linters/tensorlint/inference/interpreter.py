@@ -1,6 +1,6 @@
 """The abstract interpreter: follows a file's statements and knows what every expression is.
 
-Work is bounded. Each statement of the file is followed a fixed number of times (loops at most three rounds, four
+Work is bounded. Each statement of the file is followed a fixed number of times (loops at most three rounds, three
 levels deep); following the file's own functions at their calls is paid from a budget that is proportional to the
 length of the file. At the bound the answer is unknown.
 """

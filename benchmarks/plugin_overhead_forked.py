@@ -84,7 +84,7 @@ class Clock:
                     or getattr(each.plugin, "__name__", "").startswith("_pytest.")
                 ]
                 self._lists.append((getattr(hooks, name)._hookimpls, every, of_pytest))
-        sys.modules["test_empty"].tick = self._turn if self.in_turns else self._tick
+        vars(sys.modules["test_empty"])["tick"] = self._turn if self.in_turns else self._tick
 
     def _tick(self) -> None:
         self.ticks.append(time.process_time_ns())

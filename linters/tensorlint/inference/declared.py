@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import PLAIN, Class, Library, Opaque, Scalar, Tensor, Value
+from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -57,6 +57,10 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return None
     value = interpreter.eval(node)
+    if isinstance(node, ast.Name) and (value is UNKNOWN or isinstance(value, Library)):
+        alias = _alias(interpreter, node.id)
+        if alias is not None:
+            return _subscript(interpreter, alias, dimensions)
     if isinstance(value, Library):
         framework = _TENSORS.get(value.path)
         if framework is not None:
@@ -68,6 +72,25 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
             return interpreter.generic_instance(value)
         return Opaque(None, kind=f"class {value.name}")
     return None
+
+
+def _alias(interpreter: State, name: str) -> ast.Subscript | None:
+    """`Image = Float[Tensor, "3 h w"]` at the top of the file that the annotation stands in."""
+    file = interpreter.file
+    facts = file.facts.scopes.get(file.tree)
+    if facts is None or facts.textual[name] != 1 or not facts.is_stable(name):
+        return None
+    key = ("aliases", id(file))
+    known = interpreter.memory.get(key)
+    if known is None:
+        known = interpreter.memory[key] = {}
+        for statement in file.tree.body:
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(statement.value, ast.Subscript):
+                target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+                if isinstance(target, ast.Name):
+                    known[target.id] = statement.value
+    found = known.get(name)
+    return found if isinstance(found, ast.Subscript) else None
 
 
 # What an annotation may be made of so that the value is no tensor and no array.

@@ -133,3 +133,18 @@ def test_what_an_assertion_tells(test: str) -> None:
     )
     rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
     assert rows["y"].shape == LEARNT[test]
+
+
+@pytest.mark.parametrize(
+    "alias", ["Image = Float[torch.Tensor, '3 height 4']", "Image: TypeAlias = Float[torch.Tensor, '3 height 4']"]
+)
+def test_an_alias_of_an_annotation_is_read(alias: str) -> None:
+    source = (
+        "import torch\nfrom jaxtyping import Float\nfrom typing import TypeAlias\n\n"
+        f"{alias}\n\n\ndef f(x: Image):\n    y = x.permute(1, 2, 0)\n    return y\n"
+    )
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"].shape == ("height", 4, 3)
+    rebound = source + "\n\nImage = Float[torch.Tensor, '5 5 5']\n"
+    rows = {row.name: row for row in analyse(ast.parse(rebound), rebound).bindings}
+    assert rows["y"].shape == ("?", "?", "?")

@@ -20,7 +20,7 @@ from pytest_tensorcheck.gradients.locating import SHOWN, Search, Tolerance, patt
 from pytest_tensorcheck.gradients.maps import DifferentiableMap, FirstOrder, Tensors
 from pytest_tensorcheck.gradients.messages import shortened
 from pytest_tensorcheck.gradients.options import DEFAULT_ATOL, DEFAULT_RTOL, FLOAT32_ATOL, Options
-from pytest_tensorcheck.gradients.surrogates import surrogate
+from pytest_tensorcheck.gradients.surrogates import CHECK_TOGETHER, after_log_softmax, surrogate
 from pytest_tensorcheck.gradients.verdicts import GradientReport, Kind, Problem
 
 # How far beside a kink the gradients are checked instead, in units of each tensor's typical size.
@@ -142,8 +142,17 @@ def _leaf_by_leaf(
             results, live = function.graph(function.point)
             on_purpose = surrogate(results, live[index])
             if on_purpose:
-                report.doubt(Problem(Kind.SURROGATE, f"{leaf.name}: {on_purpose}", leaf.name))
                 decided = True
+                together = after_log_softmax(function, index)
+                if together is not None:
+                    values = together(point)
+                    both = judge_all(together, point, values, sampler, mask, directions=options.directions, steps=steps)
+                    report.directions += both.count
+                    if both.agreed:
+                        _record(both, report)
+                        report.note(f"{leaf.name}: {on_purpose}; the two were checked together")
+                        continue
+                report.doubt(Problem(Kind.SURROGATE, f"{leaf.name}: {on_purpose}; {CHECK_TOGETHER}", leaf.name))
                 continue
         problem = _explain(function, point, outputs, index, judged, options, leaf.name in coarse, label, report)
         if problem is not None:

@@ -253,13 +253,31 @@ def not_finite(
                 )
             )
         else:
-            because = (
-                f"{shortened(absent)} is itself NaN or infinite there"
-                if absent
-                else "it lies on the edge of where the function is defined"
+            more = len(places) - 1
+            others = f" and {more:,} other element{'s' if more > 1 else ''}" if more else ""
+            shown = "NaN" if is_nan else "infinite"
+            notes.append(
+                f"the gradient with respect to {name}{others} is {shown}, and cannot be compared: "
+                + _why_not_finite(function.point[index], place, name, absent, around)
             )
-            notes.append(f"the gradient of {name} = {_number(function.point[index], place)} is not finite: {because}")
     return problems, notes
+
+
+def _why_not_finite(point: torch.Tensor, place: int, name: str, absent: list[str], around: bool) -> str:
+    """The cause in the terms of the user's point, and what to do."""
+    at = f"at this point, where {name} is {_number(point, place)}"
+    if not bool(torch.isfinite(point.reshape(-1)[place])):
+        return f"{name} itself is {_number(point, place)}; give finite inputs"
+    if absent:
+        return f"{shortened(absent)} is itself NaN or infinite {at}; check at a point where the function is finite"
+    if not around:
+        return (
+            f"the function is finite {at}, but not a step beside it: the edge of where it is defined; move the input "
+            "inside"
+        )
+    return (
+        f"the slope of the function itself grows without bound {at} (a square root at 0?); move the input away from it"
+    )
 
 
 def _finite_around(function: FirstOrder, v: Tensors) -> bool:

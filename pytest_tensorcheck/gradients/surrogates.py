@@ -7,11 +7,13 @@ from typing import Any
 
 import torch
 
+from pytest_tensorcheck.gradients.maps import DifferentiableMap, Tensors
+
 # Operators of torch whose gradient is on purpose not their own derivative -> what to check instead.
 _SURROGATES = {
-    "CtcLoss": "torch's ctc_loss returns the gradient of log_softmax followed by ctc_loss, not that of ctc_loss alone: "
-    "check the two together, lambda x: ctc_loss(x.log_softmax(-1), ...)",
+    "CtcLoss": "torch's ctc_loss returns the gradient of log_softmax followed by ctc_loss, not that of ctc_loss alone",
 }
+CHECK_TOGETHER = "check the two together, lambda x: ctc_loss(x.log_softmax(-1), ...)"
 # What may stand between such an operator and its input without changing values.
 _RESHAPING = ("Transpose", "Permute", "View", "Reshape", "Unsqueeze", "Squeeze", "Clone", "Alias", "Contiguous", "T")
 
@@ -23,6 +25,48 @@ def surrogate(outputs: Sequence[torch.Tensor], leaf: torch.Tensor) -> str:
             if node.name().startswith(prefix) and _comes_from(node, leaf):
                 return sentence
     return ""
+
+
+class AfterLogSoftmax:
+    """A map with log_softmax in front of one leaf. At log-probabilities it has the same values: log_softmax leaves them
+    as they are. Autograd's gradient of it is then J^T g, and a surrogate g = J^T h of the true gradient h stays itself,
+    as J, the Jacobian of log_softmax at log-probabilities, is a projection."""
+
+    def __init__(self, inner: DifferentiableMap, index: int, axis: int) -> None:
+        self.inner, self.index, self.axis = inner, index, axis
+        self.leaves, self.names = inner.leaves, inner.names
+
+    @property
+    def point(self) -> Tensors:
+        return self.inner.point
+
+    def _behind(self, values: Sequence[torch.Tensor]) -> Tensors:
+        made = list(values)
+        made[self.index] = made[self.index].detach().log_softmax(self.axis)
+        return made
+
+    def __call__(self, values: Sequence[torch.Tensor]) -> Tensors:
+        return self.inner(self._behind(values))
+
+    def vjp(self, values: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor | None]:
+        made = self._behind(values)
+        gradients = self.inner.vjp(made, cotangents)
+        behind = gradients[self.index]
+        if behind is not None:
+            softmax = made[self.index].exp()
+            gradients[self.index] = behind - softmax * behind.sum(self.axis, keepdim=True)
+        return gradients
+
+
+def after_log_softmax(inner: DifferentiableMap, index: int) -> AfterLogSoftmax | None:
+    """None where the leaf does not hold log-probabilities along any of its axes."""
+    value = inner.point[index]
+    if not value.is_floating_point():
+        return None
+    for axis in reversed(range(value.dim())):
+        if bool((value.logsumexp(axis).abs() < 1e-5).all()):
+            return AfterLogSoftmax(inner, index, axis)
+    return None
 
 
 def _comes_from(node: Any, leaf: torch.Tensor) -> bool:

@@ -357,7 +357,34 @@ def test_outputs_that_are_not_finite_are_named():
     assert report.notes == ["out is NaN or infinite at 1 of 2 elements, which are not compared"]
     text = str(check_gradients(lambda x: x.sqrt(), torch.tensor([-1.0, 2.0])))
     assert "could not be decided" in text
-    assert "the gradient of x[0] = -1 is not finite: out is itself NaN or infinite there" in text
+    assert (
+        "the gradient with respect to x[0] is NaN, and cannot be compared: out is itself NaN or infinite at this point, "
+        "where x[0] is -1; check at a point where the function is finite"
+    ) in text
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "sentence"),
+    [
+        (torch.sqrt, [0.0, 2.0], "but not a step beside it: the edge of where it is defined; move the input inside"),
+        (
+            lambda x: x.clamp(min=0).sqrt(),
+            [2.0, 0.0],
+            "the slope of the function itself grows without bound at this point, where x[1] is 0 (a square root at 0?); "
+            "move the input away from it",
+        ),
+        (
+            lambda x: x.log().sum(),
+            [float("nan"), 0.0, 1.0],
+            "x[0] and 1 other element is NaN, and cannot be compared: x[0] itself is nan; give finite inputs",
+        ),
+    ],
+    ids=["edge", "vertical", "nan"],
+)
+def test_a_gradient_that_cannot_be_finite_says_why_and_what_to_do(function, values, sentence):
+    report = check_gradients(function, torch.tensor(values))
+    assert report.verdict is Verdict.INCONCLUSIVE
+    assert sentence in str(report)
 
 
 def test_a_part_of_the_graph_that_overwrites_what_the_backward_needs():

@@ -14,17 +14,46 @@ def vector(n=5, seed=0):
     return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def test_ctc_loss_is_explained_and_not_accused():
-    scores = torch.randn(12, 2, 5, generator=torch.Generator().manual_seed(0))
+SCORES = torch.randn(12, 2, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+def ctc(log_probs):
     targets, lengths = torch.tensor([[1, 2, 3], [2, 2, 4]]), (torch.full((2,), 12), torch.full((2,), 3))
+    return torch.nn.functional.ctc_loss(log_probs, targets, *lengths)
 
-    def loss(log_probs):
-        return torch.nn.functional.ctc_loss(log_probs, targets, *lengths)
 
-    report = check_gradients(loss, scores.log_softmax(-1))
+@pytest.mark.parametrize("exhaustive", [False, True])
+def test_ctc_loss_is_checked_together_with_the_log_softmax_whose_gradient_it_returns(exhaustive):
+    report = check_gradients(ctc, SCORES.log_softmax(-1), exhaustive=exhaustive)
+    assert report.verdict is Verdict.PASSED, str(report)
+    assert any("the two were checked together" in note for note in report.notes)
+    batch_first = SCORES.log_softmax(-1).permute(1, 2, 0)  # the leaf's own axis of probabilities is another one
+    assert check_gradients(lambda x: ctc(x.permute(2, 0, 1)), batch_first).verdict is Verdict.PASSED
+    assert not check_gradients(lambda x: ctc(x.log_softmax(-1)), SCORES).notes
+
+
+def test_ctc_loss_of_what_are_no_log_probabilities_is_explained_and_not_accused():
+    report = check_gradients(ctc, SCORES)
     assert report.verdict is Verdict.INCONCLUSIVE
-    assert "check the two together" in str(report)
-    assert check_gradients(lambda x: loss(x.log_softmax(-1)), scores).verdict is Verdict.PASSED
+    assert "check the two together, lambda x: ctc_loss(x.log_softmax(-1), ...)" in str(report)
+
+
+def test_a_wrong_gradient_beside_ctc_loss_does_not_pass():
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            made = grad.clone()
+            made[3, 1, 2] *= 1.1
+            return made
+
+    log_probs = SCORES.log_softmax(-1)
+    assert check_gradients(lambda x: ctc(Wrong.apply(x)), log_probs).verdict is Verdict.FAILED
+    # Here the leaf goes straight into ctc_loss as well.
+    assert check_gradients(lambda x: ctc(x) + Wrong.apply(x).sum(), log_probs).verdict is not Verdict.PASSED
 
 
 def test_rows_kept_away_from_their_gradient_by_padding_idx_are_left_out():
@@ -88,4 +117,4 @@ def test_nan_outputs_beside_finite_ones_are_undecided_not_wrong():
     x = vector(24).view(2, 3, 4)
     report = check_gradients(nn.MultiheadAttention(4, 2, batch_first=True), (x, x, x, padding))
     assert report.verdict is Verdict.INCONCLUSIVE, str(report)
-    assert "is itself NaN or infinite there" in str(report)
+    assert "is itself NaN or infinite at this point" in str(report)

@@ -25,7 +25,10 @@ _MARK = re.compile(r"(<!-- output: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 def run(folder: Path, *command: str) -> str:
     """What a command prints in a folder."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "120", "PYTHONHASHSEED": "0"}
-    environment.pop("PYTEST_ADDOPTS", None)
+    environment["PYTHONUTF8"] = "1"
+    # What pytest and the tools look at to choose how much, and in which colours, they write.
+    for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER", "GITHUB_ACTIONS", "FORCE_COLOR", "PY_COLORS", "TESTS_SEED"):
+        environment.pop(name, None)
     for name in [name for name in environment if name.startswith("PYTEST_XDIST")]:
         del environment[name]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

@@ -268,7 +268,9 @@ def test_an_interrupted_run_ends_at_once_with_its_processes(project):
         project.write(f"{name}.py", BAD + "# " + "x" * 50_000 + "\n")
     script = Path(sys.executable).parent / "tensorlint"
     words = [script, "check", "--no-cache", "--jobs", "2"]
-    with subprocess.Popen(words, cwd=project.root, stderr=subprocess.PIPE, text=True) as run:
+    # What a shell starts in the background ignores Ctrl-C, and so would this process: it is to hear it again.
+    hears = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(words, cwd=project.root, stderr=subprocess.PIPE, text=True, preexec_fn=hears) as run:
         for _ in range(3600):  # a busy machine may take its time to start them
             started = list(project.root.glob("started-*"))
             if len(started) == 2:

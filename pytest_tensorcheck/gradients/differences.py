@@ -103,12 +103,14 @@ def measure(
     expected: float | None = None,
     scale: float = 0.0,
     steps: Sequence[float] = STEPS,
+    jumps: bool = False,
 ) -> Slope:
     """d/dt <cotangents, f(x + t v)> at t = 0, where `evaluate(t)` is f(x + t v) and `outputs` is f(x).
 
     expected: the value autograd gives. The ladder ends early once it is reached, with an error bar below a millionth
     of `scale`, the contribution of one typical element: agreement that sharp is no accident. A value that is not
-    reached costs the whole ladder.
+    reached costs the whole ladder. jumps: a value that is not reached is looked for beyond small jumps of the function,
+    which says something along one element only: those of many elements add up to anything.
     """
     rungs = _Rungs(evaluate, outputs, cotangents)
     if expected is not None and len(steps) >= _LONG:
@@ -130,9 +132,12 @@ def measure(
     if len(ladder) < 3:
         return Slope(math.nan, math.inf, raised=rungs.raised)
     frozen = False
-    if expected is not None and abs(best[0] - expected) > SIGMAS * best[1] and _stands_still(ladder, best, expected):
-        coarser = _coarser(ladder, best, expected)
-        best, frozen = coarser or best, coarser is None
+    if expected is not None and abs(best[0] - expected) > SIGMAS * best[1]:
+        if _stands_still(ladder, best, expected):
+            coarser = _coarser(ladder, best, expected)
+            best, frozen = coarser or best, coarser is None
+        else:
+            frozen = jumps and _jumps_hide(rungs, ladder, best, expected)
     value, width, read_at, place = best
     still = _still(ladder)
     return Slope(
@@ -232,6 +237,66 @@ def _coarser(ladder: Ladder, best: Best, expected: float) -> Best | None:
     last = max(i for i in range(1, len(near)) if near[i] and near[i - 1])
     there = _best(ladder[: last + 1])
     return there if last >= 2 and abs(there[0] - expected) <= SIGMAS * there[1] else None
+
+
+# Steps beyond the ladder, where a part in low precision moves though it stands still at every step of the ladder.
+_BEYOND = (2.0**-1, 2.0**-3)
+# Curvature adds to f(x + h v) - f(x - h v) 64 times less at a quarter of h. Jumps that no fine step crosses vanish.
+_VANISHED = 1e-3
+# The first jump is at least this part of what all jumps between two steps add up to; a kink begins with nothing.
+_SHARE = 1 / 64
+
+
+def _jumps_hide(rungs: _Rungs, ladder: Ladder, best: Best, expected: float) -> bool:
+    """Whether the function goes up in small jumps, as a part computed in low precision does, between which fine steps
+    see the slope of all the rest, while coarse steps confirm `expected`.
+
+    With jumps of size J every f is off by J / 2 at most, and so is a central difference by J / 2h; half as much again
+    is let through. It confirms where that is about half of what separates `expected` from the slope of the fine steps.
+    One jump alone, as of a comparison, never does: over such a step it adds far less than what is missing.
+    """
+    value, error, read_at, _ = best
+    raised = rungs.raised
+    beyond = [rung for step in _BEYOND if step > ladder[0].step and (rung := rungs.at(step)) is not None]
+    rungs.raised = raised  # that a step so large leaves the domain is no news
+    coarse = [*beyond, *(rung for rung in ladder if rung.step >= read_at)]
+    excess = [abs(rung.central - value) * rung.step for rung in coarse]
+    for k in range(len(coarse) - 1):
+        gone = max(_VANISHED * excess[k], SIGMAS * error * read_at)
+        if gone < excess[k] / 50 and all(below <= gone for below in excess[k + 1 :]):
+            first = _first_jump(rungs, value, coarse[k + 1].step, coarse[k].step, excess[k])
+            confirms = first is not None and _confirms(rungs, first, value, expected)
+            rungs.raised = raised
+            return confirms
+    return False
+
+
+def _first_jump(rungs: _Rungs, value: float, below: float, above: float, excess: float) -> tuple[float, float] | None:
+    """The jump of f(x + h v) - f(x - h v) nearest to the smaller step, and its step; None where it bends instead, as at
+    a kink."""
+    found = excess
+    for _ in range(14):
+        rung = rungs.at((below + above) / 2)
+        if rung is None:
+            return None
+        beside = abs(rung.central - value) * rung.step
+        if beside > _SHARE / 10 * excess:
+            above, found = rung.step, beside
+        else:
+            below = rung.step
+    return (2 * found, above) if found > _SHARE * excess else None
+
+
+def _confirms(rungs: _Rungs, first: tuple[float, float], value: float, expected: float) -> bool:
+    jump, step = first
+    while step <= _BEYOND[0]:
+        rung, room = rungs.at(step), 0.75 * jump / step
+        if rung is None or abs(rung.central - expected) > room:
+            return False
+        if room <= 0.55 * abs(value - expected):
+            return True
+        step *= 2
+    return False
 
 
 def _still(ladder: Ladder) -> int:

@@ -217,10 +217,13 @@ def compare(
     v: Tensors,
     gradients: Tensors,
     steps: Sequence[float] = STEPS,
+    jumps: bool = False,
 ) -> Direction:
     analytic = pair(v, gradients)
     norm, typical = contribution(gradients, v)
-    slope = measure(lambda t: along(function, point, v, t), outputs, u, expected=analytic, scale=typical, steps=steps)
+    slope = measure(
+        lambda t: along(function, point, v, t), outputs, u, expected=analytic, scale=typical, steps=steps, jumps=jumps
+    )
     if slope.usable:
         # The analytic side rounds too.
         slope = _with_error(slope, max(slope.error, 1e-15 * norm))

@@ -283,9 +283,9 @@ def _backward_mode(
     compare_map(function, outputs, sampler, active, options, report, steps, set(coarse), known=(u, gradients))
     if options.exhaustive and not report.problems:
         results, live = function.graph(function.point)
-        for index, leaf in enumerate(live):
-            if surrogate(results, leaf):
-                active[index] = torch.zeros(leaf.shape, dtype=torch.bool, device=leaf.device)
+        for index, tensor in enumerate(live):
+            if surrogate(results, tensor):
+                active[index] = torch.zeros(tensor.shape, dtype=torch.bool, device=tensor.device)
         found, count = exhaustive(function, outputs, active, tolerance_of(options, False), steps)
         if count:
             report.note(f"every one of {count:,} entries of the Jacobian was compared")

@@ -115,8 +115,8 @@ class Search:
         return worst
 
     def _entry(self, index: int, v: Tensors, size: float, name: str) -> Located | None:
-        contracted = compare(self.function, self.point, self.outputs, self.u, v, self._gradients(self.u))
-        if not contracted.mismatch:
+        contracted = self._compare(self.u, v)
+        if not contracted.mismatch or contracted.slope.frozen:
             return None
         fallback = Located(
             index,
@@ -127,7 +127,7 @@ class Search:
         )
         if sum(y.numel() for y in self.outputs) == 1:
             single = [torch.ones_like(y) for y in self.outputs]
-            return self._single(index, single, v, size, name, "", (0, 0)) or fallback
+            return self._single(index, single, v, size, name, "", (0, 0), fallback)
         h = contracted.slope.step or STEPS[5]
         column = [
             (a - b) / (2 * h)
@@ -138,19 +138,31 @@ class Search:
         which, place, unit = self._worst_output(v, column)
         single = [one_hot(y, place, unit) if i == which else torch.zeros_like(y) for i, y in enumerate(self.outputs)]
         label = element_name(self.function.names[which], place, self.outputs[which].shape)
-        return (
-            self._single(index, single, v, size, name, label + (".imag" if unit == 1j else ""), (which, place))
-            or fallback
-        )
+        suffix = ".imag" if unit == 1j else ""
+        return self._single(index, single, v, size, name, label + suffix, (which, place), fallback)
 
     def _single(
-        self, index: int, u: Tensors, v: Tensors, size: float, name: str, label: str, place: tuple[int, int]
+        self,
+        index: int,
+        u: Tensors,
+        v: Tensors,
+        size: float,
+        name: str,
+        label: str,
+        place: tuple[int, int],
+        fallback: Located,
     ) -> Located | None:
-        exact = compare(self.function, self.point, self.outputs, u, v, self._gradients(u))
-        if not exact.mismatch:
+        """The entry of one output; `fallback` where that alone is not wrong, None where it cannot be told."""
+        exact = self._compare(u, v)
+        if exact.slope.frozen:
             return None
+        if not exact.mismatch:
+            return fallback
         element = WrongElement(name, exact.analytic / size, exact.slope.value / size, label)
         return Located(index, element, exact.slope.error / size, place)
+
+    def _compare(self, u: Tensors, v: Tensors) -> Direction:
+        return compare(self.function, self.point, self.outputs, u, v, self._gradients(u), jumps=True)
 
     def _gradients(self, u: Tensors) -> Tensors:
         return dense(self.function.vjp(self.point, u), self.point)

@@ -255,9 +255,9 @@ def not_finite(
         else:
             more = len(places) - 1
             others = f" and {more:,} other element{'s' if more > 1 else ''}" if more else ""
-            shown = "NaN" if is_nan else "infinite"
+            kind = "NaN" if is_nan else "infinite"
             notes.append(
-                f"the gradient with respect to {name}{others} is {shown}, and cannot be compared: "
+                f"the gradient with respect to {name}{others} is {kind}, and cannot be compared: "
                 + _why_not_finite(function.point[index], place, name, absent, around)
             )
     return problems, notes

@@ -117,3 +117,59 @@ def test_wrong_gradients_of_functions_with_kinks_or_float32_inside_are_found(nam
         report = check_gradients(wrong(function, corrupt), x, seed=seed)
         assert report.verdict is Verdict.FAILED, str(report)
         assert check_gradients(function, x, seed=seed).verdict is Verdict.PASSED
+
+
+class Scaled(torch.autograd.Function):
+    """10 x, with the gradient of one element wrong by a factor."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return 10 * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        made = 10 * grad
+        made[3] *= ctx.factor
+        return made, None
+
+
+# A part in low precision stands still under fine steps, which then see the slope of the rest alone.
+MIXED = {
+    "abs": lambda x: (x + 1).bfloat16().sin() + 10 * x.abs(),
+    "less abs": lambda x: (x + 1).bfloat16().sin() + x.abs(),
+    "linear": lambda x: (x + 1).bfloat16().sin() + 10 * x,
+    "max": lambda x: (x + 1).bfloat16().sin().sum() + 10 * x.max(),
+    "clamp": lambda x: (x + 1).bfloat16().sin() + 10 * x.clamp(-0.5, 0.5),
+    "half and relu": lambda x: (x * 2).half().tanh() + 3 * x.relu(),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("block", range(3))
+def test_low_precision_beside_kinks_and_slopes_is_never_called_wrong(name, block):
+    for seed in range(8 * block, 8 * block + 8):
+        x = torch.randn(8, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        report = check_gradients(MIXED[name], x, seed=seed)
+        assert report.verdict is not Verdict.FAILED, f"{seed}: {report}"
+
+
+JUMPING = {
+    "jump": lambda x: torch.where(x > 0.4, x + 1, x),  # one jump far away explains nothing
+    "kink": lambda x: x.abs(),
+    "comparison": lambda x: (x > x.roll(1)).to(x.dtype),
+    "round": lambda x: 0.1 * torch.round(x) + x,
+    "bfloat16": lambda x: (x + 1).bfloat16().sin(),
+}
+
+
+@pytest.mark.parametrize("name", JUMPING)
+@pytest.mark.parametrize("factor", [-1.0, 1.3])
+def test_a_wrong_element_beside_jumps_is_found(name, factor):
+    for seed in range(6):
+        x = torch.randn(8, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        report = check_gradients(lambda x: Scaled.apply(x, factor) + JUMPING[name](x), x, seed=seed)
+        if name == "bfloat16" and factor == 1.3:  # the part in low precision hides some of these
+            assert report.verdict is not Verdict.PASSED, f"{seed}: {report}"
+        else:
+            assert report.verdict is Verdict.FAILED, f"{seed}: {report}"

@@ -96,11 +96,18 @@ def main() -> int:
     check = parser.parse_args().check
     text = README.read_text(encoding="utf-8")
     new = rendered(text)
-    if new != text and not check:
-        README.write_text(new, encoding="utf-8")
-    if new != text and check:
+    if not check:
+        if new != text:
+            README.write_text(new, encoding="utf-8")
+        return 0
+    if differs := _comparable(new) != _comparable(text):
         print("README.md is out of date: run python docs/render_readme.py", file=sys.stderr)
-    return int(new != text and check)
+    return int(differs)
+
+
+def _comparable(text: str) -> str:
+    """How many evaluations a gradient check takes follows from the last bits of the sums, and so from the processor."""
+    return re.sub(r"\b\d+ evaluations", "N evaluations", text)
 
 
 if __name__ == "__main__":

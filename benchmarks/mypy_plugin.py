@@ -8,7 +8,7 @@
 `overhead`: CPU seconds of mypy over a generated file of 20,000 lines with 1,000 modules, without and with the
 plugin, the library's cache warm, the file's own cold; the least of several runs, taken in turns. Typed calls are
 themselves more work for mypy, so the same types written by hand are timed too. `--instructions` counts the
-instructions of one run of each under valgrind, which a busy machine does not change. `--calls 3.5`: with so many calls in
+instructions of one run of each under valgrind, which a busy machine does not change. `--calls 2.8`: with so many calls in
 each module, in code that has to do with no tensor; `module_call_density.py` counts them in real packages.
 `package`: mypy's errors over these files or folders without and with the plugin, and how many calls of a module have a
 type with it. Errors that only the plugin brings are printed, or written to `--errors`, to be read by eye.

@@ -56,7 +56,7 @@ def hazards_of(
         sys.setrecursionlimit(RECURSION_LIMIT)
     if project is not None:
         project.begin(source.path)
-    found = analyse(source.tree, source.text, path=source.path, project=project, failures=failures)
+    found = analyse(source.tree, source.text, path=source.path, project=project, failures=failures, shapes=False)
     hazards = list(found.hazards)
     hazards += find_hazards(source.tree, source.text)
     if any(rule.hazard is UntypedCallHazard for rule in rules):

@@ -34,11 +34,12 @@ def analyse(
     path: str = "<string>",
     project: Project | None = None,
     failures: list[Exception] | None = None,
+    shapes: bool = True,
 ) -> Analysis:
     """Infer what every expression of a parsed file is.
 
     `source` is the text the tree was parsed from, with `\\n` line ends. `project` answers imports of the project's
-    own modules; without it they are unknown. Never raises for any program that parses: past a bound on work or
+    own modules; without it they are unknown. `shapes` asks for the bindings, which no rule needs. Never raises for any program that parses: past a bound on work or
     depth the answer is unknown. `failures` takes up the errors of the interpreter's own that left pieces of the file
     unknown.
     """
@@ -54,10 +55,10 @@ def analyse(
         module_layouts=not ("channels_last" in source and "memory_format" in source),
         default_device=None if "set_default_device" in source or "with torch.device" in source else "cpu",
     )  # fmt: skip
-    interpreter = Interpreter(file, project)
+    interpreter = Interpreter(file, project, shows=shapes)
     interpreter.run()
     if failures is not None:
         failures += interpreter.failures
-    analysis = Analysis(interpreter.finished_hazards(), interpreter.shown_bindings())
+    analysis = Analysis(interpreter.finished_hazards(), interpreter.shown_bindings() if shapes else [])
     interpreter.dispose()
     return analysis

@@ -6,11 +6,12 @@ import ast
 from dataclasses import dataclass
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.frames import Frame
+from tensorlint.inference.frames import Environment, Frame
 from tensorlint.inference.hazards import RevealShapeHazard
+from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Const, Instance, LibraryObject, Number, Sequence, Tensor, Value
+from tensorlint.inference.values import Const, Instance, LibraryObject, Number, Opaque, Sequence, Tensor, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +30,43 @@ class Binding:
     end_line: int
 
 
+@dataclass(slots=True)
+class Surroundings:
+    """The names as they were when `value` was bound by the statement."""
+
+    value: Tensor
+    env: Environment
+    statement: ast.stmt
+
+
+# Names in a scope beyond which none is looked for that says a size: the work stays in proportion to the file.
+MOST_NAMES = 256
+
+
 class Bindings(State):
     """Mixed into the interpreter."""
 
     def note_binding(self, target: ast.Name, value: Tensor) -> None:
         if value.framework is not None and self.file is self.own_file:
             self.bindings[target] = (target, value)
+            if self.shows and self.rounds is None and len(self.frame.env) <= MOST_NAMES:
+                place = self.places[-1] if self.places else None
+                if place is not None:
+                    self.surroundings[target] = Surroundings(value, dict(self.frame.env), place[1][place[2]])
 
     def shown_bindings(self) -> list[Binding]:
         """All rows of `tensorlint shapes`, in the order of the source."""
         rows: list[Binding] = []
         for target, value in self.bindings.values():
             shape = strides = None
-            for _ in range(4):
-                value = self.refined[id(value)][1] if id(value) in self.refined else value
+            given = value
+            value = self.known_later(value)
             if value.shape is not None:
                 frame = self.binding_frames.get(target)
-                shape = tuple(_json_size(size, frame) for size in value.shape)
+                nearby = self.names_nearby(target, given, value.shape, frame)
+                shape = tuple(_json_size(size, frame, nearby) for size in value.shape)
                 if value.strides is not None:
-                    strides = tuple(_json_size(size, frame) for size in value.strides)
+                    strides = tuple(_json_size(size, frame, nearby) for size in value.strides)
             dtype = value.dtype
             if self.own_file.autocast and dtype is not None and "float" in dtype:
                 dtype = None
@@ -57,6 +76,56 @@ class Bindings(State):
             )  # fmt: skip
         rows.sort(key=lambda row: (row.line, row.column))
         return rows
+
+    def known_later(self, value: Tensor) -> Tensor:
+        """The tensor with what lines that every run comes by told of it since."""
+        for _ in range(4):
+            value = self.refined[id(value)][1] if id(value) in self.refined else value
+        return value
+
+    def names_nearby(
+        self, target: ast.Name, given: Tensor, shape: tuple[Size, ...], frame: Frame | None
+    ) -> dict[S.Symbol, str]:
+        """How the sizes without a name can be written with the other names that the line finds: `x.shape[0]`."""
+        around = self.surroundings.get(target)
+        if around is None or around.value is not given or frame is None:
+            return {}
+        wanted: set[S.Symbol] = set()
+        for size in shape:
+            _unnamed(size, wanted)
+        if not wanted or any(isinstance(part, ast.NamedExpr) for part in ast.walk(around.statement)):
+            return {}
+        # What the statement binds itself means something else behind it.
+        hidden = bound_names([around.statement]) | frame.facts.shared
+        names = {name: value for name, value in around.env.items() if name not in hidden}
+        found: dict[S.Symbol, str] = {}
+
+        def tell(size: Size, text: str) -> None:
+            atom = S.single(size)
+            if atom in wanted and atom is not None and atom not in found:
+                found[atom] = text
+
+        for name, value in names.items():
+            if isinstance(value, Number):
+                tell(value.size, name)
+            elif isinstance(value, Opaque) and value._symbol is not None:
+                tell(value._symbol, name)
+            elif isinstance(value, Instance) and value.generic and name == frame.first_argument:
+                if getattr(frame.node, "name", None) not in INITIALISERS:
+                    for attribute, held in value.fields.items():
+                        if isinstance(held, Number):
+                            tell(held.size, f"{name}.{attribute}")
+                        elif isinstance(held, Opaque) and held._symbol is not None:
+                            tell(held._symbol, f"{name}.{attribute}")
+        for name, value in names.items():
+            if isinstance(value, Tensor):
+                value = self.known_later(value)
+                for axis, size in enumerate(value.shape or ()):
+                    tell(size, f"{name}.shape[{axis}]")
+            if isinstance(value, (Tensor, Opaque)) and value.axes:
+                for axis, size in value.axes.items():
+                    tell(size, f"{name}.shape[{axis}]")
+        return found
 
     def reveal(self, args: list[Value], node: ast.AST | None) -> None:
         if node is None or not isinstance(node, ast.Call):
@@ -107,10 +176,21 @@ def _short(value: Value) -> str:
     return "?"
 
 
-def _json_size(size: Size, frame: Frame | None) -> int | str:
+def _json_size(size: Size, frame: Frame | None, nearby: dict[S.Symbol, str]) -> int | str:
     if isinstance(size, int):
         return size
-    return S.show(size) if frame is None or _speaks(size, frame) else "?"
+    return S.show(size, nearby) if frame is None or _speaks(size, frame) else "?"
+
+
+def _unnamed(size: Size, found: set[S.Symbol]) -> None:
+    """The symbols that nothing names, those inside quotients too."""
+    for atom in S.symbols(size):
+        if atom.name is None and not atom.variant:
+            if atom.numerator is not None and atom.denominator is not None:
+                _unnamed(atom.numerator, found)
+                _unnamed(atom.denominator, found)
+            else:
+                found.add(atom)
 
 
 def _speaks(size: Size, frame: Frame) -> bool:

@@ -15,6 +15,7 @@ from tensorlint.inference import (
     ranks,
     tables,
 )
+from tensorlint.inference import sizes as S
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -35,8 +36,14 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     copy,
+    moved,
 )
 
+# Functions and methods that are told the shape of their result.
+_SHAPED = frozenset(
+    ["zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "new_empty", "new_full", "view",
+     "reshape", "expand", "broadcast_to"]
+)  # fmt: skip
 # Functions whose first argument is a list of tensors.
 _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
 
@@ -54,6 +61,7 @@ class Calls(State):
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         known = True
+        starred: Sequence | None = None
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 value = self.eval(argument.value)
@@ -62,6 +70,9 @@ class Calls(State):
                     args.extend(items.items)
                 else:
                     known = False
+                    stars = sum(isinstance(each, ast.Starred) for each in node.args)
+                    if stars == 1 and isinstance(value, Sequence) and value.kin is not None:
+                        starred = Sequence("tuple", kin=moved(value.kin, len(node.args) - 1))
             else:
                 args.append(self.eval(argument))
         for keyword in node.keywords:
@@ -72,6 +83,7 @@ class Calls(State):
                 kwargs.update((str(key), item) for key, item in value.items.items())
             else:
                 known = False
+        self.starred = starred
         return (args, kwargs) if known else None
 
     def eval_call(self, node: ast.Call) -> Value:
@@ -117,7 +129,8 @@ class Calls(State):
     def starred_method(self, receiver: Value, name: str, node: ast.Call) -> Value:
         """A method of a tensor called with stars: `x.view(*shape)` is a tensor, nothing more."""
         if isinstance(receiver, Tensor) and receiver.framework and name in TENSOR_ONLY:
-            return Tensor(receiver.framework, dtype=receiver.dtype)
+            made = Tensor(receiver.framework, dtype=receiver.dtype)
+            return self.keep_rank(made, self.starred) if name in _SHAPED else made
         return UNKNOWN
 
     def call_library_starred(self, function: Library, node: ast.Call) -> Value:
@@ -210,11 +223,78 @@ class Calls(State):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
-        if isinstance(result, Tensor) and result.shape is None and args:
-            change = ranks.change(entry.name.rpartition(".")[2], args[1:], kwargs)
-            if change is not None:
-                return self.keep_rank(result, args[0], change)
+        if args and ((isinstance(result, Tensor) and result.shape is None) or not isinstance(result, Tensor)):
+            return self.related_result(entry, result, args, kwargs, node)
         return result
+
+    def related_result(
+        self, entry: Any, result: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """A result of unknown rank: what the operation says of its rank all the same."""
+        name = entry.name.rpartition(".")[2]
+        if not isinstance(result, Tensor):
+            if entry.framework != "torch":
+                return result
+            rank = (
+                ranks.of_result(name, args[1:], kwargs) if result is UNKNOWN and isinstance(args[0], Tensor) else None
+            )
+            if rank is not None:
+                return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, args[0].device, node)
+            return self.related_results(name, result, args, kwargs)
+        if entry.framework == "torch":
+            rank = ranks.of_result(name, args[1:], kwargs)
+            if name == "einsum":
+                rank = self.rank_of_einsum(args)
+            if rank is not None:
+                shape = tuple(S.symbol() for _ in range(rank))
+                return Tensor("torch", shape, None, result.dtype, result.device, node)
+            if name in _SHAPED:
+                for arg in args:
+                    if isinstance(arg, Sequence) and arg.items is None and arg.kin is not None:
+                        return self.keep_rank(result, arg)
+            if entry.name in _JOINING and isinstance(args[0], Sequence):
+                return self.kept_by_joining(entry.name, result, args[0])
+            if name in ("view_as", "expand_as", "reshape_as") and len(args) == 2:
+                return self.keep_rank(result, args[1])
+        change = ranks.change(name, args[1:], kwargs)
+        return result if change is None else self.keep_rank(result, args[0], change)
+
+    def related_results(self, name: str, result: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """The parts that `chunk`, `split`, `topk`, ... make of a tensor of unknown rank."""
+        whole = args[0]
+        if name not in ranks.SEVERAL or not isinstance(whole, Tensor) or whole.shape is not None or whole.kin is None:
+            return result
+        change = ranks.change_of_several(name, args[1:], kwargs)
+        if change is None:
+            return result
+        if isinstance(result, Sequence) and result.items is not None:
+            for item in result.items:
+                self.keep_rank(item, whole, change)
+        elif result is UNKNOWN or (isinstance(result, Sequence) and result.element is UNKNOWN):
+            part = self.keep_rank(Tensor("torch", dtype=whole.dtype), whole, change)
+            return Sequence("tuple", None, part)
+        return result
+
+    def rank_of_einsum(self, args: list[Value]) -> int | None:
+        operands = args[1:]
+        if len(operands) == 1 and isinstance(operands[0], Sequence) and operands[0].items is not None:
+            operands = operands[0].items
+        known = ranks.of_equation(args[0], operands)
+        if known is None:
+            return None
+        for operand, rank in zip(operands, known[0], strict=True):
+            self.demand(operand, ranks.exactly(rank), torch=True)
+        return known[1]
+
+    def kept_by_joining(self, name: str, result: Tensor, parts: Sequence) -> Value:
+        """`torch.cat`, `torch.stack` of tensors that have as many axes as one another."""
+        if name.endswith(("hstack", "vstack")):
+            return result
+        items = parts.items if parts.items is not None else [parts.element]
+        kins = [item.kin if isinstance(item, Tensor) and item.shape is None else None for item in items]
+        if not kins or any(kin is None or kin != kins[0] for kin in kins):
+            return result
+        return self.keep_rank(result, items[0], 1 if name.endswith("stack") else 0)
 
     def joined_tensors(self, parts: Sequence) -> Sequence:
         """What `torch.cat` is given: objects nobody knows are tensors here."""
@@ -235,7 +315,7 @@ class Calls(State):
     ) -> Value:
         if not modules.known(receiver.path):
             return library_objects.call_object(self, receiver, args, kwargs, node)
-        self.layer_rank(receiver.path, args)
+        self.layer_rank(receiver, args)
         if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
             self.escape(args, kwargs)
             return UNKNOWN
@@ -243,6 +323,8 @@ class Calls(State):
         result = layer_changes.after_assignment(receiver, result)
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
             result = self.keep_rank(result, args[0])
+        elif args and receiver.path == "torch.nn.Embedding":
+            result = self.keep_rank(result, args[0], 1)
         if isinstance(result, Tensor):
             if not self.file.module_dtypes and result.dtype is not None:
                 result = copy(result, dtype=None)

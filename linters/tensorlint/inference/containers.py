@@ -14,10 +14,12 @@ from tensorlint.inference.values import (
     Opaque,
     Scalar,
     Sequence,
+    Tensor,
     Value,
-    join,
+    join_all,
     number,
     size_of,
+    varying,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
         return None
     before = receiver.items
     taken: Value = NONE
+    if interp.loop_start is not None:
+        # What one round puts in stands for that of all: a size of this round is another one in the next.
+        args = [varying(arg, interp.loop_start) if isinstance(arg, Tensor) else arg for arg in args]
     if name == "append" and len(args) == 1:
         if before is not None and len(before) < _MAX_ITEMS and not receiver.shared:
             changed = Sequence("list", [*before, args[0]])
@@ -83,9 +88,7 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     values = [*(receiver.items if receiver.items is not None else [receiver.element]), *more]
     if not values:
         return UNKNOWN
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
+    result = join_all(values)
     return UNKNOWN if isinstance(result, Opaque) else result
 
 

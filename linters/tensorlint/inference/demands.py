@@ -21,7 +21,22 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.state import State
-from tensorlint.inference.values import PLAIN, UNKNOWN, Const, Number, Opaque, Rank, Scalar, Tensor, Value, copy
+from tensorlint.inference.values import (
+    PLAIN,
+    UNKNOWN,
+    Const,
+    Kin,
+    LibraryObject,
+    Number,
+    Opaque,
+    Rank,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    copy,
+    moved,
+)
 
 # [frame, block, index of the statement, how the block is entered, its number]; None where an expression may not be evaluated.
 Place = list[Any]
@@ -62,8 +77,10 @@ class Demands(State):
         kin = value.kin
         if kin is None or id(value) in self.reshaped or (mask == ranks.ANY and not torch):
             return
-        rank, offset = kin
-        mask = ranks.shifted(mask, offset)
+        rank, offset, least = kin
+        mask = ranks.shifted(mask, offset, least)
+        if mask == ranks.ANY and not torch:
+            return
         places = self.places
         base = next((at for at, place in enumerate(places) if place is not None and place[0] is rank.frame), None)
         if base is None or any(place is None or place[3] is CAUGHT for place in places[base:]):
@@ -137,15 +154,16 @@ class Demands(State):
                         mask, torch = mask & found[0], torch or found[1]
         return mask, torch
 
-    def known_rank(self, value: Value, origin: ast.AST, frame: Frame, offset: int = 0) -> Value:
+    def known_rank(self, value: Value, kin: Kin) -> Value:
         """The value with the rank that the current stretch of statements demands of it."""
-        mask, torch = self.allowed(origin, frame)
+        (origin, offset, least) = kin
+        mask, torch = self.allowed(origin.origin, origin.frame)
         rank = ranks.single(mask)
         if rank is None or rank + offset < 0:
-            if torch and isinstance(value, Opaque) and value.kind is None and offset == 0:
+            if torch and isinstance(value, Opaque) and value.kind is None and offset == least == 0:
                 return Tensor("torch", axes=value.axes, marks=frozenset({"parameter"}), kin=value.kin)
             return value
-        known = refinement.with_rank(value, [S.symbol() for _ in range(rank + offset)])
+        known = refinement.with_rank(value, [S.symbol() for _ in range(max(rank + offset, least))])
         if known is None:
             return value
         if torch and known.framework is None:
@@ -162,7 +180,7 @@ class Demands(State):
                 if kin is not None and kin[0].frame is frame and kin[0].origin in self.solved:
                     known = same.get(id(value))
                     if known is None:
-                        known = same[id(value)] = self.known_rank(value, kin[0].origin, frame, kin[1])
+                        known = same[id(value)] = self.known_rank(value, kin)
                     if known is not value:
                         changed.append((name, value, known))
         for name, _, known in changed:
@@ -180,9 +198,9 @@ class Demands(State):
         elif not isinstance(value, Opaque) or value.kind is not None:
             return value
         if value.kin is None:
-            value.kin = (Rank(origin, frame), 0)
+            value.kin = (Rank(origin, frame), 0, 0)
         if self.solved and value.kin[0].origin in self.solved and value.kin[0].frame is frame:
-            return self.known_rank(value, value.kin[0].origin, frame, value.kin[1])
+            return self.known_rank(value, value.kin)
         return value
 
     # -- what operations demand and keep -------------------------------------------------------------------------
@@ -192,6 +210,9 @@ class Demands(State):
             return
         last = name.rpartition(".")[2]
         mask = ranks.FUNCTIONS.get(last)
+        if name == "torch.nn.functional.interpolate":
+            given = dict(zip(("size", "scale_factor", "mode"), args[1:], strict=False)) | kwargs
+            mask = ranks.of_resampling(given.get("size"), given.get("scale_factor"), given.get("mode"))
         if mask is not None and name.startswith("torch."):
             self.demand(args[0], mask, torch=True)
             if last in ("bmm", "mm") and len(args) > 1:
@@ -204,14 +225,17 @@ class Demands(State):
     def keep_rank(self, result: Value, operand: Value | None, offset: int = 0) -> Value:
         """The result of an operation that keeps the number of axes of its operand."""
         if isinstance(result, Tensor) and result.shape is None and result.kin is None:
-            if isinstance(operand, (Tensor, Opaque)) and operand.kin is not None:
-                rank, before = operand.kin
-                result.kin = (rank, before + offset)
+            if isinstance(operand, (Tensor, Opaque, Sequence)) and operand.kin is not None:
+                result.kin = moved(operand.kin, offset)
         return result
 
-    def layer_rank(self, path: str, args: list[Value]) -> None:
+    def layer_rank(self, layer: LibraryObject, args: list[Value]) -> None:
         """A layer of torch.nn is given its input."""
-        name = path.rpartition(".")[2]
+        name = layer.path.rpartition(".")[2]
+        if name == "Upsample" and args:
+            given = layer.arguments
+            mask = ranks.of_resampling(given.get("size"), given.get("scale_factor"), given.get("mode"))
+            self.demand(args[0], mask, torch=True)
         mask = ranks.LAYERS.get(name)
         if args and mask is not None:
             self.demand(args[0], mask, torch=name not in ("LSTM", "GRU", "RNN"))
@@ -231,19 +255,39 @@ class Demands(State):
                         result.kin = side.kin
         return result
 
-    def kept_by_operator(self, result: Value, left: Value, right: Value) -> Value:
-        """The result of an elementwise operator: as many axes as its operands have, where both have the same."""
+    def kept_by_operator(self, result: Value, left: Value, right: Value, sign: str = "+") -> Value:
+        """The result of an operator: as many axes as its operands have, where both have the same; beside an operand
+        that has so many, at least as many."""
+        if sign == "@":
+            return self.kept_by_product(result, left, right)
         if isinstance(result, Tensor) and result.shape is None and result.kin is None:
             kins = []
+            least = 0
             for side in (left, right):
                 if isinstance(side, Tensor):
-                    if side.shape != ():
+                    if side.shape is not None:
+                        least = max(least, len(side.shape))
+                    else:
                         kins.append(side.kin)
                 elif isinstance(side, Opaque) and side.kind != PLAIN:
                     kins.append(side.kin)
-            if kins and kins[0] is not None and all(kin == kins[0] for kin in kins):
-                result.kin = kins[0]
+            if kins and kins[0] is not None and all(kin is not None and kin[:2] == kins[0][:2] for kin in kins):
+                result.kin = (*kins[0][:2], max(least, *(kin[2] for kin in kins if kin is not None)))
         return result
+
+    def kept_by_product(self, result: Value, left: Value, right: Value) -> Value:
+        """`x @ w`: a matrix on either side leaves the number of axes of the other (which has one at least)."""
+        if isinstance(result, Tensor) and result.shape is None and result.kin is None:
+            for side, other in ((left, right), (right, left)):
+                if isinstance(other, Tensor) and other.shape is not None and len(other.shape) == 2:
+                    return self.keep_rank(result, side)
+            if _kin_of(left) is not None and _kin_of(left) == _kin_of(right):
+                return self.keep_rank(result, left)
+        return result
+
+
+def _kin_of(value: Value) -> Kin | None:
+    return value.kin if isinstance(value, (Tensor, Opaque)) else None
 
 
 def _narrowed(regions: dict[Region, tuple[int, bool]]) -> list[tuple[int, bool]]:

@@ -31,7 +31,9 @@ from tensorlint.inference.values import (
     Value,
     freshen,
     integer,
+    is_none,
     join,
+    moved,
     number,
 )
 
@@ -84,9 +86,15 @@ class Expressions(State):
                 if isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None:
                     items.extend(inner.items)
                 else:
+                    starred = isinstance(inner, Sequence) and inner.kin is not None
                     for rest in node.elts:
-                        self.eval(rest.value if isinstance(rest, ast.Starred) else rest)
-                    return Sequence(kind)
+                        if rest is not element:
+                            self.eval(rest.value if isinstance(rest, ast.Starred) else rest)
+                            starred = starred and not isinstance(rest, ast.Starred)
+                    made = Sequence(kind)
+                    if starred and isinstance(inner, Sequence) and inner.kin is not None:
+                        made.kin = moved(inner.kin, len(node.elts) - 1)
+                    return made
             else:
                 items.append(self.eval(element))
         return Sequence(kind, items)
@@ -245,7 +253,7 @@ class Expressions(State):
     def shape_of(self, value: Tensor | Opaque) -> Value:
         if isinstance(value, Tensor) and value.shape is not None:
             return Sequence("tuple", [number(size) for size in value.shape])
-        return Sequence("tuple", None, UNKNOWN, None, shape_of=value)
+        return Sequence("tuple", None, UNKNOWN, None, shape_of=value, kin=value.kin)
 
     def axis_size(self, value: Value, axis: int) -> Value:
         """The size of one axis; of a tensor whose rank is not known, one size for each axis that is asked for."""
@@ -321,7 +329,9 @@ class Expressions(State):
             axis = integer(index)
             if axis is not None:
                 return self.axis_size(value.shape_of, axis)
-            return UNKNOWN
+            return part_of_shape(value, index)
+        if isinstance(index, Slice) and value.kin is not None:
+            return part_of_shape(value, index)
         if isinstance(index, Const) and isinstance(index.value, int):
             return value.at(int(index.value))
         if isinstance(index, Slice) and value.items is not None:
@@ -344,6 +354,18 @@ class Expressions(State):
                 result = join(result, item)
             return result
         return freshen(value.element)
+
+
+def part_of_shape(shape: Sequence, index: Value) -> Value:
+    """`x.shape[:-1]` where nobody knows how many axes x has: one less."""
+    if not isinstance(index, Slice) or shape.kin is None:
+        return UNKNOWN
+    start, stop = (0 if is_none(part) else integer(part) for part in (index.start, index.stop))
+    if start is None or stop is None or start < 0 or stop > 0 or not is_none(index.step):
+        return UNKNOWN
+    if stop == 0 and not is_none(index.stop):
+        return UNKNOWN
+    return Sequence("tuple", None, UNKNOWN, None, kin=moved(shape.kin, stop - start))
 
 
 class ItemKey(str):

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
@@ -22,7 +23,9 @@ from tensorlint.inference.values import (
     Tensor,
     Unknown,
     Value,
+    freshen,
     join,
+    varying,
 )
 
 # What a function gives that only raises.
@@ -57,8 +60,10 @@ class Following(State):
         remembered = self.memory.get(key)
         mutations = len(self.mutations)
         if remembered is not None and remembered[2] == mutations:
-            return remembered[0]
+            # A size that nothing names may be another one this time: the rows that a random mask picks.
+            return freshen(varying(remembered[0], remembered[3]))
         given = tuple(bound.values())
+        start = symbol_serial()
         result = self.follow(function, bound, node)
         if result is NEVER:
             # Every way through it ends with an error: the caller goes no further.
@@ -67,7 +72,7 @@ class Following(State):
             return UNKNOWN
         if len(self.mutations) == mutations and len(self.memory) < 4096:
             # The values are kept, so that their ids stay their own.
-            self.memory[key] = (result, given, mutations)
+            self.memory[key] = (result, given, mutations, start)
         return result
 
     def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:

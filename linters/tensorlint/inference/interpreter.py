@@ -93,7 +93,8 @@ class Interpreter(
 ):
     """One analysis of one file."""
 
-    def __init__(self, file: SourceFile, project: Project | None = None) -> None:
+    def __init__(self, file: SourceFile, project: Project | None = None, *, shows: bool = True) -> None:
+        self.shows = shows
         self.file = file
         self.own_file = file
         self.project = project
@@ -104,6 +105,7 @@ class Interpreter(
         self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
         self.conditional = 0
         self.nesting = 0
+        self.loop_start: int | None = None
         self.expected_errors = 0
         self.possible_exits = 0
         self.blocks = 0
@@ -232,7 +234,7 @@ class Interpreter(
             self.trail.clear()
             self.being_made.clear()
             self.places.clear()
-            self.rounds = None
+            self.rounds = self.loop_start = None
             self.learnt, self.solved, self.solved_regions = {}, {}, set()
             self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
             for name in bound:
@@ -262,6 +264,7 @@ class Interpreter(
         outer_learnt, outer_solved, outer_regions = self.learnt, self.solved, self.solved_regions
         outer_attempt = self.begin_attempt()
         outer_rounds, self.rounds = self.rounds, None
+        outer_start, self.loop_start = self.loop_start, None
         self.learnt, self.solved, self.solved_regions = {}, {}, set()
         waiting = len(self.pending)
         frame = self.follow_unknown(function, code, receiver, facts)
@@ -273,7 +276,7 @@ class Interpreter(
             self.pending[waiting:] = [each for each in self.pending[waiting:] if each.scope is not frame]
             self.follow_unknown(function, code, receiver, facts)
         self.learnt, self.solved, self.solved_regions = outer_learnt, outer_solved, outer_regions
-        self.rounds = outer_rounds
+        self.rounds, self.loop_start = outer_rounds, outer_start
         self.keep_attempt(self.lasting)
         self.hazards, self.bindings = outer_attempt.hazards, outer_attempt.bindings
 
@@ -290,7 +293,7 @@ class Interpreter(
         for parameter in (*names, *spec.kwonlyargs):
             value = frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions)
             if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.kind is None):
-                value.kin = (Rank(parameter, frame), 0)
+                value.kin = (Rank(parameter, frame), 0, 0)
         if receiver is not None and names and function.kind != "static":
             frame.env[names[0].arg] = receiver
         if spec.vararg is not None:
@@ -501,10 +504,10 @@ class Interpreter(
         """
         if a == b or (isinstance(a, int) and isinstance(b, int)):
             return
-        atom = _single(a)
+        atom = S.single(a)
         other: S.Size = b
         if atom is None or (atom.name is not None and "." in atom.name):
-            second = _single(b)
+            second = S.single(b)
             if second is None or (second.name is not None and "." in second.name and atom is not None):
                 return
             atom, other = second, a
@@ -543,13 +546,6 @@ class Interpreter(
         value: Value = handler(node)
         self.nesting -= 1
         return value
-
-
-def _single(size: S.Size) -> S.Symbol | None:
-    """The symbol, if the size is nothing but one."""
-    if isinstance(size, S.Poly) and len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:
-        return size.terms[0][0][0]
-    return None
 
 
 _LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})

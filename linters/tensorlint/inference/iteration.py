@@ -16,13 +16,12 @@ from tensorlint.inference.values import (
     Number,
     Opaque,
     Range,
-    Scalar,
     Sequence,
     Tensor,
     Value,
-    copy,
     freshen,
     join,
+    varying,
 )
 
 
@@ -78,32 +77,7 @@ class Iteration(State):
 
     def varying(self, value: Value, start: int) -> Value:
         """The value with the sizes that were made since `start` marked as varying from item to item."""
-        if isinstance(value, Tensor) and value.shape is not None:
-            values: dict[S.Symbol, S.Size] = {}
-            for size in (*value.shape, *(value.strides or ())):
-                for atom in S.symbols(size):
-                    if atom.serial >= start and not atom.variant:
-                        values[atom] = S.of_symbol(S.Symbol(None, variant=True))
-            if not values:
-                return value
-            return copy(
-                value,
-                shape=tuple(S.substitute(size, values) for size in value.shape),
-                strides=None if value.strides is None else tuple(S.substitute(s, values) for s in value.strides),
-            )
-        if isinstance(value, Number):
-            if any(atom.serial >= start for atom in S.symbols(value.size)):
-                return Scalar("int")
-            return value
-        if isinstance(value, Opaque):
-            return UNKNOWN
-        if isinstance(value, Sequence):
-            if value.items is not None and len(value.items) <= 32:
-                return Sequence(value.kind, [self.varying(item, start) for item in value.items])
-            return Sequence(value.kind, None, self.varying(value.element, start))
-        if isinstance(value, Dictionary):
-            return UNKNOWN
-        return value
+        return varying(value, start)
 
     def any_item(self, iterable: Sequence) -> Value:
         """One item of an iterable, whichever."""

@@ -92,6 +92,9 @@ class Loops(State):
                 if name in entry:
                     entry[name] = UNKNOWN
         start = S.symbol_serial()
+        outer_start = self.loop_start
+        if outer_start is None:
+            self.loop_start = start
         overwritten = len(self.overwritten)
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         rounds = 1 if frame.loops > _DEEP else 3
@@ -153,6 +156,7 @@ class Loops(State):
             for name in changed:
                 entry[name] = UNKNOWN if attempt == 1 else self.settled(again[name], start)
         frame.loops -= 1
+        self.loop_start = outer_start
         result = merge(entry, frame.env)
         for broken in breaks:
             result = merge(result, broken)

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-_INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
+INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class _Walk:
                     self.set_by_name(statement.value)  # type: ignore[attr-defined]
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
-                inner = self.scope(statement, statement.body, initialiser=statement.name in _INITIALISERS)  # type: ignore[attr-defined]
+                inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
                 scope.stored |= inner.stored
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]

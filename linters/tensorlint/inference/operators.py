@@ -20,6 +20,7 @@ from tensorlint.inference.values import (
     Dictionary,
     Function,
     Instance,
+    Kin,
     Library,
     LibraryObject,
     Number,
@@ -31,6 +32,7 @@ from tensorlint.inference.values import (
     copy,
     integer,
     join,
+    moved,
     number,
     size_of,
 )
@@ -149,7 +151,7 @@ class Operators(State):
                 if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(result, left, right)
-        return self.kept_by_operator(self.with_outer(elementwise.binary(call, sign, left, right)), left, right)
+        return self.kept_by_operator(self.with_outer(elementwise.binary(call, sign, left, right)), left, right, sign)
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
@@ -277,7 +279,11 @@ class Operators(State):
             length = None
             if left.length is not None and right.length is not None:
                 length = S.add(left.length, right.length)
-            return Sequence(left.kind, None, UNKNOWN, length)
+            kin: Kin | None = None
+            for side, other in ((left, right), (right, left)):
+                if side.kin is not None and other.items is not None:
+                    kin = moved(side.kin, len(other.items))
+            return Sequence(left.kind, None, UNKNOWN, length, kin=kin)
         if sign == "*":
             sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):

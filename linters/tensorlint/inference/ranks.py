@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tensorlint.inference.values import Const, Number, Sequence, Slice, Tensor, Value, integer
+from tensorlint.inference.values import Const, Number, Scalar, Sequence, Slice, Tensor, Value, integer
 
 MOST = 12  # ranks beyond this are not told apart
 ANY = (1 << (MOST + 1)) - 1
@@ -22,8 +22,14 @@ def at_least(rank: int) -> int:
     return ANY & ~((1 << rank) - 1)
 
 
-def shifted(mask: int, offset: int) -> int:
-    """The ranks of an object, where one that has `offset` more axes has a rank of `mask`."""
+def shifted(mask: int, offset: int, least: int = 0) -> int:
+    """The ranks of an object, where one that has `offset` more axes, but at least `least`, has a rank of `mask`."""
+    if least:
+        if least > MOST:
+            return ANY
+        # With so few axes that the bound holds, the object may have any of these ranks.
+        below = (1 << (least + 1)) - 1
+        mask = mask | below if mask >> least & 1 else mask & ~below
     if offset > 0:
         return mask >> offset | (at_least(MOST - offset) if mask >> MOST else 0)
     if offset < 0:
@@ -97,7 +103,7 @@ SAME = frozenset([
     "requires_grad_", "detach_", "transpose", "swapaxes", "permute", "flip", "roll", "cumsum", "cumprod",
     "masked_fill_", "sort", "argsort", "zeros_like", "ones_like", "empty_like", "rand_like", "randn_like",
     "full_like", "tril", "triu", "narrow", "index_select", "movedim", "copy_", "fill_", "zero_", "mul_", "add_",
-    "sub_", "div_",
+    "sub_", "div_", "type_as", "square_", "exp_", "clamp_", "sigmoid_", "relu_", "erfinv",
 ])  # fmt: skip
 _AXIS_METHODS = frozenset([
     "size", "transpose", "swapaxes", "softmax", "log_softmax", "sum", "mean", "amax", "amin", "argmax",
@@ -157,6 +163,55 @@ def of_index(index: Value) -> int:
     return at_least(min(taken, MOST))
 
 
+# The number of axes that `mode` asks for: F.interpolate and nn.Upsample refuse another.
+_MODES = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+
+
+def of_resampling(size: Value | None, scale: Value | None, mode: Value | None) -> int:
+    """The ranks of what F.interpolate is given: two axes more than are resampled."""
+    if isinstance(mode, Const) and mode.value in _MODES:
+        return exactly(_MODES[mode.value])
+    for given in (size, scale):
+        if isinstance(given, Sequence) and given.items is not None and 1 <= len(given.items) <= 3:
+            return exactly(len(given.items) + 2)
+    return exactly(3, 4, 5)
+
+
+def of_equation(equation: Value, operands: list[Value]) -> tuple[list[int], int] | None:
+    """The ranks of einsum's operands and of its result; None where an ellipsis leaves them open."""
+    if not isinstance(equation, Const) or not isinstance(equation.value, str) or "." in equation.value:
+        return None
+    text = equation.value.replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(operands) or not all(letter.isalpha() for letter in "".join(terms) + output):
+        return None
+    if not arrow:
+        output = "".join(letter for letter in set(inputs) if letter.isalpha() and inputs.count(letter) == 1)
+    return [len(term) for term in terms], len(output)
+
+
+def of_result(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None:
+    """The rank of a torch function's or method's result whatever the first operand's; `args` are those behind it."""
+    if name == "repeat":
+        if len(args) == 1 and isinstance(args[0], Sequence):
+            return None if args[0].items is None else len(args[0].items)
+        fits = args and not kwargs and all(isinstance(arg, (Const, Number, Scalar)) for arg in args)
+        return len(args) if fits or len(args) > 1 else None
+    if name in ("nonzero", "argwhere"):
+        return None if args or kwargs else 2
+    if name == "unique":
+        return None if args or not kwargs.keys() <= {"sorted"} else 1
+    if name == "outer":
+        return 2
+    if name == "repeat_interleave":
+        return 1 if len(args) == 1 and not kwargs else None
+    if name == "broadcast_to":
+        shape = args[0] if len(args) == 1 else None
+        return len(shape.items) if isinstance(shape, Sequence) and shape.items is not None else None
+    return None
+
+
 _REDUCTIONS = frozenset(
     {"sum", "mean", "amax", "amin", "argmax", "argmin", "prod", "any", "all", "logsumexp", "std", "var"}
 )
@@ -169,19 +224,74 @@ def change(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None
     """
     if name in SAME:
         return 0
-    if name == "unsqueeze":
+    if name in ("unsqueeze", "one_hot", "embedding", "diag_embed"):
         return 1
+    if name in _OF_NUMBERS:
+        return 0 if all(_is_number(value) for value in (*args, *kwargs.values())) else None
+    if name == "linear":
+        weight = args[0] if args else kwargs.get("weight")
+        return 0 if isinstance(weight, Tensor) and weight.shape is not None and len(weight.shape) == 2 else None
+    if name in _ALONG:
+        return 0 if len(args) > 1 or "dim" in kwargs else None
+    if name == "flatten":
+        return _flattened(*args[:2], **kwargs)
+    if name == "unflatten":
+        sizes = args[1] if len(args) > 1 else kwargs.get("sizes")
+        return len(sizes.items) - 1 if isinstance(sizes, Sequence) and sizes.items else None
     if name == "select":
         return -1
     if name in _REDUCTIONS:
         axis = kwargs.get("dim", kwargs.get("axis", args[0] if args else None))
-        if axis is None or integer(axis) is None or len(args) > 1:
+        if isinstance(axis, Sequence) and axis.items and all(integer(item) is not None for item in axis.items):
+            gone = len(axis.items)
+        elif axis is not None and integer(axis) is not None:
+            gone = 1
+        else:
+            return None
+        if len(args) > 1:
             return None
         kept = kwargs.get("keepdim", kwargs.get("keepdims"))
         if kept is None:
-            return -1
-        return {True: 0, False: -1}.get(kept.value) if isinstance(kept, Const) else None
+            return -gone
+        return {True: 0, False: -gone}.get(kept.value) if isinstance(kept, Const) else None
     return None
+
+
+# Elementwise operations on one tensor and numbers, and those that work along the axis they are told.
+_OF_NUMBERS = frozenset(
+    {"pow", "clamp", "clip", "clamp_min", "clamp_max", "mul", "add", "sub", "div", "type_as", "triu_", "tril_"}
+)
+_ALONG = frozenset({"repeat_interleave"})
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, (Number, Scalar)) or (isinstance(value, Const) and not isinstance(value.value, str))
+
+
+def _flattened(start_dim: Value | None = None, end_dim: Value | None = None) -> int | None:
+    first, last = (None if each is None else integer(each) for each in (start_dim, end_dim))
+    if first is None or (end_dim is not None and last is None):
+        return None
+    last = -1 if last is None else last
+    return first - last if (first < 0) == (last < 0) and first < last else None
+
+
+# Functions that return several tensors, each of as many axes as their input has: how many, or None.
+SEVERAL: dict[str, int | None] = {
+    "sort": 2, "topk": 2, "kthvalue": 2, "chunk": None, "split": None, "tensor_split": None, "unbind": None,
+    "max": 2, "min": 2, "median": 2, "cummax": 2, "cummin": 2, "split_with_sizes": None,
+}  # fmt: skip
+
+
+def change_of_several(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None:
+    """How many axes each of the results has more than the first operand; None where the call does not tell."""
+    if name == "unbind":
+        return -1
+    if name in ("max", "min", "median", "kthvalue"):
+        if name == "kthvalue":
+            return None
+        return change("amax", args, kwargs)
+    return 0
 
 
 def change_of_index(index: Value) -> int | None:
@@ -189,11 +299,18 @@ def change_of_index(index: Value) -> int | None:
     if items is None:
         return None
     total = 0
+    tensors = 0
     for item in items:
         if isinstance(item, Const) and item.value is None:
             total += 1
         elif integer(item) is not None or isinstance(item, Number):
             total -= 1
+        elif isinstance(item, Tensor) and item.shape is not None and item.dtype is not None:
+            # One tensor of indices puts its own axes in the place of the one it picks from.
+            tensors += 1
+            total += len(item.shape) - 1 if item.dtype.startswith("int") else 1 - len(item.shape)
+            if tensors > 1 or not (item.dtype.startswith("int") or item.dtype == "bool"):
+                return None
         elif not isinstance(item, Slice) and not (isinstance(item, Const) and item.value is Ellipsis):
             return None
     return total

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorlint.inference import ops
-from tensorlint.inference.bindings import Bindings
+from tensorlint.inference.bindings import Bindings, Surroundings
 from tensorlint.inference.broadcast_reports import BroadcastReports
 from tensorlint.inference.forward_reports import PATCHES_FORWARD, ForwardReports
 from tensorlint.inference.hazards import (
@@ -35,6 +35,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
     def start_reports(self) -> None:
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor]] = {}
+        self.surroundings: dict[Any, Surroundings] = {}
         self.contexts: dict[str, str] = {}
         self.reductions: dict[str, ast.AST] = {}
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}

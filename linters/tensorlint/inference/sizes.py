@@ -7,9 +7,14 @@ shown as `?`, which claims nothing.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from itertools import count
+from types import MappingProxyType
+from typing import Any
 
 _serial = count(1)
+_NOTHING: Mapping[Any, str] = MappingProxyType({})
 
 
 class Symbol:
@@ -323,6 +328,13 @@ def symbols(size: Size) -> set[Symbol]:
     return {atom for monomial, _ in size.terms for atom in monomial} if isinstance(size, Poly) else set()
 
 
+def single(size: Size) -> Symbol | None:
+    """The symbol, if the size is nothing but one."""
+    if isinstance(size, Poly) and len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:
+        return size.terms[0][0][0]
+    return None
+
+
 def substitute(size: Size, values: dict[Symbol, Size]) -> Size:
     if isinstance(size, int):
         return size
@@ -342,41 +354,44 @@ def substitute(size: Size, values: dict[Symbol, Size]) -> Size:
     return total
 
 
-def is_named(size: Size) -> bool:
-    """Whether the size can be written in the user's own names."""
+def is_named(size: Size, nearby: Mapping[Symbol, str] = _NOTHING) -> bool:
+    """Whether the size can be written in the user's own names, or those that `nearby` gives to sizes without one."""
     if isinstance(size, int):
         return True
-    return all(_atom_text(atom) is not None for monomial, _ in size.terms for atom in monomial)
+    return all(_atom_text(atom, nearby) is not None for monomial, _ in size.terms for atom in monomial)
 
 
-def _atom_text(atom: Symbol) -> str | None:
+def _atom_text(atom: Symbol, nearby: Mapping[Symbol, str]) -> str | None:
     if atom.variant:
         return None
     if atom.name is not None:
         return atom.name
     if atom.numerator is not None and atom.denominator is not None:
-        if is_named(atom.numerator) and is_named(atom.denominator):
-            return f"{_factor(atom.numerator)}//{_factor(atom.denominator)}"
+        if is_named(atom.numerator, nearby) and is_named(atom.denominator, nearby):
+            return f"{_factor(atom.numerator, nearby)}//{_factor(atom.denominator, nearby)}"
         return None
-    return None
+    return nearby.get(atom)
 
 
-def _factor(size: Size) -> str:
-    text = show(size)
-    return text if text.replace("_", "a").replace(".", "a").isalnum() else f"({text})"
+_PLAIN_NAME = re.compile(r"[\w.\[\]]+$")
 
 
-def show(size: Size | None) -> str:
-    """The size in the user's names: `3*C`, `H//2 + 1`; `?` where nothing names it."""
+def _factor(size: Size, nearby: Mapping[Symbol, str]) -> str:
+    text = show(size, nearby)
+    return text if _PLAIN_NAME.match(text) else f"({text})"
+
+
+def show(size: Size | None, nearby: Mapping[Symbol, str] = _NOTHING) -> str:
+    """The size in the user's names: `3*C`, `H//2 + 1`; `?` where nothing names it, `nearby` included."""
     if size is None:
         return "?"
     if isinstance(size, int):
         return str(size)
-    if not is_named(size):
+    if not is_named(size, nearby):
         return "?"
     parts: list[str] = []
     for monomial, coefficient in size.terms:
-        factors = [_atom_text(atom) or "?" for atom in monomial]
+        factors = [_atom_text(atom, nearby) or "?" for atom in monomial]
         if len(factors) + (abs(coefficient) != 1) > 1:
             factors = [f"({factor})" if "//" in factor else factor for factor in factors]
         magnitude = abs(coefficient)

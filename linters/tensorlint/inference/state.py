@@ -34,6 +34,7 @@ class State:
     budget: int
     conditional: int
     nesting: int
+    loop_start: int | None
     expected_errors: int
     possible_exits: int
     blocks: int
@@ -57,6 +58,9 @@ class State:
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor]]
+    shows: bool
+    starred: Any
+    surroundings: dict[Any, Any]
     contexts: dict[str, str]
     reductions: dict[str, ast.AST]
     refined: dict[int, tuple[Tensor, Tensor]]

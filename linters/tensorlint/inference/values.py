@@ -56,8 +56,16 @@ class Rank:
         self.frame = frame
 
 
-# As many axes as the object of that rank, and so many more.
-Kin = tuple[Rank, int]
+# As many axes as the object of that rank and so many more, but at least so many: what meets a tensor of three axes
+# in an elementwise operation has at least three.
+Kin = tuple[Rank, int, int]
+
+
+def moved(kin: Kin, offset: int) -> Kin:
+    """So many axes more. Where there may be none left (a reduction of a tensor without axes leaves none too), what is
+    added then is the least there are."""
+    rank, before, least = kin
+    return rank, before + offset, max(least + offset, 0) if least or before < 0 else 0
 
 
 class Opaque(Value):
@@ -205,6 +213,8 @@ class Sequence(Value):
     shared: bool = False
     # The shape of a tensor of unknown rank; unpacking it gives that tensor its rank.
     shape_of: Value | None = None
+    # How many items there are, where that depends on how many axes an object has.
+    kin: Kin | None = None
     # What is known of the items of a tensor's split although their number is not.
     pieces: Pieces | None = None
 
@@ -404,6 +414,8 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
             shape=tuple(S.substitute(size, renamed) for size in value.shape),
             strides=None if value.strides is None else tuple(S.substitute(size, renamed) for size in value.strides),
         )
+    if isinstance(value, Tensor):
+        return copy(value, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Number(S.symbol())
     if isinstance(value, Opaque) and value.variant:
@@ -414,6 +426,32 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
             return Sequence(value.kind, items)
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
         return Dictionary({key: freshen(item, renamed) for key, item in value.items.items()})
+    return value
+
+
+def varying(value: Value, start: int) -> Value:
+    """The value with the sizes that were made since `start` marked as varying from item to item."""
+    if isinstance(value, Tensor) and value.shape is not None:
+        values: dict[S.Symbol, Size] = {}
+        for size in (*value.shape, *(value.strides or ())):
+            for atom in S.symbols(size):
+                if atom.serial >= start and not atom.variant:
+                    values[atom] = S.of_symbol(S.Symbol(None, variant=True))
+        if not values:
+            return value
+        return copy(
+            value,
+            shape=tuple(S.substitute(size, values) for size in value.shape),
+            strides=None if value.strides is None else tuple(S.substitute(s, values) for s in value.strides),
+        )
+    if isinstance(value, Number):
+        return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
+    if isinstance(value, (Opaque, Dictionary)):
+        return UNKNOWN
+    if isinstance(value, Sequence):
+        if value.items is not None and len(value.items) <= 32:
+            return Sequence(value.kind, [varying(item, start) for item in value.items])
+        return Sequence(value.kind, None, varying(value.element, start))
     return value
 
 
@@ -513,12 +551,18 @@ def join_elements(a: Sequence, b: Sequence) -> Value:
     values = [*(a.items if a.items is not None else [a.element]), *(b.items if b.items is not None else [b.element])]
     if not values:
         return UNKNOWN
+    return join_all(values)
+
+
+def join_all(values: list[Value]) -> Value:
+    """What is true of each item of a sequence: a size that is not the same in all of them is another one in each."""
+    start = S.symbol_serial()
     result = values[0]
     for value in values[1:]:
         result = join(result, value)
         if result is UNKNOWN:
-            break
-    return result
+            return UNKNOWN
+    return result if any(result is value for value in values) else varying(result, start)
 
 
 def join_tensors(a: Tensor, b: Tensor) -> Tensor:

@@ -175,11 +175,12 @@ class Program:
             parts.insert(0, "2")
         return ", ".join(parts) or "2"
 
-    def evaluate(self, claim: int | str) -> int | None:
-        """A claimed size as a number; None where nothing is claimed."""
+    def evaluate(self, claim: int | str, at: int) -> int | None:
+        """A size claimed of line `at` as a number; None where nothing is claimed."""
         if isinstance(claim, int):
             return claim
-        return None if claim == "?" else eval(claim, {}, dict(self.sizes))
+        made = {name: value for line, (name, value) in self.made.items() if line < at}
+        return None if claim == "?" else eval(claim, {}, {**self.sizes, **made})
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -31,14 +31,14 @@ def wrong_claims(program: Program) -> tuple[list[str], int, int, int]:
         assert row.name == name
         place = f"seed {program.seed}, line {at}: {program.lines[at]}"
         if row.shape is not None:
-            known = [program.evaluate(size) for size in row.shape]
+            known = [program.evaluate(size, at) for size in row.shape]
             if len(known) != value.dim() or any(
                 claim is not None and claim != size for claim, size in zip(known, value.shape, strict=True)
             ):
                 wrong.append(f"{place}: shape {row.shape}, is {tuple(value.shape)}")
             shapes += None not in known
         if row.strides is not None:
-            known = [program.evaluate(stride) for stride in row.strides]
+            known = [program.evaluate(stride, at) for stride in row.strides]
             if any(claim is not None and claim != stride for claim, stride in zip(known, value.stride(), strict=True)):
                 wrong.append(f"{place}: strides {row.strides}, are {value.stride()}")
             strides += None not in known

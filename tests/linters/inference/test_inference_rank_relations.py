@@ -1,0 +1,172 @@
+"""What a later line tells of a rank reaches the lines before it through shapes, joins and broadcasts; torch is the oracle.
+
+Each program is run and traced: every assignment must be known in full, and nothing that is said of it may be wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+from tensorlint.inference.analysis import analyse
+
+HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
+
+PROGRAMS = {
+    "a shape with its last axis split": """
+def f(x: torch.Tensor):
+    y = x.view(*x.shape[:-1], 3, 4)
+    b, t, h, d = y.shape
+    return y
+f(torch.zeros(2, 5, 12))
+""",
+    "a shape kept as a tuple": """
+def f(ids: torch.Tensor):
+    x = nn.Embedding(9, 4)(ids)
+    shape = x.shape[:-1]
+    hidden = (*shape, -1, 2)
+    y = x.view(hidden).transpose(1, 2)
+    b, h, t, d = y.shape
+    z = y.transpose(1, 2).reshape(*shape, -1)
+    return z
+f(torch.zeros(2, 5, dtype=torch.long))
+""",
+    "shapes that are added": """
+def f(x: torch.Tensor):
+    y = torch.zeros(x.shape[1:] + (2,))
+    z = x.new_ones((1,) + x.shape)
+    a, b, c, d = z.shape
+    return y
+f(torch.zeros(2, 5, 3))
+""",
+    "a vector that scales": """
+def f(x: torch.Tensor):
+    gamma = torch.ones(6)
+    y = x * gamma
+    a, b, c = y.shape
+    return y
+f(torch.zeros(2, 5, 6))
+""",
+    "a matrix on the right": """
+def f(x: torch.Tensor):
+    w = torch.ones(6, 3)
+    y = x @ w
+    z = F.linear(y, w)
+    a, b, c = z.shape
+    return y
+f(torch.zeros(2, 5, 6))
+""",
+    "joined": """
+def f(x: torch.Tensor):
+    y = torch.cat((x, x), -1)
+    z = torch.stack([y, y])
+    a, b, c = z.chunk(3, dim=1)
+    u = a + b
+    d, e, g, h = u.shape
+    return u
+f(torch.zeros(3, 3, 6))
+""",
+    "the largest": """
+def f(x: torch.Tensor):
+    v, i = x.topk(3)
+    w = x.max(dim=1)[0]
+    p, q = w.shape
+    low, where = x.min(dim=-1, keepdim=True)
+    return v
+f(torch.zeros(2, 5, 6))
+""",
+    "letters": """
+def f(x: torch.Tensor, y: torch.Tensor):
+    z = torch.einsum("bij,bjk->bik", x, y)
+    u = x * 2
+    return z
+f(torch.zeros(2, 5, 6), torch.zeros(2, 6, 3))
+""",
+    "resampled": """
+def f(x: torch.Tensor):
+    y = x * 2
+    z = F.interpolate(y, scale_factor=2, mode="bilinear")
+    return z
+f(torch.zeros(2, 3, 4, 5))
+""",
+    "resampled by a layer": """
+def f(x: torch.Tensor):
+    y = x * 2
+    z = nn.Upsample(scale_factor=(2, 2, 2))(y)
+    return y
+f(torch.zeros(2, 3, 4, 5, 2))
+""",
+    "two axes averaged": """
+def f(x: torch.Tensor):
+    y = x.mean((2, 3))
+    a, b = y.shape
+    z = x.pow(2).clamp(min=0)
+    return z
+f(torch.zeros(2, 3, 4, 5))
+""",
+    "named by what is beside it": """
+def f(x: torch.Tensor, mask: torch.Tensor):
+    q = x.permute(2, 0, 1)
+    rows = torch.zeros(q.shape[0] // 2, x.shape[0] + 1)
+    cols = rows.repeat(2, mask.shape[-1])
+    return cols
+f(torch.zeros(2, 3, 4), torch.zeros(7))
+""",
+    "a field that was worked out": """
+class M(nn.Module):
+    def __init__(self, dim, heads, size=None):
+        super().__init__()
+        size = size or dim // heads
+        self.inner = size * heads
+        self.scale = nn.Linear(dim, self.inner)
+
+    def forward(self, x: torch.Tensor):
+        B, N, C = x.shape
+        q = self.scale(x)
+        k = q * 2
+        return k
+M(8, 2, 3)(torch.zeros(2, 5, 8))
+""",
+}
+
+
+def traced(path: Path, source: str) -> Any:
+    path.write_text(source, encoding="utf-8")
+    tracing = importlib.import_module("test_inference_running_models")._tracing()
+    score = tracing.Score()
+    tracer = tracing.Tracer(tracing.Claims(False), score, (str(path.parent),))
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        exec(compile(source, str(path), "exec"), {"__name__": __name__})
+    finally:
+        sys.settrace(before)
+    return score
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_of_a_program_is_known(name: str, tmp_path: Path) -> None:
+    score = traced(tmp_path / "program.py", HEAD + PROGRAMS[name].lstrip())
+    assert score.wrong == {}
+    assert sorted((line, name) for _, line, name in score.ran - score.ranked) == []
+    assert score.ran
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sizes_are_named_by_what_is_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    score = traced(path, HEAD + PROGRAMS["named by what is beside it"].lstrip())
+    text = path.read_text(encoding="utf-8")
+    rows = {row.name: row.shape for row in analyse(ast.parse(text), text).bindings}
+    assert score.full == score.ran
+    assert score.wrong == {}
+    assert rows["q"] == ("x.shape[2]", "x.shape[0]", "x.shape[1]")
+    assert rows["rows"] == ("x.shape[2]//2", "x.shape[0] + 1")

@@ -155,8 +155,12 @@ class Assignments(State):
                 self.frame.record
                 and isinstance(value, (Opaque, Number))
                 and name not in self.file.facts.unstable_attributes
+                and self.stored_once(name)
             ):
                 self.name_field(receiver, name, value)
+            if value is UNKNOWN and receiver.generic and self.stored_once(name) and not self.frame.loops:
+                # Nobody knows it, but all methods find the same one.
+                value = Opaque(f"{self.frame.first_argument}.{name}")
             if self.conditional and name in receiver.fields and receiver.fields[name] is not value:
                 value = join(receiver.fields[name], value)
             if name in receiver.fields:
@@ -196,6 +200,15 @@ class Assignments(State):
             self.mutations.append((receiver, None))
         elif isinstance(receiver, LibraryObject):
             layer_changes.change_unseen(self, receiver)
+
+    def stored_once(self, name: str) -> bool:
+        """Whether the initialiser that is followed sets the attribute at one place only: that is what methods find."""
+        frame = self.frame
+        return (
+            frame.record
+            and frame.facts.stored[frame.first_argument or "self", name] == 1
+            and name not in self.file.facts.unstable_attributes
+        )
 
     def name_field(self, receiver: Instance, name: str, value: Opaque | Number) -> None:
         """`self.heads = heads`: in the class's methods the size is called `self.heads`."""

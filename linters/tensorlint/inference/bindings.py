@@ -102,7 +102,7 @@ class Bindings(State):
 
         def tell(size: Size, text: str) -> None:
             atom = S.single(size)
-            if atom in wanted and atom is not None and atom not in found:
+            if atom is not None and atom in wanted and atom not in found:
                 found[atom] = text
 
         for name, value in names.items():

@@ -239,7 +239,7 @@ class Calls(State):
                 ranks.of_result(name, args[1:], kwargs) if result is UNKNOWN and isinstance(args[0], Tensor) else None
             )
             if rank is not None:
-                return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, args[0].device, node)
+                return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, None, node)
             return self.related_results(name, result, args, kwargs)
         if entry.framework == "torch":
             rank = ranks.of_result(name, args[1:], kwargs)

@@ -209,7 +209,7 @@ class Demands(State):
         if not args:
             return
         last = name.rpartition(".")[2]
-        mask = ranks.FUNCTIONS.get(last)
+        mask: int | None = ranks.FUNCTIONS.get(last)
         if name == "torch.nn.functional.interpolate":
             given = dict(zip(("size", "scale_factor", "mode"), args[1:], strict=False)) | kwargs
             mask = ranks.of_resampling(given.get("size"), given.get("scale_factor"), given.get("mode"))

@@ -217,6 +217,7 @@ class Interpreter(
         self.mutations.clear()
         self.overwritten.clear()
         self.pending.clear()
+        self.surroundings.clear()
 
     def guarded(self, work: Callable[[], None], bound: Iterable[str]) -> None:
         """Do one piece of the file. Should the interpreter fail there (an error of ours, or nesting beyond Python's own

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 
+# What torch.utils.checkpoint.checkpoint takes itself; the rest goes to the function that it calls.
+_CHECKPOINT = frozenset(
+    {"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"}
+)
+
+
 def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A library's function or class that no table of operations has."""
     if path == "functools.partial" and args:
@@ -63,6 +69,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
                 return args[0]
             return UNKNOWN
         return UNKNOWN
+    if path == "torch.utils.checkpoint.checkpoint" and args:
+        return interp.call(args[0], args[1:], {key: kwargs[key] for key in kwargs if key not in _CHECKPOINT}, node)
     if path in ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path in ("random.sample", "random.choices") and args:

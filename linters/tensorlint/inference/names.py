@@ -22,8 +22,8 @@ class ScopeFacts:
     textual: Counter[str] = field(default_factory=Counter)
     shared: set[str] = field(default_factory=set)
     is_generator: bool = False
-    stored: set[tuple[str, str]] = field(default_factory=set)
-    """(name, attribute) of every `name.attribute = ...` in the scope and in the functions within it."""
+    stored: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often there is (name, attribute) of a `name.attribute = ...` in the scope and in the functions within it."""
 
     def is_stable(self, name: str) -> bool:
         """Bound once, and nobody else rebinds it: a closure that runs later sees that one object."""
@@ -90,7 +90,7 @@ class _Walk:
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
-                scope.stored |= inner.stored
+                scope.stored.update(inner.stored)
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
@@ -160,7 +160,7 @@ class _Walk:
             if not (type(owner) is ast.Name and owner.id in ("self", "cls")):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
             if type(owner) is ast.Name:
-                scope.stored.add((owner.id, target.attr))  # type: ignore[attr-defined]
+                scope.stored[owner.id, target.attr] += 1  # type: ignore[attr-defined]
             while type(owner) is ast.Attribute:
                 owner = owner.value
             if type(owner) is ast.Name:

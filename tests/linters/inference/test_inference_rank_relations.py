@@ -120,6 +120,7 @@ def f(x: torch.Tensor, mask: torch.Tensor):
 f(torch.zeros(2, 3, 4), torch.zeros(7))
 """,
     "a field that was worked out": """
+from torch.utils.checkpoint import checkpoint
 class M(nn.Module):
     def __init__(self, dim, heads, size=None):
         super().__init__()
@@ -130,7 +131,8 @@ class M(nn.Module):
     def forward(self, x: torch.Tensor):
         B, N, C = x.shape
         q = self.scale(x)
-        k = q * 2
+        k = q.view(B, N, self.inner)
+        z = checkpoint(self.scale, x, use_reentrant=False)
         return k
 M(8, 2, 3)(torch.zeros(2, 5, 8))
 """,
@@ -158,6 +160,13 @@ def test_all_of_a_program_is_known(name: str, tmp_path: Path) -> None:
     assert score.wrong == {}
     assert sorted((line, name) for _, line, name in score.ran - score.ranked) == []
     assert score.ran
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_field_that_nobody_knows_is_one_size_in_all_methods(tmp_path: Path) -> None:
+    score = traced(tmp_path / "program.py", HEAD + PROGRAMS["a field that was worked out"].lstrip())
+    assert score.full == score.ran
+    assert score.wrong == {}
 
 
 @pytest.mark.filterwarnings("ignore")

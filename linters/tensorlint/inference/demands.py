@@ -209,7 +209,7 @@ class Demands(State):
         if not args:
             return
         last = name.rpartition(".")[2]
-        mask: int | None = ranks.FUNCTIONS.get(last)
+        mask = ranks.FUNCTIONS.get(last)
         if name == "torch.nn.functional.interpolate":
             given = dict(zip(("size", "scale_factor", "mode"), args[1:], strict=False)) | kwargs
             mask = ranks.of_resampling(given.get("size"), given.get("scale_factor"), given.get("mode"))
@@ -234,8 +234,8 @@ class Demands(State):
         name = layer.path.rpartition(".")[2]
         if name == "Upsample" and args:
             given = layer.arguments
-            mask = ranks.of_resampling(given.get("size"), given.get("scale_factor"), given.get("mode"))
-            self.demand(args[0], mask, torch=True)
+            accepted = ranks.of_resampling(given.get("size"), given.get("scale_factor"), given.get("mode"))
+            self.demand(args[0], accepted, torch=True)
         mask = ranks.LAYERS.get(name)
         if args and mask is not None:
             self.demand(args[0], mask, torch=name not in ("LSTM", "GRU", "RNN"))

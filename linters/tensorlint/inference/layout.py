@@ -290,4 +290,6 @@ def preserve(shape: Shape, strides: Strides | None) -> Strides | None:
         return None
     if is_dense(shape, strides):
         return strides
+    if any(not isinstance(size, int) and not S.surely_not_one(size) for size in shape):
+        return None  # dense after all where that axis has size 1
     return elementwise([(shape, strides)], shape)

@@ -210,7 +210,8 @@ def test_every_nn_module_with_a_gradient_passes_with_its_parameters():
             report = check_gradients(module, inputs, kwargs=kwargs)
             seen.add(name.partition("#")[0])
             if "CTCLoss" in name:
-                assert report.kinds == ["surrogate-gradient"], str(report)
+                assert report.verdict is Verdict.PASSED, str(report)
+                assert "the two were checked together" in str(report)
             elif report.verdict is not Verdict.PASSED:
                 # Samples that hand logarithms and fractional powers a negative number.
                 assert "NaN or infinite" in str(report), f"{name}: {report}"

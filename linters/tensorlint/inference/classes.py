@@ -6,7 +6,7 @@ import ast
 
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
-from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, may_return
+from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, SELF_METHODS, may_return
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, rebound
@@ -26,23 +26,6 @@ from tensorlint.inference.values import (
 )
 
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
-_SELF_METHODS = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "eval",
-        "train",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "requires_grad_",
-        "apply",
-        "share_memory",
-        "to_empty",
-    ]
-)
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
@@ -346,7 +329,7 @@ class Classes(State):
         if isinstance(found, Function):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
         if value.cls.is_module:
-            if name in _SELF_METHODS:
+            if name in SELF_METHODS:
                 return value
             if name in FORWARD_HOOKS:
                 if may_return(args[:1]):

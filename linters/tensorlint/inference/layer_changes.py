@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 
+# Methods of a module that give the module itself.
+SELF_METHODS = frozenset([
+    "to", "cuda", "cpu", "xpu", "eval", "train", "half", "float", "double", "bfloat16", "type", "requires_grad_", "apply",
+    "share_memory", "to_empty",
+])  # fmt: skip
+
+
 def change_unseen(interp: State, receiver: LibraryObject) -> None:
     """Anything in the module may have changed: what calling it gives is not known any more."""
     receiver.fields[CHANGED] = UNKNOWN

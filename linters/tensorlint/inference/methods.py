@@ -62,27 +62,6 @@ TENSOR_ONLY = frozenset(
         "unsqueeze_",
     ]
 )
-# Methods of a module that give the module itself.
-# Methods of a module that give the module itself.
-_SELF_METHODS = frozenset(
-    [
-        "to",
-        "cuda",
-        "cpu",
-        "eval",
-        "train",
-        "half",
-        "float",
-        "double",
-        "bfloat16",
-        "requires_grad_",
-        "apply",
-        "share_memory",
-        "xpu",
-        "to_empty",
-        "type",
-    ]
-)
 
 
 class Methods(State):
@@ -245,7 +224,7 @@ class Methods(State):
         if modules.known(receiver.path):
             if name in ("forward", "__call__"):
                 return self.call_library_object(receiver, args, kwargs, node)
-            if name in _SELF_METHODS:
+            if name in layer_changes.SELF_METHODS:
                 return receiver
             if name in layer_changes.FORWARD_HOOKS:
                 if layer_changes.may_return(args[:1]):

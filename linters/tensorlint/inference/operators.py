@@ -312,7 +312,7 @@ def _constants(sign: str, left: Any, right: Any) -> Value:
             return UNKNOWN
     try:
         result = function(left, right)
-    except Exception:
+    except (ArithmeticError, MemoryError, TypeError, ValueError):
         return UNKNOWN
     if isinstance(result, int) and abs(result) > 2**63:
         return UNKNOWN

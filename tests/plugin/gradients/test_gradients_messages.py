@@ -10,6 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="gradient checks need torch")
 
+from gradients_planting import failure, planted, vector  # noqa: E402
+
 from pytest_tensorcheck.gradients import (  # noqa: E402
     GradcheckError,
     GradcheckWarning,
@@ -17,16 +19,6 @@ from pytest_tensorcheck.gradients import (  # noqa: E402
     check_gradients,
     gradcheck,
 )
-
-
-def failure(function, inputs, **options) -> str:
-    with pytest.raises(GradcheckError) as caught:
-        gradcheck(function, inputs, **options)
-    return str(caught.value)
-
-
-def vector(n=5, seed=0):
-    return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 class WrongProduct(torch.autograd.Function):
@@ -55,7 +47,9 @@ class Layer(torch.nn.Module):
 
 
 def test_a_wrong_parameter_gradient_names_the_element_and_both_numbers():
-    text = failure(Layer(), torch.randn(4, 8, generator=torch.Generator().manual_seed(2)))
+    with pytest.raises(GradcheckError) as caught:
+        gradcheck(Layer(), torch.randn(4, 8, generator=torch.Generator().manual_seed(2)))
+    text = str(caught.value)
     assert re.search(r"weight: 1 of 64 elements is wrong", text)
     assert re.search(
         r"weight\[3, 5\]: analytic -?\d\.\d+, numeric -?\d\.\d+ \(relative 0\.1\), derivative of out\[\d, 5\]", text
@@ -70,23 +64,6 @@ def test_the_number_of_a_scalar_loss_has_no_output_index():
     model = Layer()
     text = failure(lambda x: model(x).square().sum(), torch.ones(2, 8))
     assert re.search(r"model\.weight\[3, 5\]: analytic \S+, numeric \S+ \(relative 0\.1\)$", text, re.M)
-
-
-def planted(corrupt, function=lambda x: x**3):
-    class Planted(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return function(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            with torch.enable_grad():
-                live = x.detach().requires_grad_()
-                return corrupt(torch.autograd.grad(function(live), live, grad)[0], grad)
-
-    return Planted
 
 
 @pytest.mark.parametrize(

@@ -8,34 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="gradient checks need torch")
 
-from pytest_tensorcheck.gradients import GradcheckError, Verdict, check_gradients, gradcheck  # noqa: E402
+from gradients_planting import failure, planted, vector  # noqa: E402
 
-
-def failure(function, inputs, **options) -> str:
-    with pytest.raises(GradcheckError) as caught:
-        gradcheck(function, inputs, **options)
-    return str(caught.value)
-
-
-def vector(n=5, seed=0):
-    return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def planted(corrupt, function=lambda x: x**3):
-    class Planted(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return function(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            with torch.enable_grad():
-                live = x.detach().requires_grad_()
-                return corrupt(torch.autograd.grad(function(live), live, grad)[0], grad)
-
-    return Planted
+from pytest_tensorcheck.gradients import Verdict, check_gradients, gradcheck  # noqa: E402
 
 
 def test_no_second_derivative():

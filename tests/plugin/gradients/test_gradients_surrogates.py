@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 
 torch = pytest.importorskip("torch", reason="gradient checks need torch")
+from gradients_planting import vector  # noqa: E402
 from torch import nn  # noqa: E402
 
 from pytest_tensorcheck.gradients import Verdict, check_gradients  # noqa: E402
-
-
-def vector(n=5, seed=0):
-    return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
 
 SCORES = torch.randn(12, 2, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 

@@ -8,11 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="gradient checks need torch")
 
+from gradients_planting import vector  # noqa: E402
+
 from pytest_tensorcheck.gradients import GradcheckError, WrongElement, check_gradients, gradcheck  # noqa: E402
-
-
-def vector(n=5, seed=0):
-    return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
-from tensorlint.inference.ops.table import Call
+from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import Framework, Sequence, Tensor, Value, copy
 
 NO_MARKS: frozenset[str] = frozenset()
@@ -91,6 +91,23 @@ def seen(
         marks = surviving(tensor.marks, shape)
     return Tensor(
         tensor.framework, shape, strides, tensor.dtype, tensor.device, call.node, how, marks, layout_trail=trail
+    )
+
+
+def permuted(call: Call, given: Tensor, order: tuple[int, ...], words: str) -> Tensor:
+    """A view with the axes in another order; Undecided where `order` does not name every axis once."""
+    shape = given.shape or ()
+    if sorted(order) != list(range(len(shape))):
+        raise Undecided
+    strides = None if given.strides is None else tuple(given.strides[axis] for axis in order)
+    changed = order != tuple(range(len(shape)))
+    return seen(
+        call,
+        given,
+        tuple(shape[axis] for axis in order),
+        strides,
+        marks=surviving(given.marks, shape),
+        words=words if changed else None,
     )
 
 

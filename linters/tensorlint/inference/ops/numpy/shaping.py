@@ -10,7 +10,7 @@ from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
-from tensorlint.inference.ops.results import SPELLED, laid, seen, surviving, tuple_of
+from tensorlint.inference.ops.results import SPELLED, laid, permuted, seen, surviving, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Sequence, Tensor, Value, copy
 
@@ -51,7 +51,7 @@ def transpose(call: Call, a: Value, axes: Value) -> Value:
     given = ranked(call, a)
     if values.is_none(axes):
         return flipped(call, given, "np.transpose")
-    return permuted(call, given, arguments.axes(axes, len(given.shape or ())))
+    return permuted(call, given, arguments.axes(axes, len(given.shape or ())), "transposed")
 
 
 @op("numpy.permute_dims", "a axes=None")
@@ -65,7 +65,7 @@ def transpose_method(call: Call, a: Value, axes: list[Value]) -> Value:
     if not axes or (len(axes) == 1 and values.is_none(axes[0])):
         return flipped(call, given, ".transpose()")
     which = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else Sequence("tuple", axes)
-    return permuted(call, given, arguments.axes(which, len(given.shape or ())))
+    return permuted(call, given, arguments.axes(which, len(given.shape or ())), "transposed")
 
 
 @NUMPY.attribute("T")
@@ -79,7 +79,7 @@ def matrix_t(call: Call, input: Value) -> Value:
     rank = len(given.shape or ())
     if rank < 2:
         raise Undecided
-    return permuted(call, given, (*range(rank - 2), rank - 1, rank - 2))
+    return permuted(call, given, (*range(rank - 2), rank - 1, rank - 2), "transposed")
 
 
 @op("numpy.matrix_transpose numpy.linalg.matrix_transpose", "x")
@@ -98,23 +98,7 @@ def flipped(call: Call, given: Tensor, spelling: str) -> Tensor:
         call.report("rank_one_transpose", tensor=given, spelling=spelling)
         return copy(given, marks=given.marks | {"transposed"}, source=given)
     call.report("matrix_transpose")
-    return permuted(call, given, tuple(reversed(range(rank))))
-
-
-def permuted(call: Call, given: Tensor, order: tuple[int, ...]) -> Tensor:
-    shape = given.shape or ()
-    if sorted(order) != list(range(len(shape))):
-        raise Undecided
-    strides = None if given.strides is None else tuple(given.strides[axis] for axis in order)
-    changed = order != tuple(range(len(order)))
-    return seen(
-        call,
-        given,
-        tuple(shape[axis] for axis in order),
-        strides,
-        marks=surviving(given.marks, shape),
-        words="transposed" if changed else None,
-    )
+    return permuted(call, given, tuple(reversed(range(rank))), "transposed")
 
 
 @op("swapaxes", "a axis1 axis2")
@@ -123,7 +107,7 @@ def swapaxes(call: Call, a: Value, axis1: Value, axis2: Value) -> Value:
     order = list(range(len(given.shape or ())))
     first, second = arguments.axis(axis1, len(order)), arguments.axis(axis2, len(order))
     order[first], order[second] = order[second], order[first]
-    return permuted(call, given, tuple(order))
+    return permuted(call, given, tuple(order), "transposed")
 
 
 @op("numpy.moveaxis", "a source destination")
@@ -132,7 +116,9 @@ def moveaxis(call: Call, a: Value, source: Value, destination: Value) -> Value:
 
     given = ranked(call, a)
     rank = len(given.shape or ())
-    return permuted(call, given, moved(rank, arguments.axes(source, rank), arguments.axes(destination, rank)))
+    return permuted(
+        call, given, moved(rank, arguments.axes(source, rank), arguments.axes(destination, rank)), "transposed"
+    )
 
 
 @op("numpy.rollaxis", "a axis start=0")
@@ -149,7 +135,7 @@ def rollaxis(call: Call, a: Value, axis: Value, start: Value) -> Value:
     order = list(range(rank))
     order.remove(at)
     order.insert(to, at)
-    return permuted(call, given, tuple(order))
+    return permuted(call, given, tuple(order), "transposed")
 
 
 @op("numpy.expand_dims", "a axis")

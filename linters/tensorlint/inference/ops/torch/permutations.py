@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import arguments
-from tensorlint.inference.ops.results import (
-    laid,
-    seen,
-    surviving,
-)
+from tensorlint.inference.ops.results import laid, permuted
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import TORCH, op
 from tensorlint.inference.values import Sequence, Tensor, Value, copy
-
-
-def permuted(call: Call, input: Tensor, order: tuple[int, ...], words: str) -> Tensor:
-    shape = input.shape or ()
-    if sorted(order) != list(range(len(shape))):
-        raise Undecided
-    strides = None if input.strides is None else tuple(input.strides[axis] for axis in order)
-    changed = order != tuple(range(len(shape)))
-    return seen(
-        call,
-        input,
-        tuple(shape[axis] for axis in order),
-        strides,
-        marks=surviving(input.marks, shape),
-        words=words if changed else None,
-    )
 
 
 @op("permute", "input *dims")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ class ReportHooks:
         self.run_hooks = run_hooks
         self.findings = Findings(settings)
         self._is_worker = hasattr(config, "workerinput")
+        # For the other process, for the file, and for the sweep, which adds to them.
+        self._keeps_records = self._is_worker or settings.json is not None or bool(settings.seeds)
         self._seeds_randomly = _take_over_from_randomly(config)
 
     def pytest_report_header(self) -> list[str]:
@@ -43,7 +46,8 @@ class ReportHooks:
         if report.failed:
             report.sections.append(("tensorcheck", self._how_to_reproduce(item, run)))
         if report.when == "teardown":
-            report.tensorcheck = self._record(run)  # type: ignore[attr-defined]
+            record = self._record(run) if run.observations or self._keeps_records else _uneventful(run)
+            report.tensorcheck = record  # type: ignore[attr-defined]
         if run.observations and report.when == "call":
             text = "\n".join(str(observation) for observation in run.observations)
             report.sections.append(("tensorcheck: observed during the call", text))
@@ -68,7 +72,7 @@ class ReportHooks:
             "base_seed": run.base_seed,
             "threads": torch_threads(),
             "notes": list(run.notes),
-            "watched": [*run.watched, *(["state"] if run.settings.state != "off" else [])],
+            "watched": list(_watched(run)),
             "observations": [as_record(observation) for observation in run.observations],
         }
 
@@ -110,6 +114,20 @@ class ReportHooks:
             terminalreporter.write_line(line)
         if self.settings.json is not None:
             terminalreporter.write_line(f"written to {self.settings.json}")
+
+
+def _watched(run: TestRun) -> tuple[str, ...]:
+    return (*run.watched, "state") if run.settings.state != "off" else tuple(run.watched)
+
+
+def _uneventful(run: TestRun) -> Record:
+    """All that is said of a test in which nothing was seen, where no file and no other process asks for more."""
+    return _counted_only(_watched(run))
+
+
+@cache
+def _counted_only(watched: tuple[str, ...]) -> Record:
+    return {"watched": watched, "threads": None, "observations": ()}
 
 
 class XdistHooks:

@@ -295,6 +295,8 @@ class RunHooks:
         if self._watch_state and (run.whole is not None or run.settings.state == "off"):
             self.state.expected = self.state.snapshot()
             self._as_expected = False
+        if not left and not run.observations:
+            return None
         by_fixtures = [seen for seen in run.observations if seen.check == "state"]  # wider ones that ended just now
         run.observations.extend(left)
         if run.settings.state == "error" and (blamed := [*by_fixtures, *left]):

@@ -181,7 +181,8 @@ def _seed_torch(torch: Any, seed: int) -> None:
     generator.manual_seed(seed)
     for name in _DEVICE_MODULES:
         module = getattr(torch, name, None)
-        if module is not None and module.is_initialized():
+        # is_initialized() asks for this variable first (seen in torch 2.6 to 2.13).
+        if module is not None and getattr(module, "_initialized", True) and module.is_initialized():
             for device_generator in getattr(module, "default_generators", ()):
                 device_generator.manual_seed(seed)
     mps = sys.modules.get("torch.mps")

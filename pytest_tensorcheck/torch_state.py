@@ -200,6 +200,7 @@ def _grad_and_autocast(torch: Any) -> list[StateItem]:
             f"torch autocast ({device})",
             lambda: (enabled(device), get_dtype(device)),
             put_back,
+            same=lambda value: enabled(device) is value[0] and get_dtype(device) is value[1],
             show=lambda value: f"{'on' if value[0] else 'off'}, {value[1]}",
         )
 
@@ -284,6 +285,15 @@ class ModeStack:
         return leaked
 
 
+def _group_reader(distributed: Any) -> Callable[[], bool]:
+    """is_initialized(), without the two properties on its way to the variable (seen in torch 2.6 to 2.13)."""
+    world: Any = getattr(getattr(distributed, "distributed_c10d", None), "_world", None)
+    if not hasattr(world, "_default_pg"):
+        initialized: Callable[[], bool] = distributed.is_initialized
+        return initialized
+    return lambda: world._default_pg is not None
+
+
 def _process_group(torch: Any) -> list[StateItem]:
     distributed = getattr(torch, "distributed", None)
     if distributed is None or not distributed.is_available():
@@ -296,7 +306,7 @@ def _process_group(torch: Any) -> list[StateItem]:
     return [
         StateItem(
             "torch default process group",
-            distributed.is_initialized,
+            _group_reader(distributed),
             put_back,
             show=lambda value: "initialised" if value else "none",
         )

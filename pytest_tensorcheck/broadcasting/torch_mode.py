@@ -38,6 +38,8 @@ from pytest_tensorcheck.shapes.sizes import on_named
 _Tensor = torch.Tensor
 _broadcast_tensors = torch.functional.broadcast_tensors
 _Parameter = torch.nn.Parameter
+# Seen in torch 2.6 to 2.13.
+_push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
 _is_compiling = torch.compiler.is_dynamo_compiling
 _is_tracing = torch._C._is_tracing  # what torch.jit.is_tracing asks (seen in torch 2.6 to 2.13)
 
@@ -87,13 +89,16 @@ class BroadcastMode(TorchFunctionMode):
         self.named.clear()
         self._sweep_at = 4096
 
+    # What TorchFunctionMode's own methods do, four calls deeper; the plugin opens a mode around every test.
+
     def __enter__(self) -> Any:
         on_named.append(self.name_axes)
-        return super().__enter__()  # type: ignore[no-untyped-call]
+        _push(self)
+        return self
 
     def __exit__(self, *failure: Any) -> None:
         on_named.remove(self.name_axes)
-        super().__exit__(*failure)  # type: ignore[no-untyped-call]
+        _pop()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True

@@ -57,7 +57,11 @@ class Assignments(State):
         if frame.record:
             name = target.id
             value = self.related(value, target)
-            if isinstance(value, (Number, Opaque)) and frame.facts.textual[name] == 1 and name not in self.parameters:
+            if (
+                isinstance(value, (Number, Opaque))
+                and frame.facts.textual.get(name) == 1
+                and name not in self.parameters
+            ):
                 self.name_size(value, name)
             self.binding_frames[target] = frame
             if self.rounds is not None:
@@ -206,7 +210,7 @@ class Assignments(State):
         frame = self.frame
         return (
             frame.record
-            and frame.facts.stored[frame.first_argument or "self", name] == 1
+            and frame.facts.stored.get((frame.first_argument or "self", name)) == 1
             and name not in self.file.facts.unstable_attributes
         )
 

@@ -78,7 +78,7 @@ def _alias(interpreter: State, name: str) -> ast.Subscript | None:
     """`Image = Float[Tensor, "3 h w"]` at the top of the file that the annotation stands in."""
     file = interpreter.file
     facts = file.facts.scopes.get(file.tree)
-    if facts is None or facts.textual[name] != 1 or not facts.is_stable(name):
+    if facts is None or facts.textual.get(name) != 1 or not facts.is_stable(name):
         return None
     key = ("aliases", id(file))
     known = interpreter.memory.get(key)

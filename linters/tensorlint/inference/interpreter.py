@@ -322,7 +322,7 @@ class Interpreter(
 
     def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
         name = parameter.arg
-        known = Opaque(name if facts.assigned[name] == 0 else None)
+        known = Opaque(name if facts.assigned.get(name, 0) == 0 else None)
         known.scope = function.node
         if name in declared.CONFIGURATIONS:
             known.kind = PLAIN

@@ -6,7 +6,6 @@ Statements only are walked, not expressions, so that the pass costs little besid
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from dataclasses import dataclass, field
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -18,16 +17,17 @@ class ScopeFacts:
     """`assigned` counts how often each name is bound; a binding in a loop counts twice. `shared` names are declared
     global or nonlocal somewhere below; `is_generator` says that calling the function gives an iterator."""
 
-    assigned: Counter[str] = field(default_factory=Counter)
-    textual: Counter[str] = field(default_factory=Counter)
+    # Plain dicts: a Counter takes ten times as long to make, and `bound_names` makes facts of every branch and loop.
+    assigned: dict[str, int] = field(default_factory=dict)
+    textual: dict[str, int] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     is_generator: bool = False
-    stored: Counter[tuple[str, str]] = field(default_factory=Counter)
+    stored: dict[tuple[str, str], int] = field(default_factory=dict)
     """How often there is (name, attribute) of a `name.attribute = ...` in the scope and in the functions within it."""
 
     def is_stable(self, name: str) -> bool:
         """Bound once, and nobody else rebinds it: a closure that runs later sees that one object."""
-        return self.assigned[name] <= 1 and name not in self.shared
+        return self.assigned.get(name, 0) <= 1 and name not in self.shared
 
 
 @dataclass(slots=True)
@@ -90,7 +90,8 @@ class _Walk:
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
-                scope.stored.update(inner.stored)
+                for place, times in inner.stored.items():
+                    scope.stored[place] = scope.stored.get(place, 0) + times
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
@@ -137,9 +138,9 @@ class _Walk:
                     self.target(scope, target, weight, initialiser)
 
     def bind(self, scope: ScopeFacts, name: str, weight: int, textual: bool = True) -> None:
-        scope.assigned[name] += weight
+        scope.assigned[name] = scope.assigned.get(name, 0) + weight
         if textual:
-            scope.textual[name] += 1
+            scope.textual[name] = scope.textual.get(name, 0) + 1
 
     def set_by_name(self, call: ast.Call) -> None:
         """`setattr(model, "norm", ...)`."""
@@ -160,7 +161,8 @@ class _Walk:
             if not (type(owner) is ast.Name and owner.id in ("self", "cls")):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
             if type(owner) is ast.Name:
-                scope.stored[owner.id, target.attr] += 1  # type: ignore[attr-defined]
+                place = (owner.id, target.attr)  # type: ignore[attr-defined]
+                scope.stored[place] = scope.stored.get(place, 0) + 1
             while type(owner) is ast.Attribute:
                 owner = owner.value
             if type(owner) is ast.Name:

@@ -77,7 +77,7 @@ def share_globals(found: Rebound, module: ScopeFacts) -> None:
     if found.globals is None:
         module.shared.update(module.textual)
     elif found.globals:
-        module.shared.update(name for name in found.globals if module.textual[name])
+        module.shared.update(name for name in found.globals if module.textual.get(name))
 
 
 class _Walk:

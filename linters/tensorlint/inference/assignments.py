@@ -6,6 +6,7 @@ import ast
 
 from tensorlint.inference import layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.joins import join
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -21,7 +22,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     freshen,
-    join,
     number,
 )
 

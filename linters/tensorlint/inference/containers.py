@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -16,7 +17,6 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
-    join_all,
     number,
     size_of,
     varying,

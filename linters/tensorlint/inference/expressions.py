@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorlint.inference import module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.joins import join
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -32,7 +33,6 @@ from tensorlint.inference.values import (
     freshen,
     integer,
     is_none,
-    join,
     moved,
     number,
 )

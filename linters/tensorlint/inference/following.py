@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.joins import join
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -24,7 +25,6 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     freshen,
-    join,
     varying,
 )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from tensorlint.inference.joins import join
 from tensorlint.inference.names import FileFacts, ScopeFacts
 from tensorlint.inference.rebinding import Rebound
-from tensorlint.inference.values import UNKNOWN, Class, Value, join
+from tensorlint.inference.values import UNKNOWN, Class, Value
 
 Environment = dict[str, Value]
 

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.joins import join
 from tensorlint.inference.ops import indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -20,7 +21,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     freshen,
-    join,
     varying,
 )
 

@@ -6,6 +6,7 @@ import ast
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.joins import join
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -24,7 +25,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     freshen,
-    join,
 )
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference import tables
+from tensorlint.inference.joins import join
 from tensorlint.inference.ops import elementwise
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -31,7 +32,6 @@ from tensorlint.inference.values import (
     Value,
     copy,
     integer,
-    join,
     moved,
     number,
     size_of,

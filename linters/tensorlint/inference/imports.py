@@ -1,0 +1,204 @@
+"""Names that imports bind: of libraries, by their canonical paths, and of the project's other files, followed when asked for."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from tensorlint.inference import ops
+from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.names import collect
+from tensorlint.inference.ops import modules
+from tensorlint.inference.state import State
+from tensorlint.inference.values import NONE, UNKNOWN, Const, Imported, Library, ModuleScope, Value
+
+_LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})
+# Modules whose names are the same objects under a shorter path.
+_CANONICAL = {
+    "torch.nn.modules.activation": "torch.nn",
+    "torch.functional": "torch",
+    "torch.nn.modules": "torch.nn",
+    "torch.nn.modules.module": "torch.nn",
+    "torch.autograd.variable": "torch.autograd",
+    "numpy.core": "numpy",
+    "jax.numpy": "jax.numpy",
+    "torch.torch": "torch",
+}
+
+
+class Imports(State):
+    """Mixed into the interpreter: what an imported name is, and what another file's module has."""
+
+    def library_attribute(self, path: str, name: str) -> Value:
+        if name in self.patched:
+            return UNKNOWN
+        base = _CANONICAL.get(path, path)
+        if base in ("math", "torch") or base.startswith(("torch.", "numpy")):
+            if base in ("math", "numpy", "torch") and name in ("pi", "e", "inf", "tau", "nan"):
+                return Const(getattr(math, name))
+            if base == "numpy" and name == "newaxis":
+                return NONE
+        if base.startswith("torch.nn.modules.") and name[:1].isupper():
+            base = "torch.nn"
+        return Library(f"{base}.{name}")
+
+    def import_module(self, name: str, level: int) -> Value:
+        if self.project is not None and not _is_library(name) and self.is_first_party(name, level):
+            return Imported(name, None, level, self.file.path)
+        return Library(_CANONICAL.get(name, name))
+
+    def import_name(self, module: str, name: str, level: int) -> Value:
+        if level == 0 and _is_library(module):
+            return self.library_attribute(module, name)
+        if self.project is not None and self.is_first_party(module, level):
+            return Imported(module, name, level, self.file.path)
+        return self.library_attribute(module, name) if level == 0 else UNKNOWN
+
+    def is_first_party(self, module: str, level: int) -> bool:
+        if self.project is None:
+            return False
+        return self.project.locate(module, importer=self.file.path, level=level) is not None
+
+    def import_star(self, module: str, level: int) -> None:
+        if level == 0 and _is_library(module):
+            self.frame.file.star_imports.append(module)
+
+    def awaited(self, name: str) -> Value | None:
+        """A name of another module that has not been made yet, or one that a star import brings."""
+        frame: Frame | None = self.frame
+        while frame is not None and frame.parent is not None:
+            frame = frame.parent
+        if frame is not None and frame.waiting:
+            statement = frame.waiting.pop(name, None)
+            if statement is not None:
+                self.follow_in(frame, statement)
+                return frame.env.get(name)
+        for module in self.file.star_imports:
+            path = f"{module}.{name}"
+            if ops.function(path) is not None or modules.known(path):
+                return Library(path)
+        return None
+
+    def follow_in(self, frame: Frame, statement: ast.stmt) -> None:
+        """One top-level statement of another module, quietly."""
+        if self.depth > 12 or self.budget <= 0:
+            return
+        outer = (self.frame, self.file, self.conditional)
+        self.frame, self.file, self.conditional = frame, frame.file, 0
+        self.depth += 1
+        before = self.steps
+        try:
+            self.block([statement], ALWAYS)
+        finally:
+            self.depth -= 1
+            self.budget -= self.steps - before
+            self.frame, self.file, self.conditional = outer
+
+    def module_scope(self, imported: Imported) -> Frame | None:
+        if self.project is None:
+            return None
+        path = self.project.locate(imported.module, importer=imported.importer, level=imported.level)
+        return None if path is None else self.scope_of(path)
+
+    def scope_of(self, path: str) -> Frame | None:
+        if path in self.modules:
+            return self.modules[path]
+        self.modules[path] = None
+        if self.project is None or path == self.own_file.path:
+            return None
+        module = self.project.parsed(path)
+        if module is None:
+            return None
+        file = SourceFile(
+            path,
+            module.source,
+            module.tree,
+            collect(module.tree),
+            own=False,
+            default_dtype=self.own_file.default_dtype,
+            module_dtypes=self.own_file.module_dtypes,
+            module_layouts=self.own_file.module_layouts,
+            default_device=self.own_file.default_device,
+            autocast=self.own_file.autocast,
+        )
+        frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])
+        frame.finished = True
+        frame.waiting = {}
+        _index(module.tree.body, frame.waiting)
+        self.modules[path] = frame
+        return frame
+
+    def resolve(self, imported: Imported) -> Value:
+        """What an imported name of the project is."""
+        scope = self.module_scope(imported)
+        if imported.name is None:
+            return UNKNOWN if scope is None else ModuleScope(scope)
+        if scope is not None:
+            found = self.name_in(scope, imported.name)
+            if found is not None:
+                return found
+        # A submodule: `from . import model`.
+        inner = Imported(
+            f"{imported.module}.{imported.name}" if imported.module else imported.name,
+            None,
+            imported.level,
+            imported.importer,
+        )
+        scope = self.module_scope(inner)
+        return UNKNOWN if scope is None else ModuleScope(scope)
+
+    def name_in(self, scope: Frame, name: str, depth: int = 0) -> Value | None:
+        value = scope.env.get(name)
+        if value is None and scope.waiting is not None:
+            statement = scope.waiting.pop(name, None)
+            if statement is not None:
+                self.follow_in(scope, statement)
+                value = scope.env.get(name)
+        if type(value) is Imported and depth < 8:
+            inner = self.module_scope(value)
+            if value.name is None:
+                return None if inner is None else ModuleScope(inner)
+            if inner is not None:
+                found = self.name_in(inner, value.name, depth + 1)
+                if found is not None:
+                    return found
+            return UNKNOWN
+        if value is not None and not scope.facts.is_stable(name) and not isinstance(value, Library):
+            return UNKNOWN
+        return value
+
+    def module_attribute(self, module: ModuleScope, name: str) -> Value:
+        found = self.name_in(module.frame, name)
+        return UNKNOWN if found is None else found
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
+
+
+def _index(body: list[ast.stmt], found: dict[str, ast.stmt]) -> None:
+    """The statements that bind a module's names; of several, the first."""
+    for statement in body:
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.setdefault(statement.name, statement)
+        elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+            for alias in statement.names:
+                if alias.name != "*":
+                    found.setdefault(alias.asname or alias.name.partition(".")[0], statement)
+        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, statement)
+                elif isinstance(target, (ast.Tuple, ast.List)):
+                    for element in target.elts:
+                        if isinstance(element, ast.Name):
+                            found.setdefault(element.id, statement)
+        elif isinstance(statement, ast.If):
+            _index(statement.body, found)
+            _index(statement.orelse, found)
+        elif isinstance(statement, ast.Try):
+            _index(statement.body, found)
+            for handler in statement.handlers:
+                _index(handler.body, found)

@@ -1,0 +1,155 @@
+"""What is true of two values: the value of a name after two branches met, or of every item of a sequence."""
+
+from __future__ import annotations
+
+import re
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.values import (
+    KEEPS_SHAPE,
+    PLAIN,
+    UNKNOWN,
+    Class,
+    Const,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Number,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    varying,
+)
+
+# Layers of torch.nn that keep the shape of whatever they are given.
+_KEEPING = re.compile(
+    r"torch\.nn\.(Identity|(Alpha|FeatureAlpha)?Dropout[123]?d?|(Sync)?BatchNorm([123]d)?|InstanceNorm[123]d|LayerNorm|RMSNorm"
+    r"|GroupNorm|LocalResponseNorm|ReLU6?|LeakyReLU|PReLU|RReLU|ELU|CELU|SELU|GELU|SiLU|Mish|Sigmoid|Tanh|Softplus|Softsign"
+    r"|Softshrink|Hardshrink|Tanhshrink|Hardtanh|Hardsigmoid|Hardswish|LogSigmoid|Threshold|Softmax|LogSoftmax|Softmin)$"
+)
+
+
+def join(a: Value, b: Value) -> Value:
+    """What is true of both: the value after two branches met."""
+    if a is b:
+        return a
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return join_tensors(a, b)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a if type(a.value) is type(b.value) and a.value == b.value else _join_scalars(a, b)
+    if isinstance(a, Number) and isinstance(b, Number) and a.size == b.size:
+        return a
+    if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is None:
+        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+            return Sequence(a.kind, [join(x, y) for x, y in zip(a.items, b.items, strict=True)])
+        length = a.length if a.length is not None and a.length == b.length else None
+        return Sequence(a.kind, None, join_elements(a, b), length)
+    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
+        if a.cls.generic is not None:
+            return a.cls.generic
+        return UNKNOWN
+    if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
+        return _join_objects(a, b)
+    if keeps_shape(a) and keeps_shape(b):
+        return Opaque(None, kind=KEEPS_SHAPE)
+    if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
+        return a
+    if isinstance(a, Function) and isinstance(b, Function) and a.node is b.node and a.receiver is b.receiver:
+        return a
+    if isinstance(a, Class) and isinstance(b, Class) and a.node is b.node:
+        return a
+    if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
+        return _join_scalars(a, b)
+    for tensor, other in ((a, b), (b, a)):
+        if isinstance(tensor, Tensor) and tensor.shape == () and _scalar_kind(other) is not None:
+            # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
+            return Tensor(tensor.framework, (), ())
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
+    # One of the two, whichever: an object nobody knows, but one object from here on.
+    either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None)
+    if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
+        either.kin = a.kin
+    return either
+
+
+def keeps_shape(value: Value) -> bool:
+    """Whether the value is a layer whose result has its input's shape."""
+    if isinstance(value, LibraryObject):
+        return _KEEPING.match(value.path) is not None
+    return isinstance(value, Opaque) and value.kind == KEEPS_SHAPE
+
+
+def _is_plain(value: Value) -> bool:
+    return isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
+
+
+def _scalar_kind(value: Value) -> str | None:
+    if isinstance(value, Number):
+        return "int"
+    if isinstance(value, Scalar):
+        return value.kind
+    if isinstance(value, Const):
+        return {int: "int", float: "float", bool: "bool", complex: "complex"}.get(type(value.value))
+    return None
+
+
+def _join_scalars(a: Value, b: Value) -> Value:
+    kind = _scalar_kind(a)
+    if kind is not None and kind == _scalar_kind(b):
+        return Scalar(kind)  # type: ignore[arg-type]
+    return UNKNOWN
+
+
+def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
+    if a.arguments.keys() != b.arguments.keys() or len(a.positional) != len(b.positional):
+        return LibraryObject(a.path, {}, (), {}, None) if a.path.startswith("torch.nn.") else UNKNOWN
+    arguments = {name: join(value, b.arguments[name]) for name, value in a.arguments.items()}
+    positional = tuple(join(x, y) for x, y in zip(a.positional, b.positional, strict=True))
+    fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
+    return LibraryObject(a.path, arguments, positional, fields, a.made)
+
+
+def join_elements(a: Sequence, b: Sequence) -> Value:
+    values = [*(a.items if a.items is not None else [a.element]), *(b.items if b.items is not None else [b.element])]
+    if not values:
+        return UNKNOWN
+    return join_all(values)
+
+
+def join_all(values: list[Value]) -> Value:
+    """What is true of each item of a sequence: a size that is not the same in all of them is another one in each."""
+    start = S.symbol_serial()
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+        if result is UNKNOWN:
+            return UNKNOWN
+    return result if any(result is value for value in values) else varying(result, start)
+
+
+def join_tensors(a: Tensor, b: Tensor) -> Tensor:
+    framework = a.framework if a.framework == b.framework else None
+    dtype = a.dtype if a.dtype == b.dtype else None
+    device = a.device if a.device == b.device else None
+    marks = a.marks & b.marks
+    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
+        kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
+        return Tensor(framework, None, None, dtype, device, None, None, marks, kin=kin)
+    shape = tuple(x if x == y else S.symbol() for x, y in zip(a.shape, b.shape, strict=True))
+    strides = a.strides if a.strides == b.strides else None
+    same_source = a.made is b.made
+    return Tensor(
+        framework,
+        shape,
+        strides,
+        dtype,
+        device,
+        a.made if same_source else None,
+        a.how if same_source else None,
+        marks,
+        layout_trail=a.layout_trail if a.layout_trail == b.layout_trail else (),
+    )

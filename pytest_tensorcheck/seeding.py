@@ -11,6 +11,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from hashlib import blake2b
 from struct import Struct
 from types import MappingProxyType
@@ -141,9 +142,9 @@ class Seeder:
         self._queued_for_devices = True
         for name in _DEVICE_MODULES:
             module = getattr(torch, name, None)
-            queue = getattr(module, "_lazy_call", None)  # torch 2.6 to 2.13
+            queue = _queue_of(module)
             if queue is not None and not module.is_initialized():  # type: ignore[union-attr]
-                queue(lambda module=module: self._seed_new_device(module))
+                queue(partial(self._seed_new_device, module))
 
     def _seed_new_device(self, module: Any) -> None:
         if self.active:
@@ -170,6 +171,19 @@ class Seeder:
             original = self._originals.pop(name, None)
             if original is not None and getattr(module.seed, "__tensorcheck_original__", None) is original:  # type: ignore[union-attr]
                 module.seed = original  # type: ignore[union-attr]
+
+
+def _queue_of(module: Any) -> Callable[[Callable[[], object]], object] | None:
+    """What puts off a call until the device is initialised; None in versions of torch that have no such thing.
+
+    `_lazy_call` (seen in torch 2.6 to 2.13) formats the Python stack for a message, which reads the source of pytest from
+    disk. Its list takes a call with any text in the stack's place.
+    """
+    calls = getattr(module, "_queued_calls", None)
+    if isinstance(calls, list):
+        return lambda call: calls.append((call, ["  seeded by pytest-tensorcheck\n"]))
+    queue: Callable[[Callable[[], object]], object] | None = getattr(module, "_lazy_call", None)
+    return queue
 
 
 def _seed_torch(torch: Any, seed: int) -> None:

@@ -29,7 +29,9 @@ def read(file: Path) -> Counter[Entry]:
     try:
         document = json.loads(file.read_bytes())
         if document["version"] != FORMAT:
-            raise ConfigError(f"baseline {file} is of version {document['version']}; write it again: --write-baseline")
+            raise ConfigError(
+                f"baseline {file} is of version {document['version']!r}; --write-baseline makes a new one"
+            )
         return Counter(
             {(each["path"], each["code"], each["text"]): int(each["count"]) for each in document["findings"]}
         )
@@ -39,8 +41,10 @@ def read(file: Path) -> Counter[Entry]:
         ) from None
     except OSError as error:
         raise ConfigError(f"baseline {file} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"baseline {file} is not a baseline of tensorlint ({error!r}); --write-baseline") from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(
+            f"baseline {file} is not a baseline of tensorlint; --write-baseline makes a new one"
+        ) from None
 
 
 def write(file: Path, report: RunReport, lines: SourceLines) -> None:

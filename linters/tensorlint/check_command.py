@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tensorlint import baseline
-from tensorlint.checking import INTERNAL_ERROR, failure, findings_of, open_source
+from tensorlint.checking import INTERNAL_ERROR, RULE_FAILED, failure, findings_of, open_source
 from tensorlint.config import Config, ConfigError, ConfigFinder, Overrides, check_selectors, split_codes
 from tensorlint.discovery import shown_path
 from tensorlint.findings import FileError, RunReport
@@ -69,12 +69,18 @@ def coloured(stream: object) -> bool:
     return bool(isatty and isatty()) and os.environ.get("TERM") != "dumb"
 
 
+def stdin_path(filename: str | None, data: bytes) -> str:
+    """The path that standard input is read as: a notebook is known by what is in it where nobody names it."""
+    unnamed = "stdin.ipynb" if data.lstrip()[:1] == b"{" and b'"nbformat"' in data else "stdin.py"
+    return os.path.abspath(filename or unnamed)
+
+
 def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: SourceLines) -> tuple[RunResult, bytes]:
     """The run over standard input, and what it reads after the fixes."""
     name = arguments.stdin_filename or "<stdin>"
     data = sys.stdin.buffer.read()
     finder = ConfigFinder()
-    path = os.path.abspath(arguments.stdin_filename or "stdin.py")
+    path = stdin_path(arguments.stdin_filename, data)
     check_selectors([finder.of_file(path)], overrides)
     outcome = Linter(overrides, finder).lint(path, data=data, fixing=arguments.fix or arguments.diff, named=True)
     report = renamed(outcome.report, name)
@@ -87,10 +93,10 @@ def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: Sour
 
 
 def error_lines(errors: Iterable[FileError]) -> list[str]:
-    """A line for each error; an internal error that many files share is said once, with how many others have it."""
+    """A line for each error; an internal error, or a failing rule, that many files share is said once, with how many others have it."""
     by_message: dict[str, list[FileError]] = {}
     for error in errors:
-        key = error.message if error.message.startswith(INTERNAL_ERROR) else str(error)
+        key = error.message if error.message.startswith((INTERNAL_ERROR, RULE_FAILED)) else str(error)
         by_message.setdefault(key, []).append(error)
     lines = []
     for first, *others in by_message.values():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tensorlint.findings import FileError, FileReport, Finding
 from tensorlint.inference.hazards import Hazard, UntypedCallHazard
-from tensorlint.judging import Source, in_cells, judge
+from tensorlint.judging import RuleFailure, Source, in_cells, judge
 from tensorlint.notebook import NotebookSource
 from tensorlint.project import Project
 from tensorlint.rules.registry import Registry
@@ -20,6 +20,7 @@ from tensorlint.suppressions import read_suppressions, statement_lines
 # The interpreter recurses over expressions; the default of 1,000 frames is less than a long chain of calls needs.
 RECURSION_LIMIT = 6_000
 INTERNAL_ERROR = "internal error of tensorlint"
+RULE_FAILED = "a rule of your own failed:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,8 @@ def findings_of(
     """(shown, strict only, warnings), in the source's own lines. Raises SourceError; see `hazards_of` for `failures`."""
     wanted = selection.enabled | selection.strict_only
     rules = [rule for rule in registry if rule.code in wanted]
-    findings = judge(hazards_of(source, project, rules, failures), rules, source, selection.enabled) if rules else []
+    hazards = hazards_of(source, project, rules, failures) if rules else []
+    findings = judge(hazards, rules, source, selection.enabled, failures)
     kept, warnings = _unsuppressed(findings, source, registry, selection, noqa=noqa)
     shown = sorted((each for each in kept if each.code in selection.enabled), key=lambda each: each.sort_key)
     strict = sorted((each for each in kept if each.code not in selection.enabled), key=lambda each: each.sort_key)
@@ -118,6 +120,10 @@ def failure(path: str, error: Exception, what: str = "") -> FileError:
         return FileError(path, 0, "not enough memory to analyse it")
     if os.environ.get("TENSORLINT_DEBUG"):
         raise error
+    if isinstance(error, RuleFailure) and not error.own:
+        return FileError(path, 0, f"{RULE_FAILED} {error.message} (TENSORLINT_DEBUG=1 shows the traceback)")
+    if isinstance(error, RuleFailure) and isinstance(error.__cause__, Exception):
+        error = error.__cause__
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -143,8 +149,11 @@ def check_source(
         report.findings = [in_cells(finding, source) for finding in shown]
         report.strict_only = [in_cells(finding, source) for finding in strict]
         report.errors = [failure(source.path, error) for error in source.broken_cells]
-        # One of them tells enough.
-        report.errors += [failure(source.path, error, "a part of the file was left out, ") for error in parts[:1]]
+        # One of them tells enough; of rules, one of each.
+        by_cause = {str(error) if isinstance(error, RuleFailure) else "": error for error in reversed(parts)}
+        report.errors += [
+            failure(source.path, error, "a part of the file was left out, ") for error in reversed(by_cause.values())
+        ]
     except Exception as error:  # one file's failure must not end the run
         report.errors.append(failure(source.path, error))
     return report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorlint.checking import Selection, findings_of
 from tensorlint.findings import Finding
 from tensorlint.fixes import fix
+from tensorlint.judging import RuleFailure
 from tensorlint.rules.registry import Registry
 from tensorlint.rules.rule import AnyRule, Example
 from tensorlint.source import PythonSource, SourceError
@@ -30,6 +31,8 @@ def flagged_failure(
         )
     except SourceError as error:
         return f"line {error.line}: {error.message}"
+    except RuleFailure as error:
+        return error.message
     if example.fixed is None:
         return None
     if fixed.source.text.strip() != example.fixed.strip():
@@ -46,6 +49,8 @@ def silent_failure(
         findings = _findings(source, rule, registry, beside)
     except SourceError as error:
         return f"line {error.line}: {error.message}"
+    except RuleFailure as error:
+        return error.message
     if findings:
         first = findings[0]
         return f"should be silent; line {first.span.line} is flagged by {first.code}: {first.message}"

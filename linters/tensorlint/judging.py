@@ -7,7 +7,9 @@ microseconds. libcst is imported by the first hazard, so a run without one never
 from __future__ import annotations
 
 import ast
+import os
 import re
+import sys
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -230,13 +232,63 @@ def place_of(node: ast.AST, lines: Lines) -> Span | None:
     return shown_span(node, lines)
 
 
+class RuleFailure(Exception):
+    """A rule raised an exception, which is the cause of this one."""
+
+    def __init__(self, rule: AnyRule, error: Exception) -> None:
+        super().__init__(rule.code)
+        self.own = type(rule).__module__.startswith("tensorlint.")  # else its author is the one to be told
+        import traceback
+
+        file = getattr(sys.modules.get(type(rule).__module__), "__file__", None) or ""
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        where = f" at {os.path.basename(file)}:{frames[-1].lineno}" if frames else ""
+        self.message = f"{rule.code} raised {type(error).__name__}{where}: {error}"
+
+
+def _judged(
+    rule: AnyRule,
+    hazard: Hazard,
+    source: Source,
+    span: Span,
+    known: Container[tuple[Span, str, str]],
+    *,
+    with_fix: bool,
+) -> Finding | None:
+    """What one rule says of one hazard, if it is not `known`. Raises RuleFailure, and SourceError (see segment_of)."""
+    try:
+        node: Any = segment_of(hazard.node, source.lines).node if rule.reads_node else None
+        message = rule.judge(hazard, node)
+        if message is None or (span, rule.code, message) in known:
+            return None
+        return Finding(
+            path=source.path,
+            span=span,
+            code=rule.code,
+            name=rule.name,
+            message=message,
+            severity=rule.severity,
+            evidence=_in_code_points(hazard.evidence, source.lines),
+            fix=_fix(rule, hazard, source) if with_fix else None,
+        )
+    except (SourceError, RecursionError, MemoryError):  # what the file did
+        raise
+    except Exception as error:
+        raise RuleFailure(rule, error) from error
+
+
 def judge(
-    hazards: Iterable[Hazard], rules: Iterable[AnyRule], source: Source, shown: Container[str] | None = None
+    hazards: Iterable[Hazard],
+    rules: Iterable[AnyRule],
+    source: Source,
+    shown: Container[str] | None = None,
+    failures: list[Exception] | None = None,
 ) -> list[Finding]:
     """The findings of these rules over a program's hazards, in no order. Raises SourceError (see segment_of).
 
     Fixes are made for the codes in `shown` only (None: all): nobody sees the others'. libcst is loaded by the first
-    rule that reads a node or fixes one.
+    rule that reads a node or fixes one. A rule that raises goes into `failures`, and the other rules go on; without
+    that list it is raised, as RuleFailure.
     """
     by_hazard: dict[type[Hazard] | tuple[type[Hazard], ...], list[AnyRule]] = {}
     for rule in rules:
@@ -252,20 +304,16 @@ def judge(
             text = source.lines[line]
             span = Span(line, len(text) - len(text.lstrip()) + 1, line, len(text) + 1)
         for rule in interested:
-            node: Any = segment_of(hazard.node, source.lines).node if rule.reads_node else None
-            message = rule.judge(hazard, node)
-            if message is None or (span, rule.code, message) in findings:
+            with_fix = shown is None or rule.code in shown
+            try:
+                finding = _judged(rule, hazard, source, span, findings, with_fix=with_fix)
+            except RuleFailure as failure:
+                if failures is None:
+                    raise
+                failures.append(failure)
                 continue
-            findings[span, rule.code, message] = Finding(
-                path=source.path,
-                span=span,
-                code=rule.code,
-                name=rule.name,
-                message=message,
-                severity=rule.severity,
-                evidence=_in_code_points(hazard.evidence, source.lines),
-                fix=_fix(rule, hazard, source) if shown is None or rule.code in shown else None,
-            )
+            if finding is not None:
+                findings[span, rule.code, finding.message] = finding
     return list(findings.values())
 
 

@@ -102,7 +102,7 @@ class Linter:
             if fixing and any(finding.fix for finding in result.report.findings):
                 fixed = fix(
                     source,
-                    lambda changed: findings_of(changed, registry, selection, self.project, noqa=noqa)[0],
+                    lambda changed: findings_of(changed, registry, selection, self.project, noqa=noqa, failures=[])[0],
                     unsafe=self.unsafe_fixes(path),
                 )
                 if fixed.made:

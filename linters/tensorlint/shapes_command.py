@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tensorlint.check_command import STDIN, error_lines, refuse_mixed_input
+from tensorlint.check_command import STDIN, error_lines, refuse_mixed_input, stdin_path
 from tensorlint.checking import failure, open_source
 from tensorlint.config import ConfigFinder
 from tensorlint.discovery import discover, shown_path
@@ -107,8 +107,9 @@ def _inputs(arguments: argparse.Namespace) -> tuple[list[tuple[str, str, bytes |
     """(path, the name it is shown under, its contents unless they are still to be read) of each file."""
     refuse_mixed_input(arguments.paths, arguments.stdin_filename)
     if arguments.paths == [STDIN]:
-        path = os.path.abspath(arguments.stdin_filename or "stdin.py")
-        return [(path, arguments.stdin_filename or "<stdin>", sys.stdin.buffer.read())], []
+        data = sys.stdin.buffer.read()
+        path = stdin_path(arguments.stdin_filename, data)
+        return [(path, arguments.stdin_filename or "<stdin>", data)], []
     found = discover(arguments.paths or ["."], ConfigFinder())
     here = os.getcwd()
     return [(path, shown_path(path, here), None) for path in sorted(found.files)], list(found.errors)

@@ -265,7 +265,8 @@ def write_atomically(path: str | Path, data: bytes, *, expected: bytes | None = 
             return
         if expected is not None and digest_of(read_bytes(target)) != expected:
             raise SourceError("changed while it was being fixed; nothing written, run again")
-        if os.path.exists(target) and not os.access(target, os.W_OK):
+        # Root may write to anything; a file whose mode lets nobody write is meant to stay as it is all the same.
+        if os.path.exists(target) and not (os.stat(target).st_mode & 0o222 and os.access(target, os.W_OK)):
             raise SourceError("is read-only; nothing written")
         try:
             handle, temporary = tempfile.mkstemp(prefix=".tensorlint-", dir=os.path.dirname(target))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tensorlint.findings import Finding, RunReport
+from tensorlint.findings import Evidence, Finding, RunReport
 from tensorlint.source import Lines, SourceError, read_bytes
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ def place(finding: Finding) -> str:
     """`path:line:column`, or `path:cell N:line:column` in a notebook."""
     cell = f"cell {finding.cell}:" if finding.cell is not None else ""
     return f"{finding.path}:{cell}{finding.span.line}:{finding.span.column}"
+
+
+def step_place(finding: Finding, step: Evidence) -> str:
+    """`line 3`, with the cell where it is another than the finding's."""
+    cell = f"cell {step.cell}, " if step.cell is not None and step.cell != finding.cell else ""
+    return f"{cell}line {step.line}"
 
 
 def counts(report: RunReport) -> list[tuple[int, Finding]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorlint.findings import FileError, Finding, RunReport
-from tensorlint.formats import View, place
+from tensorlint.formats import View, place, step_place
 
 _COMMAND = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -28,7 +28,7 @@ def _finding(finding: Finding) -> str:
         where |= {"line": "1"}
     title = f"{finding.code} {finding.name}"
     properties = ",".join(f"{key}={_property(value)}" for key, value in {"title": title, **where}.items())
-    steps = "".join(f"\nline {step.line}: {step.message}" for step in finding.evidence)
+    steps = "".join(f"\n{step_place(finding, step)}: {step.message}" for step in finding.evidence)
     return f"::{_COMMAND[finding.severity]} {properties}::{_data(f'{place(finding)}: {finding.message}{steps}')}\n"
 
 

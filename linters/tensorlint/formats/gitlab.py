@@ -27,10 +27,10 @@ def render(report: RunReport, view: View) -> str:
         })  # fmt: skip
     for number, error in enumerate(report.errors):
         entries.append({
-            "description": error.message,
+            "description": f"{error.message} (cell {error.cell}, line {error.line})" if error.cell else error.message,
             "check_name": "tensorlint/error",
             "fingerprint": f"error-{number}-{error.path}",
             "severity": "blocker",
-            "location": {"path": error.path, "lines": {"begin": error.line or 1}},
+            "location": {"path": error.path, "lines": {"begin": 1 if error.cell else error.line or 1}},
         })  # fmt: skip
     return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"

@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 
 from tensorlint.findings import Finding, RunReport
-from tensorlint.formats import View, counts, place
+from tensorlint.formats import View, counts, place, step_place
 
 _STYLES = {"bold": "1", "red": "1;31", "yellow": "1;33", "blue": "1;34", "cyan": "36", "dim": "2", "green": "32"}
 _OF_SEVERITY = {"error": "red", "warning": "yellow", "info": "blue"}
@@ -74,8 +74,7 @@ def _snippet(finding: Finding, view: View) -> list[str]:
         carets = paint(caret_line(line, start, end), _OF_SEVERITY[finding.severity], view)
         out.append(f"  {' ' * gutter} {bar} {carets}")
     for step in finding.evidence:
-        cell = f"cell {step.cell}, " if step.cell is not None and step.cell != finding.cell else ""
-        where = paint(f"{cell}line {step.line}:", "dim", view)
+        where = paint(f"{step_place(finding, step)}:", "dim", view)
         out.append(f"  {' ' * gutter} {paint('=', 'dim', view)} {where} {' '.join(step.message.split())}")
     return out
 
@@ -106,6 +105,7 @@ def summary(report: RunReport, *, done: bool = True) -> str:
         parts.append(
             f"{'fixed' if done else 'would fix'} {plural(made, 'finding')} in {plural(report.changed, 'file')}"
         )
+    left = " left" if report.fixed else ""
     if report.findings:
         fixable = sum(bool(_mark(finding)) for finding in report.findings)
         unsafe = sum(bool(finding.fix) for finding in report.findings) - fixable
@@ -113,9 +113,8 @@ def summary(report: RunReport, *, done: bool = True) -> str:
         notes += [f"{unsafe} with --fix --unsafe-fixes"] if unsafe else []
         files = len({finding.path for finding in report.findings})
         noted = f" ({', '.join(notes)})" if notes else ""
-        parts.append(f"{plural(len(report.findings), 'finding')}{noted} in {plural(files, 'file')}")
+        parts.append(f"{plural(len(report.findings), 'finding')}{left}{noted} in {plural(files, 'file')}")
     else:
-        left = " left" if report.fixed else ""
         parts.append(f"no findings{left}" if report.files else "no findings: there was no Python file to check")
     if report.strict_only and not report.findings:
         codes = Counter(finding.code for finding in report.strict_only)

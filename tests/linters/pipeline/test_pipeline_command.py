@@ -317,7 +317,10 @@ class TestBaseline:
         project.write("base.json", "[]")
         outcome = project.check("--baseline", "base.json")
         assert outcome.code == 2
-        assert "base.json is not a baseline of tensorlint" in outcome.err
+        assert (
+            outcome.err
+            == "tensorlint: baseline base.json is not a baseline of tensorlint; --write-baseline makes a new one\n"
+        )
 
 
 class TestAddNoqa:

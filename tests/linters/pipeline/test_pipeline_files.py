@@ -15,6 +15,7 @@ from tensorlint import source
 from tensorlint.config import ConfigFinder
 from tensorlint.discovery import discover
 from tensorlint.inference.interpreter import Interpreter
+from tensorlint.rules.direct_forward import DirectForward
 from tensorlint.source import PythonSource, SourceError
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
@@ -238,7 +239,7 @@ class TestUnreadable:
         assert project.check("b.py").code == 1
         assert project.check().code == 2
 
-    def test_an_internal_error_is_one_line_and_the_other_files_go_on(self, project):
+    def test_a_failing_rule_is_one_line_and_the_other_rules_and_files_go_on(self, project):
         rules = (project.root / "lint_rules.py").read_text()
         project.write(
             "lint_rules.py",
@@ -251,10 +252,37 @@ class TestUnreadable:
         project.write("b.py", BAD)
         outcome = project.check("--output-format", "concise")
         assert outcome.code == 2
-        assert outcome.err.startswith("error: a.py: internal error of tensorlint at lint_rules.py:")
-        assert "KeyError: 'oh'; please report it" in outcome.err
+        assert outcome.err.startswith(
+            "error: a.py: a rule of your own failed: TOY102 raised KeyError at lint_rules.py:"
+        )
+        assert outcome.err.endswith(": 'oh' (TENSORLINT_DEBUG=1 shows the traceback)\n")
         assert outcome.err.count("\n") == 1
-        assert outcome.out.startswith("b.py:3:5: TOY101")
+        assert [line[:16] for line in outcome.out.splitlines()] == ["a.py:3:1: TOY101", "b.py:3:5: TOY101"]
+
+    def test_two_failing_rules_are_both_said_once_each(self, project):
+        rules = (project.root / "lint_rules.py").read_text()
+        rules = rules.replace('        return "strictly', '        raise KeyError("oh")\n        return "')
+        rules = rules.replace("return node.with_changes(func=node.func.value)", "return 3")
+        project.write("lint_rules.py", rules)
+        project.write("a.py", BAD + BAD)
+        outcome = project.check("--fix", "--output-format", "concise")
+        assert [line.partition(" raised ")[0] for line in outcome.err.splitlines()] == [
+            "error: a.py: a rule of your own failed: TOY101",
+            "error: a.py: a rule of your own failed: TOY102",
+        ]
+        assert (outcome.code, (project.root / "a.py").read_text()) == (2, BAD + BAD)
+
+    def test_a_failing_rule_of_tensorlint_is_an_internal_error(self, project, monkeypatch):
+        def stumble(rule, hazard, node):
+            raise KeyError("oh")
+
+        monkeypatch.setattr(DirectForward, "judge", stumble)
+        project.write("pyproject.toml", "")
+        project.write("a.py", BAD)
+        outcome = project.check()
+        assert outcome.err.startswith("error: a.py: internal error of tensorlint at test_pipeline_files.py:")
+        assert "KeyError: 'oh'; a part of the file was left out, please report it" in outcome.err
+        assert outcome.code == 2
 
     def test_an_internal_error_in_a_part_of_a_file_is_said_and_the_rest_is_checked(self, project, monkeypatch):
         follow = Interpreter.analyse_pending
@@ -272,7 +300,7 @@ class TestUnreadable:
         assert "KeyError: 'oh'; a part of the file was left out, please report it" in outcome.err
         assert outcome.code == 2
 
-    def test_an_internal_error_that_many_files_share_is_said_once(self, project):
+    def test_a_failing_rule_that_many_files_share_is_said_once(self, project):
         rules = (project.root / "lint_rules.py").read_text()
         project.write(
             "lint_rules.py", rules.replace('        return "strictly', '        raise KeyError("oh")\n        return "')
@@ -281,7 +309,9 @@ class TestUnreadable:
             project.write(f"{name}.py", BAD)
         outcome = project.check()
         assert outcome.err.count("\n") == 1
-        assert outcome.err.startswith("error: a.py: internal error of tensorlint at lint_rules.py:")
+        assert outcome.err.startswith(
+            "error: a.py: a rule of your own failed: TOY102 raised KeyError at lint_rules.py:"
+        )
         assert outcome.err.endswith("(the same in 3 other files)\n")
         assert "4 files could not be checked" in outcome.out
         assert outcome.code == 2
@@ -388,6 +418,14 @@ class TestText:
         outcome = project.check("--fix")
         assert outcome.code == 2
         assert outcome.err == "error: a.py: cannot be written: no permission to make a file in its folder\n"
+        assert (project.root / "a.py").read_text() == BAD
+
+    def test_a_file_whose_mode_lets_nobody_write_is_left_alone_by_root_too(self, project, monkeypatch):
+        project.write("a.py", BAD)
+        (project.root / "a.py").chmod(0o444)
+        monkeypatch.setattr(source.os, "access", lambda path, mode: True)
+        outcome = project.check("--fix")
+        assert (outcome.code, outcome.err) == (2, "error: a.py: is read-only; nothing written\n")
         assert (project.root / "a.py").read_text() == BAD
 
     def test_a_read_only_file_is_left_alone_and_still_reported(self, project, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from tensorlint.findings import Edit, Evidence, FileError, Finding, Fix, RunReport, Span
 from tensorlint.formats import SourceLines, View, render
@@ -94,6 +95,24 @@ def test_gitlab_code_quality():
         assert entry["severity"] in {"info", "minor", "major", "critical", "blocker"}
         assert not entry["location"]["path"].startswith(("/", "./"))
         assert entry["location"]["lines"]["begin"] >= 1
+
+
+def test_evidence_in_another_cell_and_a_broken_cell_are_named():
+    """A line alone would be looked for in the finding's own cell, or in the file."""
+    steps = (Evidence(2, 1, "made here", 3), Evidence(1, 1, "used here", 7))
+    report = RunReport([replace(IN_CELL, evidence=steps)], errors=[FileError("nb.ipynb", 4, "does not parse", 5)])
+    assert "%0Acell 3, line 2: made here%0Aline 1: used here\n" in render("github", report, view())
+    assert "= cell 3, line 2: made here" in render("text", report, view())
+    error = json.loads(render("gitlab", report, view()))[1]
+    assert error["description"] == "does not parse (cell 5, line 4)"
+    assert error["location"]["lines"] == {"begin": 1}
+
+
+def test_what_fixes_leave_is_called_left():
+    report = RunReport([FINDING], files=1, fixed={"TSR301": 2}, changed=1)
+    assert render("text", report, view()).endswith(
+        "fixed 2 findings in 1 file; 1 finding left (1 fixable with --fix) in 1 file\n"
+    )
 
 
 def test_fingerprints_survive_lines_moving():

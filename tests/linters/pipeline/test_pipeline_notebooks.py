@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 
 import pytest
@@ -156,6 +157,26 @@ def test_a_cell_that_does_not_parse_is_named_and_the_others_are_linted(project):
     assert outcome.code == 2
     assert outcome.err == "error: nb.ipynb:cell 3:1: does not parse: '(' was never closed\n"
     assert outcome.out.startswith("nb.ipynb:cell 4:1:1: TOY101")
+
+
+@pytest.mark.parametrize("arguments", [("check", "-"), ("check", "-", "--fix"), ("shapes", "-")])
+def test_a_notebook_on_standard_input_is_known_without_a_name(project, monkeypatch, arguments):
+    data = notebook(SETUP, "y = layer.forward(x)").encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    outcome = project.run(*arguments)
+    if arguments[0] == "shapes":
+        assert outcome.out.startswith("# cell 2\nfrom torch import nn\n")
+    elif "--fix" in arguments:
+        assert json.loads(outcome.out)["cells"][2]["source"] == "y = layer(x)"
+    else:
+        assert outcome.out.startswith("<stdin>:cell 3:1:5: TOY101")
+        assert outcome.code == 1
+
+
+def test_a_program_that_begins_with_a_brace_is_a_program(project, monkeypatch):
+    program = b'{"cells": 1}\n' + SETUP.encode() + b"\nlayer.forward(x)\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(program)))
+    assert project.run("check", "-").out.startswith("<stdin>:4:1: TOY101")
 
 
 @pytest.mark.parametrize(

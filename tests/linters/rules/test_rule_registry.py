@@ -182,6 +182,10 @@ class TestARuleOfOnesOwn:
         done = self.run(repository, "rule", "--test", "tools/lint_rules.py")
         assert "ACME101 silent example 1: should be silent; line 3 is flagged by ACME101" in done.stdout
         assert "ACME101: 1 of 2 examples failed" in done.stdout
+        rules.write_text(RULE_OF_ONES_OWN.replace("hazard.receiver}", "hazard.recever}"))
+        done = self.run(repository, "rule", "--test", "tools/lint_rules.py")
+        assert (done.returncode, done.stderr) == (1, "")
+        assert "ACME101 flagged example 1: ACME101 raised AttributeError at lint_rules.py:" in done.stdout
 
     def test_from_another_distribution(self, repository, monkeypatch, capsys):
         """The files that an installed distribution has: a module, and metadata with the entry point."""

@@ -66,7 +66,11 @@ def device_for_test(request: pytest.FixtureRequest, settings: Settings) -> Any:
     try:
         torch = require("torch", "the fixture tensor_device")
     except ImportError as error:
-        pytest.fail(str(error), pytrace=False)
+        missing = str(error)
+    else:
+        missing = ""
+    if missing:  # not inside `except`: pytest would show the error that it came from as well
+        pytest.fail(missing, pytrace=False)
     if settings.device == "cpu":
         return torch.device("cpu")
     if settings.device != "shadow" and torch.cuda.is_available():

@@ -21,6 +21,7 @@ def loaded(name: str) -> ModuleType | None:
 
 def require(name: str, what: str) -> Any:
     """Import `name` for a check that cannot work without it; a clear error says what to install."""
+    __tracebackhide__ = True
     if importlib.util.find_spec(name) is None:
         raise MissingFramework(f"{what} needs {name}, which is not installed here: pip install {name}")
     return importlib.import_module(name)

@@ -31,6 +31,7 @@ from typing import Any, NoReturn
 from pytest_tensorcheck.fingerprint_parts import Part, parts_of, run_as_script
 from pytest_tensorcheck.frameworks import require
 from pytest_tensorcheck.observations import TensorcheckFailure
+from pytest_tensorcheck.user_line import UserLine
 
 SEEDS = (0, 1, 2)
 _RECORD = "TENSORCHECK_STABLE_MAP"  # in a fresh process: where to write, and the number of the call to stop after
@@ -89,6 +90,11 @@ class StableMap:
             raise TypeError("stable_map takes a dataset and a function, a path of a program, or a function of a module")
         if method not in ("map", "filter"):
             raise ValueError(f"stable_map knows map and filter, not {method!r}")
+        if not callable(getattr(subject, method, None)):
+            raise TypeError(
+                f"stable_map takes a dataset that has .{method}, not {type(subject).__name__}: "
+                "stable_map(Dataset.from_dict({...}), fn)"
+            )
         self.calls += 1
         recording = os.environ.get(_RECORD)
         with run_as_script(fn, caller.f_globals.get("__name__", "")):
@@ -100,7 +106,7 @@ class StableMap:
                 _write(Path(path), [_record(method, result, found, subject)])
                 _leave()
             return result
-        place = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        place = str(UserLine(caller.f_code.co_filename, caller.f_lineno))
         command = _pytest_command(caller)
         records = _run(command, seeds, self.calls)
         _compare(records, list(seeds), place)
@@ -220,6 +226,7 @@ def _write(path: Path, records: list[dict[str, Any]]) -> None:
 
 
 def _place_of(function: Callable[..., Any]) -> tuple[Path, str]:
+    __tracebackhide__ = True
     file = getattr(sys.modules.get(function.__module__), "__file__", None)
     name = getattr(function, "__qualname__", "")
     if file is None or "<" in name or "." in name:
@@ -282,6 +289,12 @@ def main(path: str, function: str) -> None:
 # The verdict
 
 
+def _shown(place: str) -> str:
+    """The file as the user's own working directory knows it: the program may have had another."""
+    file, _, line = place.rpartition(":")
+    return str(UserLine(file, int(line))) if file else ""
+
+
 def _compare(runs: list[list[dict[str, Any]]], seeds: list[int], place: str) -> None:
     __tracebackhide__ = True
     if len({len(records) for records in runs}) > 1:
@@ -289,7 +302,7 @@ def _compare(runs: list[list[dict[str, Any]]], seeds: list[int], place: str) -> 
         raise UnstableMap(f"{place}: the fresh processes made different numbers of transforms: {counts}")
     for call in zip(*runs, strict=True):
         if len({json.dumps(record["fingerprint"], sort_keys=True) for record in call}) > 1:
-            raise UnstableMap(_message(list(call), seeds, call[0]["place"] or place))
+            raise UnstableMap(_message(list(call), seeds, _shown(call[0]["place"]) or place))
 
 
 def _message(call: list[dict[str, Any]], seeds: list[int], place: str) -> str:

@@ -79,7 +79,8 @@ def _one_of(text: str, allowed: tuple[str, ...]) -> str:
         return text
     import difflib
 
-    nearest = difflib.get_close_matches(text, allowed, 1)
+    # "gpu" is nearer to "cpu" by its letters and to "cuda" by what it means.
+    nearest = ["cuda"] if text == "gpu" and "cuda" in allowed else difflib.get_close_matches(text, allowed, 1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(allowed)}{hint}")
 

@@ -188,4 +188,5 @@ def _needs(library: str, fixture: str) -> Any:
     try:
         return require(library, f"the fixture {fixture}")
     except MissingFramework as error:
-        pytest.fail(str(error), pytrace=False)
+        missing = str(error)
+    pytest.fail(missing, pytrace=False)  # not inside `except`: pytest would show the error that it came from as well

@@ -22,6 +22,7 @@ def watch(array: Any) -> Any:
     down. Also takes a list, tuple or dict of arrays, and the numpy module itself: `np = watch(np)`, or
     `monkeypatch.setattr(metrics, "np", watch(np))`, makes every array that comes out of that name a watched one.
     """
+    __tracebackhide__ = True
     require("numpy", "watch")
     from pytest_tensorcheck.broadcasting import watched_array
 

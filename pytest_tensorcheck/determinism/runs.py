@@ -91,6 +91,7 @@ def run_twice(
 
 
 def _thread_counts(runs: int, threads: int | Sequence[int] | None) -> list[int | None]:
+    __tracebackhide__ = True
     if type(runs) is not int or runs < 2:
         raise ValueError(f"runs={runs!r}: comparing needs at least two runs")
     if threads is None:

@@ -243,6 +243,7 @@ def _gradients(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int
 
 
 def _describe(torch: Any, op: Any) -> tuple[str, str]:
+    __tracebackhide__ = True
     name = getattr(op, "_qualname", None) or getattr(op, "_name", None) or str(op)
     function = getattr(op, "_init_fn", None)
     code = getattr(inspect.unwrap(function), "__code__", None) if function is not None else None

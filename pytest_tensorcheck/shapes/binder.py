@@ -76,6 +76,7 @@ def match(spec: Spec, shape: Shape, bindings: Bindings) -> Mismatch | set[str]:
     for axis, at in later:
         missing = sorted(axis.names - sizes.keys())
         if missing:
+            __tracebackhide__ = True
             raise ShapeSpecError(
                 f'"{spec.text}": {axis.word} needs the size of {", ".join(missing)}, which nothing has bound yet; '
                 f"assert the shape that has it first"

@@ -36,7 +36,9 @@ def leaves(value: Any, spec: Any, path: str = "") -> Iterator[Leaf]:
     elif isinstance(spec, (list, tuple)):
         yield from _by_position(value, spec, path)
     else:
-        yield path, value, spec, f'a specification is a string such as "batch dim", not {spec!r}'
+        wrong = f'a specification is a string such as "batch dim", not {messages.brief(spec)}'
+        swapped = "; the array comes first" if isinstance(value, str) and is_array(spec) else ""
+        yield path, value, spec, wrong + swapped
 
 
 def _by_key(value: Any, spec: Mapping[Any, Any], path: str) -> Iterator[Leaf]:

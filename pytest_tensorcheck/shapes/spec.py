@@ -77,6 +77,7 @@ class Spec:
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Spec:
     """Parse a specification. Raises `ShapeSpecError` with one line that says what to write."""
+    __tracebackhide__ = True
     if not isinstance(text, str):
         raise ShapeSpecError(f'a shape specification is a string such as "batch dim", not {text!r}')
     head: list[Axis] = []
@@ -102,6 +103,8 @@ def parse(text: str) -> Spec:
 
 
 def _word(text: str, word: str, start: int) -> Axis | Rest:
+    __tracebackhide__ = True
+
     def wrong(why: str) -> ShapeSpecError:
         return ShapeSpecError(f'"{text}": {why}')
 
@@ -124,7 +127,9 @@ def _word(text: str, word: str, start: int) -> Axis | Rest:
         else:
             break
     if "?" in flags:
-        raise wrong(f"{word} asks for a place in a PyTree, which is known to jaxtyping's PyTree only")
+        raise wrong(
+            f"{word} asks for a place in a PyTree, which is known to jaxtyping's PyTree only; write {word.replace('?', '')}"
+        )
     broadcastable, anonymous = "#" in flags, "_" in flags
     if not body and not anonymous:
         raise wrong(f"{word} has no name or size")
@@ -150,6 +155,7 @@ def _word(text: str, word: str, start: int) -> Axis | Rest:
 
 def _arithmetic(text: str, word: str, body: str) -> tuple[CodeType, frozenset[str]]:
     """Compile an expression after checking that it is arithmetic over names and nothing else."""
+    __tracebackhide__ = True
     try:
         tree = ast.parse(body, mode="eval")
     except SyntaxError:

@@ -97,6 +97,7 @@ class no_sync(ContextDecorator, metaclass=NeedsParentheses):
     """
 
     def __init__(self, allow: int | Collection[str] = 0, *, first_only: bool = False, pageable: bool = False) -> None:
+        __tracebackhide__ = True
         if isinstance(allow, str):
             allow = [allow]
         if isinstance(allow, bool) or (isinstance(allow, int) and allow < 0):

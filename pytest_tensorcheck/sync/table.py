@@ -579,6 +579,7 @@ NAMES: frozenset[str] = frozenset(
 
 def check_names(names: Collection[str]) -> None:
     """ValueError for a name in `allow=[…]` that no operation has, with the nearest one that exists."""
+    __tracebackhide__ = True
     for name in names:
         if not isinstance(name, str):
             raise ValueError(f"no_sync: allow=[…] holds names of operations, not {name!r}")

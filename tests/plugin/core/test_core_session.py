@@ -193,7 +193,7 @@ def test_marker_errors_end_the_run_in_one_line(pytester):
     [
         (["--tensorcheck-sync", "on"], "'on' is not one of off, report, error"),
         (["--tensorcheck-state", "reprot"], "did you mean 'report'?"),
-        (["--tensorcheck-device", "gpu"], "'gpu' is not one of auto, cpu, cuda, shadow"),
+        (["--tensorcheck-device", "gpu"], "'gpu' is not one of auto, cpu, cuda, shadow; did you mean 'cuda'?"),
         (["--tensorcheck-seed", "-3"], "seed"),
         (["--tensorcheck-seed", "abc"], "'abc' is not a seed"),
         (["--tensorcheck-seeds", "9-0"], "counts down: write 0-9"),
@@ -340,8 +340,40 @@ def test_a_fixture_without_torch_fails_in_one_line(pytester, fixture):
     pytester.makepyfile(f"def test_it({fixture}): pass")
     result = run(pytester, "--tensorcheck")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"the fixture {fixture} needs torch, which is not installed here: pip install torch"])
+    said = f"the fixture {fixture} needs torch, which is not installed here: pip install torch"
+    assert result.outlines.count(said) == 1
     assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("fixture", ["gradcheck", "tensor_device"])
+def test_a_library_that_is_not_installed_is_said_once(pytester, monkeypatch, fixture):
+    """With torch installed too: pytest would repeat the line for the error that it came from."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "torch" else find_spec(name))
+    pytester.makepyfile(f"def test_it({fixture}): pass")
+    result = run(pytester)
+    result.assert_outcomes(errors=1)
+    said = f"the fixture {fixture} needs torch, which is not installed here: pip install torch"
+    assert result.outlines.count(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("fixture", "body"),
+    [
+        ("assert_shape", "assert_shape(Array(), 'a (b')"),
+        ("assert_shape", "assert_shape(Array(), 'a, b')"),
+        ("assert_shape", "assert_shape(Array(), 'a a*c')"),
+        ("stable_map", "stable_map(Array())"),
+    ],
+)
+def test_a_fixture_used_wrongly_points_at_the_users_line_alone(pytester, fixture, body):
+    if fixture == "stable_map":
+        pytest.importorskip("datasets", reason="stable_map needs datasets")
+    pytester.makepyfile(f"class Array:\n    shape = (2, 3)\n\ndef test_it({fixture}):\n    {body}")
+    result = run(pytester, "--tb=short")
+    result.assert_outcomes(failed=1)
+    shown = [line for line in result.outlines if re.match(r"\S+\.py:\d+: in ", line)]
+    assert shown == ["test_a_fixture_used_wrongly_points_at_the_users_line_alone.py:5: in test_it"]
 
 
 @needs_torch

@@ -422,3 +422,10 @@ def test_a_bad_specification_is_a_value_error():
         assert_shape(np.zeros(3), "a,b")
     assert issubclass(ShapeSpecError, ValueError)
     assert not issubclass(ShapeSpecError, AssertionError)
+
+
+def test_arguments_in_the_wrong_order_are_named_and_not_printed_in_full():
+    with pytest.raises(ShapeError) as caught:
+        assert_shape("b t", np.zeros((50, 60)))
+    said = 'a specification is a string such as "batch dim", not a ndarray; the array comes first'
+    assert str(caught.value).splitlines()[0] == f"'b t': {said}"

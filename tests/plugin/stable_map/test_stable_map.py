@@ -108,7 +108,7 @@ def test_a_moving_fingerprint_fails_the_test_and_names_what_moved(pytester: pyte
         assert "it is drawn anew in each process (random, uuid, time, " in told
         assert f"pass a fixed value for {name}, " in told
     assert "make words from sorted(...)" in text
-    assert "test_moving.py:19: map takes another fingerprint" in text
+    assert "UnstableMap: test_moving.py:19: map takes another fingerprint" in text
 
 
 def test_a_fingerprint_that_stays_passes(pytester: pytest.Pytester) -> None:
@@ -146,3 +146,5 @@ def test_what_cannot_be_compared_is_an_error_and_not_a_pass(tmp_path: Path) -> N
         stable_map(lambda: None)
     with pytest.raises(ValueError, match="two seeds"):
         stable_map(empty, seeds=(0,))
+    with pytest.raises(TypeError, match=r"takes a dataset that has \.map, not list: stable_map\(Dataset"):
+        stable_map([1, 2], lambda row: row)

@@ -63,12 +63,12 @@ def device_for_test(request: pytest.FixtureRequest, settings: Settings) -> Any:
 
     auto: a GPU if there is one; else the simulated one where the test also asks for no_sync; else the CPU.
     """
+    torch: Any = None
+    missing = ""
     try:
         torch = require("torch", "the fixture tensor_device")
     except ImportError as error:
         missing = str(error)
-    else:
-        missing = ""
     if missing:  # not inside `except`: pytest would show the error that it came from as well
         pytest.fail(missing, pytrace=False)
     if settings.device == "cpu":

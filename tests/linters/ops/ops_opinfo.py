@@ -73,7 +73,8 @@ def sweep(info: Any, tally: Tally, *, most: int, modes: tuple[str, ...] = ("numb
         if dtype not in info.supported_dtypes("cpu"):
             continue
         try:
-            # Not info.sample_inputs(): for every sample it reads the source of the whole stack, six times what the rest takes.
+            # Not info.sample_inputs(), which goes through the whole Python stack for each operator, to find a unittest, and for
+            # each sample, to seed devices that are not there: below pytest six times what all the rest takes.
             torch.manual_seed(0)
             samples = list(itertools.islice(info.sample_inputs_func(info, "cpu", dtype, False), most))
         except Exception:  # a sample generator that needs what is not here

@@ -27,7 +27,7 @@ class GradientFlowError(TensorcheckFailure):
     """After a backward pass some parameters have no gradient, or zeros, NaN or Inf."""
 
 
-class Verdict(enum.Enum):
+class Verdict(enum.StrEnum):
     """`INCONCLUSIVE` is neither: the numbers are too coarse here (low precision inside, a kink) to decide."""
 
     PASSED = "passed"

@@ -28,6 +28,7 @@ class AnnotationCheck:
     """What `check_annotations` returns: call it, or open it as a block. `checked` names the functions it watches."""
 
     def __init__(self, target: Any) -> None:
+        __tracebackhide__ = True
         self._patches: list[tuple[Any, str, Any]] = []
         self._function: Callable[..., Any] | None = None
         self.checked: list[str] = []
@@ -98,6 +99,7 @@ def check_annotations(target: Any) -> AnnotationCheck:
 
     Raises `ShapeError` from the call; `ValueError` at once where there is nothing to check.
     """
+    __tracebackhide__ = True
     return AnnotationCheck(target)
 
 

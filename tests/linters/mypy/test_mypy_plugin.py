@@ -281,6 +281,19 @@ def test_options_are_read_from_either_kind_of_file(tmp_path: Path):
     assert read_options(str(toml)) == read_options(str(tmp_path / "missing.ini")) == off
 
 
+def test_an_unknown_option_is_said_as_mypy_says_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    from tensorlint.mypy_plugin.settings import read_options
+
+    toml, ini = tmp_path / "pyproject.toml", tmp_path / "mypy.ini"
+    toml.write_text("[tool.tensorlint-mypy]\ncontainer = true\n")
+    ini.write_text("[DEFAULT]\nhere = 1\n[tensorlint-mypy]\ncontainers = yes\nmode = 1\n")
+    assert (read_options(str(toml)), read_options(str(ini))) == ({"containers": False}, {"containers": True})
+    assert capsys.readouterr().err == "".join(
+        f"{file}: [tensorlint-mypy]: Unrecognized option: {name} (there is one: containers)\n"
+        for file, name in ((toml, "container"), (ini, "mode"))
+    )
+
+
 class TestAnExceptionInTheplugin:
     def check(self, tmp_path: Path, environment: dict[str, str]) -> str:
         program = tmp_path / "program.py"

@@ -363,6 +363,7 @@ def test_a_library_that_is_not_installed_is_said_once(pytester, monkeypatch, fix
         ("assert_shape", "assert_shape(Array(), 'a (b')"),
         ("assert_shape", "assert_shape(Array(), 'a, b')"),
         ("assert_shape", "assert_shape(Array(), 'a a*c')"),
+        ("assert_shape", "from pytest_tensorcheck import check_annotations; check_annotations(Array)"),
         ("stable_map", "stable_map(Array())"),
     ],
 )

@@ -208,6 +208,7 @@ def test_one_wrong_element_of_any_size_is_found_and_named(n, index, error, scale
     x = torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     report = check_gradients(Wrong, x, seed=seed)
     assert report.verdict is Verdict.FAILED
+    assert (report.verdict == "failed", str(report.verdict)) == (True, "failed")
     assert [element.name for element in report.elements] == [f"x[{index}]"]
     assert report.elements[0].relative == pytest.approx(error, rel=1e-3)
     assert check_gradients(lambda x: scale * torch.exp(x), x, seed=seed).verdict is Verdict.PASSED

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.bindings import Binding
-from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.frames import READ_EARLY, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
@@ -44,10 +44,11 @@ def analyse(
     unknown.
     """
     S.begin()
+    READ_EARLY.clear()
     reshaping.forget(0)
     default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
     file = SourceFile(
-        path, source, tree, collect(tree),
+        path, source, tree, collect(tree, source),
         default_dtype=default_dtype,
         module_dtypes=default_dtype is not None and not any(word in source for word in _DTYPE_WORDS),
         autocast="autocast" in source,

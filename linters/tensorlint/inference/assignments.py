@@ -14,6 +14,7 @@ from tensorlint.inference.values import (
     Class,
     Const,
     Dictionary,
+    Function,
     Instance,
     LibraryObject,
     Number,
@@ -36,6 +37,12 @@ class Assignments(State):
             self.unpack(target, value, source)
         elif isinstance(target, ast.Attribute):
             receiver = self.eval(target.value)
+            instance = _instance_of_class(target.value)
+            if instance is not None:
+                owner = self.eval(instance)
+                if isinstance(owner, Instance):
+                    receiver = owner.cls
+                    value = UNKNOWN if owner.generic else value  # of a subclass, it may be
             if isinstance(value, (Sequence, Dictionary)) and isinstance(source, ast.Name):
                 value.shared = True
             self.store_attribute(receiver, target.attr, value)
@@ -69,7 +76,7 @@ class Assignments(State):
             elif isinstance(value, Tensor):
                 self.note_binding(target, value)
         if target.id in frame.facts.shared:
-            value = Opaque(None)  # a function that declares it global or nonlocal may rebind it at any call
+            value = UNKNOWN  # a function that declares it global or nonlocal may rebind it at any call
         frame.env[target.id] = value
 
     def note_round(self, target: ast.Name, value: Value) -> None:
@@ -154,6 +161,11 @@ class Assignments(State):
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if isinstance(receiver, Instance):
             if receiver.generic and not self.initialising(receiver):
+                return
+            shown = self.find_in_class(receiver.cls, name)
+            if isinstance(shown, Function) and (shown.kind == "property" or shown.decorated):
+                # A setter, which may set any attribute.
+                self.forget_fields(receiver)
                 return
             if (
                 self.frame.record
@@ -287,3 +299,11 @@ class Assignments(State):
         self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
+
+
+def _instance_of_class(node: ast.expr) -> ast.expr | None:
+    """`x` of `type(x)` and `x.__class__`."""
+    if isinstance(node, ast.Call):
+        plain = isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 1
+        return node.args[0] if plain else None
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "__class__" else None

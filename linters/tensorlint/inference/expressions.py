@@ -60,6 +60,8 @@ class Expressions(State):
             if type(value) is Imported:
                 return self.resolve(value)
             if value is UNKNOWN:
+                if node.id in self.frame.facts.shared:
+                    return Opaque(None)  # which any call may bind anew
                 # Whatever it is, it is one object until the name is bound anew.
                 value = env[node.id] = Opaque(None)
             return value
@@ -72,7 +74,12 @@ class Expressions(State):
 
     def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
+        env, name = self.frame.env, node.target.id
+        before = env.get(name)
         self.assign(node.target, value, node.value)
+        self.named.add(name)
+        if before is not None and self.places and self.places[-1] is None:
+            env[name] = join(before, value)  # in what may not be evaluated: `flag and (x := ...)`
         return value
 
     def eval_tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Value:

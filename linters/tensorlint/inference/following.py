@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from operator import is_
 from typing import Any
 
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.frames import Frame
+from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.joins import join
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
@@ -56,13 +57,13 @@ class Following(State):
             return UNKNOWN
         if isinstance(code, ast.Lambda):
             return self.follow(function, bound, node)
-        key = (id(code), tuple((name, _memo_key(value)) for name, value in bound.items()))
+        key = (id(code), id(function.scope), tuple((name, _memo_key(value)) for name, value in bound.items()))
         remembered = self.memory.get(key)
         mutations = len(self.mutations)
-        if remembered is not None and remembered[2] == mutations:
+        if remembered is not None and remembered[2] == mutations and _identical(remembered[4], read_early()):
             # A size that nothing names may be another one this time: the rows that a random mask picks.
             return freshen(varying(remembered[0], remembered[3]))
-        given = tuple(bound.values())
+        given = (function.scope, *bound.values())
         start = symbol_serial()
         result = self.follow(function, bound, node)
         if result is NEVER:
@@ -72,7 +73,7 @@ class Following(State):
             return UNKNOWN
         if len(self.mutations) == mutations and len(self.memory) < 4096:
             # The values are kept, so that their ids stay their own.
-            self.memory[key] = (result, given, mutations, start)
+            self.memory[key] = (result, given, mutations, start, read_early())
         return result
 
     def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
@@ -100,6 +101,7 @@ class Following(State):
             self.depth -= 1
             self.active.pop()
             self.trail.pop()
+            READ_EARLY.pop(frame, None)
 
     def returned(self, frame: Frame, is_async: bool) -> Value:
         if is_async:
@@ -190,6 +192,12 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
         or (isinstance(value, Instance) and bool(value.fields))
         or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
         for value in values
+    )
+
+
+def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | None, ...], ...]) -> bool:
+    return len(a) == len(b) and all(
+        len(these) == len(those) and all(map(is_, these, those)) for these, those in zip(a, b, strict=True)
     )
 
 

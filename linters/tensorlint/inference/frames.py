@@ -31,6 +31,11 @@ class SourceFile:
     star_imports: list[str] = field(default_factory=list)
 
 
+# Scopes that still run, and those of their names that may yet be rebound and that functions within have read: what such
+# a function gives is right only while they hold what they held.
+READ_EARLY: dict[Frame, set[str]] = {}
+
+
 @dataclass(slots=True, eq=False)
 class Frame:
     """One activation of a module, class body or function.
@@ -64,11 +69,18 @@ class Frame:
             if not (frame.is_class and frame is not self):
                 value = frame.env.get(name)
                 if value is not None:
-                    if frame is not self and frame.finished and not frame.facts.is_stable(name):
-                        return UNKNOWN
+                    if frame is not self and not frame.facts.is_stable(name):
+                        if frame.finished:
+                            return UNKNOWN
+                        READ_EARLY.setdefault(frame, set()).add(name)
                     return value
             frame = frame.parent
         return None
+
+
+def read_early() -> tuple[tuple[Value | None, ...], ...]:
+    """What the names of READ_EARLY hold now."""
+    return tuple(tuple(map(frame.env.get, names)) for frame, names in READ_EARLY.items() if not frame.finished)
 
 
 def merge(a: Environment, b: Environment) -> Environment:

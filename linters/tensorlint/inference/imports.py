@@ -114,7 +114,7 @@ class Imports(State):
             path,
             module.source,
             module.tree,
-            collect(module.tree),
+            collect(module.tree, module.source),
             own=False,
             default_dtype=self.own_file.default_dtype,
             module_dtypes=self.own_file.module_dtypes,

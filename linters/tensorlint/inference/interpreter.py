@@ -20,7 +20,7 @@ from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES, Demands
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.following import Following
-from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.frames import READ_EARLY, Frame, SourceFile
 from tensorlint.inference.handling import Handling
 from tensorlint.inference.imports import Imports
 from tensorlint.inference.iteration import Iteration
@@ -105,6 +105,7 @@ class Interpreter(
         self.overrides: dict[ast.AST, set[str]] | None = None
         self.binding_frames: dict[ast.Name, Frame] = {}
         self.memory: dict[Any, Any] = {}
+        self.named: set[str] = set()  # what `:=` has bound
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
@@ -197,6 +198,7 @@ class Interpreter(
                 module.env.clear()
         self.handlers.clear()
         self.memory.clear()
+        READ_EARLY.clear()
         self.mutations.clear()
         self.overwritten.clear()
         self.pending.clear()

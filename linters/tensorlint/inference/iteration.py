@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import Environment
 from tensorlint.inference.joins import join
 from tensorlint.inference.ops import indexing
 from tensorlint.inference.state import State
@@ -44,14 +45,14 @@ class Iteration(State):
                 items.append(self.eval(node.elt))
                 if proven is not None:
                     self.end_perhaps(proven)
-            self.frame.env = outer
+            self.leave_comprehension(outer)
             return Sequence(kind, items)
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         element = self.varying(self.eval(node.elt), start)
         self.end_perhaps(proven)
-        self.frame.env = outer
+        self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None
         return Sequence(kind, None, element, length)
 
@@ -64,8 +65,16 @@ class Iteration(State):
         self.eval(node.key)
         element = self.varying(self.eval(node.value), start)
         self.end_perhaps(proven)
-        self.frame.env = outer
+        self.leave_comprehension(outer)
         return Dictionary(None, element)
+
+    def leave_comprehension(self, outer: Environment) -> None:
+        """Back to the names around it, of which only `:=` has bound some."""
+        within = self.frame.env
+        self.frame.env = outer
+        for name in self.named:
+            if within.get(name) is not outer.get(name):
+                outer[name] = UNKNOWN
 
     def enter_generators(self, generators: list[ast.comprehension], first: Sequence) -> None:
         self.frame.env = dict(self.frame.env)

@@ -42,8 +42,7 @@ class Loops(State):
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
                 self.unrolled(node, iterable.items)
                 return
-        self.loop(node, node.body, lambda: self.assign(node.target, self.any_item(iterable), None))
-        self.block(node.orelse)
+        self.loop(node, lambda: self.assign(node.target, self.any_item(iterable), None))
 
     def unrolled(self, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
         frame = self.frame
@@ -75,12 +74,12 @@ class Loops(State):
         def enter() -> None:
             self.eval(node.test)
 
-        self.loop(node, node.body, enter)
-        self.block(node.orelse)
+        self.loop(node, enter)
 
-    def loop(self, node: ast.stmt, body: list[ast.stmt], enter: object) -> None:
+    def loop(self, node: ast.For | ast.AsyncFor | ast.While, enter: object) -> None:
         """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round."""
         assert callable(enter)
+        body = node.body
         frame = self.frame
         outer_breaks, outer_continues = frame.breaks, frame.continues
         before = frame.env
@@ -157,11 +156,11 @@ class Loops(State):
                 entry[name] = UNKNOWN if attempt == 1 else self.settled(again[name], start)
         frame.loops -= 1
         self.loop_start = outer_start
-        result = merge(entry, frame.env)
-        for broken in breaks:
-            result = merge(result, broken)
-        frame.env = dict(result)
+        frame.env = dict(merge(entry, frame.env))
         frame.breaks, frame.continues = outer_breaks, outer_continues
+        # What left by `break` does not come through `else`.
+        self.block(node.orelse)
+        frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
 
     def forget_mutations(self, since: int) -> None:
         for owner, name in self.mutations[since:]:

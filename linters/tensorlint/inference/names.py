@@ -6,6 +6,7 @@ Statements only are walked, not expressions, so that the pass costs little besid
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -50,14 +51,44 @@ class FileFacts:
         return frozenset(name for root, name in self.stored_below if root in self.imported)
 
 
-def collect(tree: ast.Module) -> FileFacts:
-    """The facts of a file; kept with its tree, since a module is looked at from many others."""
+# A name bound within an expression, and a `yield` that is not a statement of its own.
+_IN_EXPRESSIONS = re.compile(r":=|[^\s#][^\n]*\byield\b")
+
+
+def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
+    """The facts of a file; kept with its tree, since a module is looked at from many others.
+
+    `text` is its source, which tells whether the expressions have to be looked at too.
+    """
     known: FileFacts | None = getattr(tree, "tensorlint_facts", None)
     if known is None:
         known = FileFacts()
         _Walk(known).scope(tree, tree.body, initialiser=True)
+        if text is None or ((":=" in text or "yield" in text) and _IN_EXPRESSIONS.search(text)):
+            _look_into_expressions(tree, known)
         tree.tensorlint_facts = known  # type: ignore[attr-defined]
     return known
+
+
+def _look_into_expressions(tree: ast.Module, facts: FileFacts) -> None:
+    """What `:=` binds counts as rebound in whichever scope has the name; a function with any `yield` is a generator."""
+    scopes = facts.scopes
+    waiting: list[tuple[ast.AST, ScopeFacts | None]] = [(tree, None)]
+    rebound: set[str] = set()
+    while waiting:
+        node, scope = waiting.pop()
+        scope = scopes.get(node, scope)
+        for child in ast.iter_child_nodes(node):
+            kind = type(child)
+            if kind is ast.NamedExpr:
+                rebound.add(child.target.id)  # type: ignore[attr-defined]
+            elif (kind is ast.Yield or kind is ast.YieldFrom) and scope is not None:
+                scope.is_generator = True
+            if kind is not ast.Name and kind is not ast.Constant:
+                waiting.append((child, None if kind is ast.Lambda else scope))
+    for scope in scopes.values():
+        for name in rebound:
+            scope.assigned[name] += 2
 
 
 class _Walk:

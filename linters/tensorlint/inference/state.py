@@ -48,6 +48,7 @@ class State:
     mutations: list[tuple[Any, str | None]]
     overwritten: list[tuple[Any, str, Any]]
     memory: dict[Any, Any]
+    named: set[str]
     modules: dict[str, Frame | None]
     frames: list[Frame]
     classes: list[Class]

@@ -15,8 +15,13 @@ pytest.importorskip("torch", reason="torch is the oracle")
 from tensorlint.inference.analysis import analyse
 from tensorlint.inference.hazards import DirectForwardHazard, ViewHazard
 
-_TEXT = (Path(__file__).parent / "data" / "adversaries.py.txt").read_text(encoding="utf-8")
-PROGRAMS = dict(part.split("\n", 1) for part in _TEXT.split("# --- ")[1:])
+_DATA = Path(__file__).parent / "data"
+PROGRAMS = {
+    name: source
+    for file in ("adversaries.py.txt", "language.py.txt")
+    for part in (_DATA / file).read_text(encoding="utf-8").split("# --- ")[1:]
+    for name, source in [part.split("\n", 1)]
+}
 
 
 def wrong_claims(path: Path, source: str) -> dict[Any, str]:

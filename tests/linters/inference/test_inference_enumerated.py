@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import random
+import re
 from typing import Any
 
 import pytest
@@ -108,6 +109,76 @@ def test_elementwise_results_of_operands_laid_out_in_any_order() -> None:
     assert wrong == []
     assert ranked == count
     assert laid / count > 0.9
+
+
+KINDS = ["float32", "float64", "float16", "complex64", "int64", "int32", "bool"]
+# `p`, `q` and `w` are of any of these types and lie with gaps, in any order of their axes, or are expanded.
+MIXED = (
+    """
+p {op} q; p {op} q; p {op} q; p {op} {number}; {number} {op} p; -p; torch.{unary}(p); torch.{unary}(p); F.{activation}(p)
+torch.where(p > 0, q, w); torch.where(p > 0, q, 0.5); torch.where(p > 0, 0, q); p.clamp(min=0.5); p.clamp(q); p.pow(2.0); p.pow(q)
+p.add(q, alpha=2); p.addcmul(q, w); p.to(torch.float64); p.float(); p.to(q); p.masked_fill(q > 0, 1); p.lerp(q, w); p.maximum(q)
+F.mse_loss(p, q, reduction='none'); F.binary_cross_entropy_with_logits(p, q, reduction='none'); torch.full_like(p, 2)
+""".strip()
+    .replace("\n", "; ")
+    .split("; ")
+)
+FILLED = {
+    "{op}": ["+", "-", "*", "/", "//", "**", "<", "=="],
+    "{number}": ["2", "0.5", "True"],
+    "{unary}": [
+        "exp", "tanh", "sqrt", "i0", "sin", "relu", "sigmoid", "abs",
+        "floor", "isnan", "isfinite", "logical_not", "square", "sign", "reciprocal", "log1p",
+        "rsqrt",
+    ],
+    "{activation}": [
+        "relu", "relu6", "hardtanh", "logsigmoid", "gelu", "silu", "softplus", "elu",
+        "leaky_relu", "mish", "tanh", "softsign",
+    ],
+}  # fmt: skip
+
+
+def laid_out(chance: random.Random, shape: list[int]) -> str:
+    """A tensor of the shape (some of whose axes may be of size 1) that is made otherwise: permuted, sliced, expanded."""
+    order = chance.sample(range(len(shape)), len(shape))
+    sizes = [shape[axis] for axis in order]
+    way, axis = chance.choice(["plain", "plain", "sliced", "stepped", "expanded"]), chance.randrange(len(shape))
+    seen = ""
+    if way == "sliced":
+        sizes[axis] += 1
+        seen = f".narrow({axis}, 0, {sizes[axis] - 1})"
+    elif way == "stepped":
+        sizes[axis] *= 2
+        seen = f"[{':, ' * axis}::2]"
+    elif way == "expanded":
+        seen = f".expand({', '.join(map(str, sizes))})"
+        sizes[axis] = 1
+    back = ", ".join(str(order.index(each)) for each in range(len(shape)))
+    return f"torch.ones({sizes}, dtype=torch.{chance.choice(KINDS)}){seen}.permute({back})"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_of_operands_of_several_types_laid_out_in_any_way() -> None:
+    """An operand of another type is copied before it is computed with, which closes its gaps."""
+    chance = random.Random(5)
+    lines = ["F = torch.nn.functional"]
+    for at in range(400):
+        shape = [chance.choice([1, 1, 2, 3]) for _ in range(chance.choice([1, 2, 2, 3, 3, 4]))]
+        names = {name: f"{name}{at}" for name in "pqw"}
+        for name in names.values():
+            own = [1 if chance.random() < 0.1 else size for size in shape]
+            lines.append(f"{name} = {laid_out(chance, own)}")
+        for result in range(6):
+            text = chance.choice(MIXED)
+            for key, choices in FILLED.items():
+                text = text.replace(key, chance.choice(choices))
+            for name, full in names.items():
+                text = re.sub(rf"\b{name}\b", full, text)
+            lines.append(f"r{result}_{at} = {text}")
+    wrong, count, ranked, laid = compare(lines)
+    assert wrong == []
+    assert ranked / count > 0.98
+    assert laid / count > 0.85
 
 
 LEARNT = {

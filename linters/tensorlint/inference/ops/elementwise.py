@@ -79,6 +79,11 @@ def _dtype(kind: Kind, framework: Framework | None, operands: list[Value], defau
     return common
 
 
+def _common(kind: Kind, operands: list[Value], result: str | None, default: str | None) -> str | None:
+    """The type that torch computes in."""
+    return dtypes.torch_result(operands, default) if kind == "bool" else result
+
+
 def _numpy_divide(common: str | None) -> str | None:
     if common is None or common not in dtypes.CATEGORY:
         return None
@@ -148,19 +153,40 @@ def torch_layout(operands: list[tuple[Shape, Strides | None]], shape: Shape) -> 
     return layout.elementwise(met, shape)
 
 
-def cast(tensors: list[Tensor], common: str | None) -> list[Strides | None]:
-    """The operands' strides once TensorIterator has cast them to the common type: a cast closes gaps."""
-    result: list[Strides | None] = []
+def promoted_layout(
+    tensors: list[Tensor], shape: Shape, common: str | None, numbers: Sequence_[tuple[Shape, Strides | None]] = ()
+) -> Strides | None:
+    """`torch_layout` of operands (and `numbers` beside them) that take part as the common type.
+
+    On a CPU TensorIterator first copies what is of another type (`compute_types`, aten/src/ATen/TensorIterator.cpp),
+    which closes gaps and makes an order of axes that an `expand` left open; on other devices it converts as it reads.
+    Where a device is not stated, a layout is known that both give.
+    """
+    read = torch_layout([*((tensor.shape or (), tensor.strides) for tensor in tensors), *numbers], shape)
+    if not shape:
+        return read
+    converted = False
+    copied: list[tuple[Shape, Strides | None]] = []
     for tensor in tensors:
         strides = tensor.strides
-        if strides is not None and (common is None or tensor.dtype != common):
+        if strides and (common is None or tensor.dtype != common):
             kept = layout.preserve(tensor.shape or (), strides)
-            if common is not None and tensor.dtype is not None:
-                strides = kept
-            elif kept != strides and len({one.dtype for one in tensors}) + (tensor.dtype is None) > 1:
-                strides = None
-        result.append(strides)
-    return result
+            if kept != strides:
+                known = common is not None and tensor.dtype is not None
+                if known or len(tensors) == 1:
+                    strides = kept
+                    converted = True
+                elif any(one.dtype is None or one.dtype != tensor.dtype for one in tensors):
+                    return None
+        copied.append((tensor.shape or (), strides))
+    if not converted:
+        return read
+    laid = torch_layout([*copied, *numbers], shape)
+    if laid == read:
+        return laid
+    if common is None or any(tensor.dtype is None for tensor in tensors):
+        return None
+    return laid if any(tensor.device == "cpu" for tensor in tensors if tensor.shape) else None
 
 
 def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
@@ -238,13 +264,20 @@ def elementwise(
     if len(tensors) == 1:
         only = tensors[0]
         shape = only.shape or ()
-        operands_layout: list[tuple[Shape, Strides | None]] = [(shape, only.strides)]
-        if wrapped and len(values) > 1:
-            operands_layout.append(((), ()))
-        if kind == "divide" and framework == "torch" and values[0] is not only:
-            # `2 / x` is x.reciprocal() * 2.
-            operands_layout[0] = (shape, result_layout(framework, [(shape, only.strides)], shape))
-        strides = result_layout(framework, operands_layout, shape)
+        strides = only.strides
+        numbers: list[tuple[Shape, Strides | None]] = [((), ())] if wrapped and len(values) > 1 else []
+        if framework == "torch":
+            common = _common(kind, values, result_dtype, call.default_dtype)
+            if kind == "divide" and values[0] is not only:
+                # `2 / x` is x.reciprocal() * 2.
+                strides = promoted_layout(tensors, shape, common)
+                strides = torch_layout([(shape, strides), *numbers], shape)
+            elif kind == "same" or dtype is not None:
+                strides = torch_layout([(shape, strides), *numbers], shape)
+            else:
+                strides = promoted_layout(tensors, shape, common, numbers)
+        else:
+            strides = result_layout(framework, [(shape, strides), *numbers], shape)
         marks = lasting(only.marks) if only.marks else only.marks
         return Tensor(
             framework,
@@ -261,11 +294,10 @@ def elementwise(
     shape = broadcast(*shapes)
     if operation is not None and len(tensors) > 1:
         tell(call, operation, tensors[0], tensors[1], shape)
-    own: list[Strides | None] = [tensor.strides for tensor in tensors]
     if framework == "torch" and kind != "same" and dtype is None:
-        common = result_dtype if kind != "bool" else dtypes.torch_result(values, call.default_dtype)
-        own = cast(tensors, common)
-    strides = result_layout(framework, list(zip(shapes, own, strict=True)), shape)
+        strides = promoted_layout(tensors, shape, _common(kind, values, result_dtype, call.default_dtype))
+    else:
+        strides = result_layout(framework, [(each.shape or (), each.strides) for each in tensors], shape)
     trail = next((tensor.layout_trail for tensor in tensors if tensor.layout_trail), ())
     return Tensor(
         framework,
@@ -292,10 +324,14 @@ def unary_of(
     result_dtype = dtype or _dtype(kind, framework, [input], call.default_dtype)
     if input.shape is None:
         return unranked(framework, result_dtype, input.device)
+    if framework == "torch" and kind == "float":
+        strides = promoted_layout([input], input.shape, result_dtype)
+    else:
+        strides = result_layout(framework, [(input.shape, input.strides)], input.shape)
     return Tensor(
         framework,
         input.shape,
-        result_layout(framework, [(input.shape, input.strides)], input.shape),
+        strides,
         result_dtype,
         input.device,
         input.made or call.node,

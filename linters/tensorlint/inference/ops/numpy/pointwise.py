@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorlint.inference import values
+from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.elementwise import Kind, elementwise, numpy_layout, unary_of
 from tensorlint.inference.ops.literals import array_of
@@ -76,6 +76,10 @@ def _unary(kind: Kind) -> Callable[..., Value]:
                 result.dtype = None
             if result.dtype == "bool" and name == "square":
                 result.dtype = "int8"
+            if call.name == ".conj" or call.name == ".conjugate":
+                # The array itself where it is real.
+                same = isinstance(x, Tensor) and x.strides == result.strides
+                result.strides = result.strides if same else None
             if name == "sinc" and isinstance(x, Tensor):
                 result.dtype = x.dtype if dtypes.is_floating(x.dtype) else None
             result.dtype = chosen(dtype, result.dtype)
@@ -166,6 +170,8 @@ def clip(call: Call, a: Value, a_min: Value, a_max: Value, out: Value, min: Valu
 @op("numpy.round numpy.around .round", "a decimals=0 out=None")
 def round(call: Call, a: Value, decimals: Value, out: Value) -> Value:
     result = unary_of(call, array_of(call, a), framework="numpy")
+    if isinstance(result, Tensor) and result.shape is not None and result.strides != layout.contiguous(result.shape):
+        result.strides = None  # integers, and digits behind the point, go through another array
     if isinstance(result, Tensor) and result.dtype == "bool":
         result.dtype = "float16"
     return result

@@ -34,7 +34,16 @@ def settled(name: str, result: Value, input: Value, in_place: bool | None) -> Va
     """In place the result is the input itself, which may lie with gaps; `in_place` None is not known."""
     if not isinstance(result, Tensor) or not isinstance(input, Tensor):
         return result
-    if name.lower() == "rrelu" and not input.contiguous:
+    kind = name.lower()
+    if kind in ("hardtanh", "relu6"):
+        # A clamp into an `empty_like` of the input.
+        result.strides = layout.preserve(result.shape or (), input.strides)
+    elif kind == "logsigmoid" and result.strides and result.strides != layout.contiguous(result.shape or ()):
+        # Row-major on a CPU, as the input lies elsewhere.
+        result.strides = None
+    elif kind in ("softsign", "tanhshrink") and result.strides != input.strides:
+        result.strides = None  # of several steps
+    if kind == "rrelu" and not input.contiguous:
         result.strides = None
     elif in_place is not False and result.strides != input.strides:
         result.strides = input.strides if in_place else None

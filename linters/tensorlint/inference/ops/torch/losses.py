@@ -57,7 +57,7 @@ def reduced(
             raise Undecided
         return (
             unplaced(call, "torch", shape, dtype, of.device)
-            if len(shape) != 1
+            if len(shape) != 1 or shape == (1,)
             else Tensor("torch", shape, (1,), dtype, of.device, call.node)
         )
     if reduction.value not in ("mean", "sum", "batchmean"):

@@ -254,6 +254,8 @@ def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
     picked = _pair_dtype(call, input, other)
     if not all(isinstance(value, Tensor) or is_number(value) or is_plain(value) for value in (condition, input, other)):
         return unranked("torch", picked)
+    # Of two types, torch.where itself converts to the common one before it begins.
+    input, other = converted(input, other, picked), converted(other, input, picked)
     result = elementwise(call, [condition, input, other], framework="torch", dtype=picked)
     if isinstance(result, Tensor):
         result.dtype = picked
@@ -278,6 +280,18 @@ def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
             ]
             result.strides = layout.elementwise(shapes, result.shape)
     return result
+
+
+def converted(value: Value, beside: Value, dtype: str | None) -> Value:
+    """`value.to(dtype)` where it and `beside` are not of one type."""
+    if not isinstance(value, Tensor) or not value.strides:
+        return value
+    if value.dtype == dtype is not None or (isinstance(beside, Tensor) and value.dtype == beside.dtype is not None):
+        return value
+    kept = layout.preserve(value.shape or (), value.strides)
+    if kept == value.strides:
+        return value
+    return copy(value, strides=kept if dtype is not None and value.dtype is not None else None)
 
 
 def _pair_dtype(call: Call, input: Value, other: Value) -> str | None:

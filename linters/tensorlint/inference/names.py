@@ -51,44 +51,42 @@ class FileFacts:
         return frozenset(name for root, name in self.stored_below if root in self.imported)
 
 
-# A name bound within an expression, and a `yield` that is not a statement of its own.
-_IN_EXPRESSIONS = re.compile(r":=|[^\s#][^\n]*\byield\b")
+# Names bound within an expression, and a `yield` that is not a statement of its own: found in the text, since looking
+# into every expression takes as long as parsing.
+_NAMED = re.compile(r"(\w+)\s*:=")
+_YIELDED = re.compile(r"[=(]\s*yield\b")
 
 
 def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
     """The facts of a file; kept with its tree, since a module is looked at from many others.
 
-    `text` is its source, which tells whether the expressions have to be looked at too.
+    `text` is its source, which shows what the expressions bind.
     """
     known: FileFacts | None = getattr(tree, "tensorlint_facts", None)
     if known is None:
         known = FileFacts()
         _Walk(known).scope(tree, tree.body, initialiser=True)
-        if text is None or ((":=" in text or "yield" in text) and _IN_EXPRESSIONS.search(text)):
-            _look_into_expressions(tree, known)
+        if text is not None and ":=" in text:
+            for name in set(_NAMED.findall(text)):
+                for scope in known.scopes.values():
+                    scope.assigned[name] += 2  # in whichever scope, and how often, is not looked at
+        if text is not None and "yield" in text and _YIELDED.search(text):
+            for node, scope in known.scopes.items():
+                if not scope.is_generator and isinstance(node, FunctionNode):
+                    scope.is_generator = _yields(node)
         tree.tensorlint_facts = known  # type: ignore[attr-defined]
     return known
 
 
-def _look_into_expressions(tree: ast.Module, facts: FileFacts) -> None:
-    """What `:=` binds counts as rebound in whichever scope has the name; a function with any `yield` is a generator."""
-    scopes = facts.scopes
-    waiting: list[tuple[ast.AST, ScopeFacts | None]] = [(tree, None)]
-    rebound: set[str] = set()
+def _yields(function: ast.AST) -> bool:
+    waiting = [function]
     while waiting:
-        node, scope = waiting.pop()
-        scope = scopes.get(node, scope)
-        for child in ast.iter_child_nodes(node):
-            kind = type(child)
-            if kind is ast.NamedExpr:
-                rebound.add(child.target.id)  # type: ignore[attr-defined]
-            elif (kind is ast.Yield or kind is ast.YieldFrom) and scope is not None:
-                scope.is_generator = True
-            if kind is not ast.Name and kind is not ast.Constant:
-                waiting.append((child, None if kind is ast.Lambda else scope))
-    for scope in scopes.values():
-        for name in rebound:
-            scope.assigned[name] += 2
+        for child in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(child, (ast.Yield, ast.YieldFrom)):
+                return True
+            if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Name)):
+                waiting.append(child)
+    return False
 
 
 class _Walk:

@@ -41,8 +41,10 @@ def settled(name: str, result: Value, input: Value, in_place: bool | None) -> Va
     elif kind == "logsigmoid" and result.strides and result.strides != layout.contiguous(result.shape or ()):
         # Row-major on a CPU, as the input lies elsewhere.
         result.strides = None
-    elif kind in ("softsign", "tanhshrink") and result.strides != input.strides:
-        result.strides = None  # of several steps
+    elif kind in ("softsign", "tanhshrink") and result.strides != layout.contiguous(result.shape or ()):
+        # Of several steps, each of which may copy.
+        if 1 in (result.shape or ()) or result.strides != input.strides or result.dtype != input.dtype:
+            result.strides = None
     if kind == "rrelu" and not input.contiguous:
         result.strides = None
     elif in_place is not False and result.strides != input.strides:

@@ -69,7 +69,8 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
         if text is not None and ":=" in text:
             for name in set(_NAMED.findall(text)):
                 for scope in known.scopes.values():
-                    scope.assigned[name] += 2  # in whichever scope, and how often, is not looked at
+                    # In whichever scope, and how often, is not looked at.
+                    scope.assigned[name] = scope.assigned.get(name, 0) + 2
         if text is not None and "yield" in text and _YIELDED.search(text):
             for node, scope in known.scopes.items():
                 if not scope.is_generator and isinstance(node, FunctionNode):

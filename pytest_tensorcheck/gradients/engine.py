@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from pytest_tensorcheck.gradients.subject import BadInput, Run, Subject, custom_
 from pytest_tensorcheck.gradients.surrogates import padding_rows, surrogate
 from pytest_tensorcheck.gradients.twins import CannotCopy, is_differentiable_dtype
 from pytest_tensorcheck.gradients.verdicts import GradientReport, Kind, Problem
+from pytest_tensorcheck.gradients.widening import Wide, Widening, may_be_narrow, widened
 
 _DTYPE_ERRORS = ("dtype", "same type", "scalar type", "data type", "input type", "must match", "float but found double")
 _OUTSIDE = "out of bounds for storage"
@@ -167,6 +168,7 @@ def _check_twice_run(subject: Subject, base: Run, options: Options, report: Grad
         report.fail(structure.no_differentiable_output(subject, again))
         return
     report.suspects = custom_backwards(again.outputs[i][1] for i in function.places)
+    may_narrow = report.dtype == "float64" and may_be_narrow([again.outputs[i][1] for i in function.places])
     _note_outputs(function, again, report)
     report.checked = [leaf.name for leaf in subject.leaves]
     steps = options.steps(report.dtype != "float64")
@@ -181,17 +183,23 @@ def _check_twice_run(subject: Subject, base: Run, options: Options, report: Grad
     if captured:
         names = shortened(sorted(captured))
         report.note(f"{names} requires grad and is used from outside the arguments: not checked; pass it as an input")
+    wide: Wide | None = None
+    if may_narrow:
+        first = before if before is not None and before.raised is None else _Backward(None, [])
+        wide = widened(function, outputs, first.cotangents, first.gradients)
     if before is not None:
-        _backward_mode(function, again, before, outputs, sampler, options, report, steps)
+        _backward_mode(function, again, before, outputs, sampler, options, report, steps, wide)
     if report.verdict is not report.verdict.FAILED:
-        _other_modes(function, outputs, sampler, options, report, steps)
+        trusted = wide is not None and wide.trusted
+        with Widening() if trusted else nullcontext():
+            _other_modes(function, wide.outputs if wide and trusted else outputs, sampler, options, report, steps)
 
 
 @dataclass(frozen=True, slots=True)
 class _Backward:
     """Random cotangents and the gradients that autograd gave for them, or what it raised."""
 
-    cotangents: Tensors
+    cotangents: Tensors | None
     gradients: list[torch.Tensor | None]
     raised: BackwardRaised | None = None
 
@@ -225,10 +233,11 @@ def _backward_mode(
     options: Options,
     report: GradientReport,
     steps: Sequence[float],
+    wide: Wide | None,
 ) -> None:
     if before.raised is not None:
         raise before.raised
-    u, raw = before.cotangents, before.gradients
+    u, raw = before.cotangents or [], before.gradients
     for leaf, gradient in zip(function.leaves, raw, strict=True):
         if gradient is not None and gradient.layout != torch.strided:
             raise BadInput(
@@ -279,18 +288,37 @@ def _backward_mode(
     undefined = structure.undefined_gradients(function, u) if options.undefined_grad else None
     if undefined is not None:
         report.fail(undefined)
-    # The first direction's cotangents and gradients are at hand.
-    compare_map(function, outputs, sampler, active, options, report, steps, set(coarse), known=(u, gradients))
-    if options.exhaustive and not report.problems:
-        results, live = function.graph(function.point)
-        for index, tensor in enumerate(live):
-            if surrogate(results, tensor):
-                active[index] = torch.zeros(tensor.shape, dtype=torch.bool, device=tensor.device)
-        found, count = exhaustive(function, outputs, active, tolerance_of(options, False), steps)
-        if count:
-            report.note(f"every one of {count:,} entries of the Jacobian was compared")
-        for wrong in found:
-            report.fail(wrong)
+    precision: Any = nullcontext()
+    known = (u, gradients)  # the first direction's cotangents and gradients are at hand
+    if wide is not None and wide.trusted:
+        precision, outputs, known = Widening(), wide.outputs, wide.known or known
+        report.note(f"parts of it run in {wide.dtypes}: these were computed in float64 to be compared")
+    with precision:
+        seen = len(report.problems)
+        compare_map(function, outputs, sampler, active, options, report, steps, set(coarse), known=known)
+        if wide is not None and wide.coarse and not wide.trusted:
+            report.withdraw(seen, wide.dtypes)
+        if options.exhaustive and not report.problems:
+            _every_entry(function, outputs, active, options, report, steps)
+
+
+def _every_entry(
+    function: FirstOrder,
+    outputs: Tensors,
+    active: Masks,
+    options: Options,
+    report: GradientReport,
+    steps: Sequence[float],
+) -> None:
+    results, live = function.graph(function.point)
+    for index, tensor in enumerate(live):
+        if surrogate(results, tensor):
+            active[index] = torch.zeros(tensor.shape, dtype=torch.bool, device=tensor.device)
+    found, count = exhaustive(function, outputs, active, tolerance_of(options, False), steps)
+    if count:
+        report.note(f"every one of {count:,} entries of the Jacobian was compared")
+    for wrong in found:
+        report.fail(wrong)
 
 
 def _without_rows(mask: torch.Tensor | None, gradient: torch.Tensor, rows: list[int]) -> torch.Tensor:

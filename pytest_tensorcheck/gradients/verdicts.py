@@ -59,6 +59,10 @@ class Kind(enum.Enum):
     LOW_RESOLUTION = "low-resolution"
 
 
+# What leaves a check undecided; every other kind is a failure.
+DOUBTS = frozenset({Kind.KINK, Kind.SURROGATE, Kind.LOW_RESOLUTION})
+
+
 @dataclass(frozen=True, slots=True)
 class WrongElement:
     """One entry of a Jacobian: the derivative of `output` with respect to `name`, by autograd and by differences."""
@@ -142,6 +146,21 @@ class GradientReport:
         if self.verdict is Verdict.PASSED:
             self.verdict = Verdict.INCONCLUSIVE
         self.problems.append(problem)
+
+    def withdraw(self, first: int, dtypes: str) -> None:
+        """Turn wrong gradients among the problems from number `first` on into doubts: parts run in low precision."""
+        accused, self.problems[first:] = self.problems[first:], []
+        failed = any(problem.kind not in DOUBTS for problem in self.problems)
+        self.verdict = Verdict.FAILED if failed else Verdict.INCONCLUSIVE if self.problems else Verdict.PASSED
+        for problem in accused:
+            if problem.kind not in (Kind.WRONG, Kind.LOCALLY_CONSTANT):
+                (self.doubt if problem.kind in DOUBTS else self.fail)(problem)
+                continue
+            message = (
+                f"{problem.tensor}: differences and gradient disagree, but parts of it run in {dtypes}, whose rounding "
+                "could explain that, and computed in float64 they are another function"
+            )
+            self.doubt(Problem(Kind.LOW_RESOLUTION, message, problem.tensor, problem.elements))
 
     def note(self, text: str) -> None:
         if text not in self.notes:

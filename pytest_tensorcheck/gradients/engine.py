@@ -184,11 +184,10 @@ def _check_twice_run(subject: Subject, base: Run, options: Options, report: Grad
         names = shortened(sorted(captured))
         report.note(f"{names} requires grad and is used from outside the arguments: not checked; pass it as an input")
     wide: Wide | None = None
-    if may_narrow:
-        first = before if before is not None and before.raised is None else _Backward(None, [])
-        wide = widened(function, outputs, first.cotangents, first.gradients)
     if before is not None:
-        _backward_mode(function, again, before, outputs, sampler, options, report, steps, wide)
+        wide = _backward_mode(function, again, before, outputs, sampler, options, report, steps, may_narrow)
+    elif may_narrow:
+        wide = widened(function, outputs, None, [])
     if report.verdict is not report.verdict.FAILED:
         trusted = wide is not None and wide.trusted
         with Widening() if trusted else nullcontext():
@@ -199,7 +198,7 @@ def _check_twice_run(subject: Subject, base: Run, options: Options, report: Grad
 class _Backward:
     """Random cotangents and the gradients that autograd gave for them, or what it raised."""
 
-    cotangents: Tensors | None
+    cotangents: Tensors
     gradients: list[torch.Tensor | None]
     raised: BackwardRaised | None = None
 
@@ -233,11 +232,11 @@ def _backward_mode(
     options: Options,
     report: GradientReport,
     steps: Sequence[float],
-    wide: Wide | None,
-) -> None:
+    may_narrow: bool,
+) -> Wide | None:
     if before.raised is not None:
         raise before.raised
-    u, raw = before.cotangents or [], before.gradients
+    u, raw = before.cotangents, before.gradients
     for leaf, gradient in zip(function.leaves, raw, strict=True):
         if gradient is not None and gradient.layout != torch.strided:
             raise BadInput(
@@ -248,13 +247,13 @@ def _backward_mode(
     again = function.gradients(run, u)
     if problem := structure.backward_nondeterministic(function, raw, again, options.nondet_tol):
         report.fail(problem)
-        return
+        return None
     coarse = structure.float32_gradients(function, raw)
     if coarse and report.dtype == "float64":
         message = f"the gradient of {shortened(coarse)} went through float32: it holds no digit beyond 32 bits"
         if options.grad_dtypes:
             report.fail(Problem(Kind.WRONG_DTYPE, message + "; keep the dtype of the input in the backward", coarse[0]))
-            return
+            return None
         report.note(message)
     active: Masks = [None] * len(function.leaves)
     for index, gradient in enumerate(raw):
@@ -270,7 +269,7 @@ def _backward_mode(
             Problem(Kind.NOT_DIFFERENTIABLE, f"the outputs do not depend on {names}: there is nothing to check")
         )
     if unconnected:
-        return
+        return None
     gradients = dense(raw, function.point)
     if not all(map(all_finite, gradients)):
         infinite, notes = structure.not_finite(function, outputs, sampler, gradients)
@@ -288,6 +287,8 @@ def _backward_mode(
     undefined = structure.undefined_gradients(function, u) if options.undefined_grad else None
     if undefined is not None:
         report.fail(undefined)
+    # Not earlier: a run writes to the parameters, and so invalidates the graph of the one at hand.
+    wide = widened(function, outputs, u, raw) if may_narrow else None
     precision: Any = nullcontext()
     known = (u, gradients)  # the first direction's cotangents and gradients are at hand
     if wide is not None and wide.trusted:
@@ -300,6 +301,7 @@ def _backward_mode(
             report.withdraw(seen, wide.dtypes)
         if options.exhaustive and not report.problems:
             _every_entry(function, outputs, active, options, report, steps)
+    return wide
 
 
 def _every_entry(

@@ -169,6 +169,8 @@ class Operators(State):
             return UNKNOWN
         if isinstance(operand, Number) and isinstance(node.op, ast.USub):
             return number(S.negate(operand.size))
+        if isinstance(operand, Number) and isinstance(node.op, ast.UAdd):
+            return operand
         return UNKNOWN
 
     def eval_compare(self, node: ast.Compare) -> Value:

@@ -32,6 +32,14 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "y",
         "def f(x):\n    if x.ndim == 3:\n        return x[0]\n    return x\ny = f(torch.zeros(2, 3))\n",
     ),
+    "an annotated name of what is not known": (
+        "y z",
+        "from jaxtyping import Float\ny: Float[torch.Tensor, '2 3'] = eval('torch.zeros(2, 3)')\nz = y.t()\n",
+    ),
+    "an annotated name of what is known better": (
+        "y z",
+        "from jaxtyping import Float\ny: Float[torch.Tensor, 'n m'] = torch.zeros(2, 3).t()\nz = y + 1\nn: int = 3\n",
+    ),
     "a loop that changes nothing": ("x", "x = torch.zeros(2, 3)\nfor _ in range(20):\n    x = x * 2\n"),
     "a loop that grows": (
         "",

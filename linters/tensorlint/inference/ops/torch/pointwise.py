@@ -24,7 +24,7 @@ _UNARY: dict[Kind, str] = {
     "float": """exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh
         cosh tanh asinh acosh atanh arcsinh arccosh arctanh sigmoid reciprocal erf erfc erfinv lgamma digamma i0 sinc
         torch.special.expit torch.special.erf torch.special.i0e torch.special.i1 torch.special.i1e
-        torch.special.ndtr torch.special.ndtri torch.special.log_ndtr torch.special.entr torch.special.gammaln
+        torch.special.ndtri torch.special.log_ndtr torch.special.entr torch.special.gammaln
         torch.special.expm1 torch.special.exp2 torch.special.psi torch.special.sinc""",
     "bool": "logical_not isnan isposinf isneginf signbit",
 }
@@ -65,6 +65,15 @@ def _unary(kind: Kind) -> Callable[..., Value]:
 
 for _kind, _names in _UNARY.items():
     op(_names, "input / decimals=0 nan=None posinf=None neginf=None out=None")(_unary(_kind))
+
+
+@op("torch.special.ndtr", "input / out=None")
+def ndtr(call: Call, input: Value, out: Value) -> Value:
+    """Made of several operations, whose layouts agree with one operation's only where nothing is expanded or transposed."""
+    result = _unary("float")(call, input)
+    if isinstance(result, Tensor) and not (isinstance(input, Tensor) and input.contiguous):
+        result.strides = None
+    return result
 
 
 def _binary(kind: Kind) -> Callable[..., Value]:

@@ -63,7 +63,7 @@ class Widening(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Torch wraps the method above otherwise (2.6 to 2.13), and imports its compiler, two seconds, for the first call."""
+        """Torch wraps the method above otherwise (seen in 2.13), and imports its compiler, two seconds, for the first call."""
         return False
 
     @staticmethod

@@ -325,6 +325,9 @@ class Expressions(State):
             return tables.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             return self.call_method(value, "__getitem__", [index], {}, node)
+        if isinstance(value, Class) and value.is_module and not getattr(value.node, "keywords", ()):
+            # A generic module with its type: `Head[Tensor](64)`.
+            return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN
         if isinstance(value, Library):
             if value.path == "numpy.c_":
                 return self.joined_columns(index, node)

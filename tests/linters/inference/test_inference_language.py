@@ -40,6 +40,35 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "y z",
         "from jaxtyping import Float\ny: Float[torch.Tensor, 'n m'] = torch.zeros(2, 3).t()\nz = y + 1\nn: int = 3\n",
     ),
+    "a generic module with its type": (
+        "y z",
+        """
+        from typing import Generic, TypeVar
+        T = TypeVar("T")
+        class Head(nn.Module, Generic[T]):
+            def __init__(self, n):
+                super().__init__()
+                self.lin = nn.Linear(n, 1)
+            def forward(self, x):
+                return self.lin(x)
+        class Small(Head[int]):
+            def __init__(self):
+                super().__init__(3)
+        y = Head[int](4)(torch.zeros(5, 4))
+        z = Small()(torch.zeros(2, 3))
+        """,
+    ),
+    "a module that makes something of its type": (
+        "",
+        """
+        class Head(nn.Module):
+            def __class_getitem__(cls, n):
+                return lambda: torch.zeros(n)
+            def forward(self, x):
+                return x
+        y = Head[4]()
+        """,
+    ),
     "a loop that changes nothing": ("x", "x = torch.zeros(2, 3)\nfor _ in range(20):\n    x = x * 2\n"),
     "a loop that grows": (
         "",

@@ -149,7 +149,7 @@ def widened(
                 return Wide(mode.narrow, _agree(outputs, values, mode.narrow), values)
             u = [given.to(_widened(given.dtype)) for given in cotangents]
             raw = function.gradients(run, u)
-    except Exception:
+    except Exception:  # of the user's code, or a kernel without float64: judged as what is not to be had in float64
         return Wide(mode.narrow) if mode.narrow else None
     if not mode.narrow:
         return None

@@ -402,11 +402,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
                             renamed[atom] = S.of_symbol(S.Symbol(None, plural=atom.plural))
         if not found:
             return value
-        return copy(
-            value,
-            shape=tuple(S.substitute(size, renamed) for size in value.shape),
-            strides=None if value.strides is None else tuple(S.substitute(size, renamed) for size in value.strides),
-        )
+        return _resized(value, value.shape, renamed)
     if isinstance(value, Tensor):
         return copy(value, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
@@ -432,11 +428,7 @@ def varying(value: Value, start: int) -> Value:
                     values[atom] = S.of_symbol(S.Symbol(None, variant=True))
         if not values:
             return value
-        return copy(
-            value,
-            shape=tuple(S.substitute(size, values) for size in value.shape),
-            strides=None if value.strides is None else tuple(S.substitute(s, values) for s in value.strides),
-        )
+        return _resized(value, value.shape, values)
     if isinstance(value, Number):
         return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
     if isinstance(value, (Opaque, Dictionary)):
@@ -446,6 +438,12 @@ def varying(value: Value, start: int) -> Value:
             return Sequence(value.kind, [varying(item, start) for item in value.items])
         return Sequence(value.kind, None, varying(value.element, start))
     return value
+
+
+def _resized(tensor: Tensor, shape: Shape, values: dict[S.Symbol, Size]) -> Tensor:
+    """The tensor with other sizes for some symbols, in its strides too."""
+    strides = None if tensor.strides is None else tuple(S.substitute(size, values) for size in tensor.strides)
+    return copy(tensor, shape=tuple(S.substitute(size, values) for size in shape), strides=strides)
 
 
 def copy(tensor: Tensor, **changes: Any) -> Tensor:

@@ -19,8 +19,8 @@ def vector(n=5, seed=0):
     return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def planted(corrupt, function=lambda x: x**3):
-    """An autograd Function of `function` whose backward hands the true gradient and the one it was given to `corrupt`."""
+def wrong(function, corrupt):
+    """An autograd Function of `function` whose backward hands `corrupt` the input, the true gradient and the one it was given."""
 
     class Planted(torch.autograd.Function):
         @staticmethod
@@ -33,6 +33,11 @@ def planted(corrupt, function=lambda x: x**3):
             (x,) = ctx.saved_tensors
             with torch.enable_grad():
                 live = x.detach().requires_grad_()
-                return corrupt(torch.autograd.grad(function(live), live, grad)[0], grad)
+                return corrupt(live, torch.autograd.grad(function(live), live, grad)[0], grad)
 
     return Planted
+
+
+def planted(corrupt, function=lambda x: x**3):
+    """The same, where `corrupt` takes the true gradient and the one that was given."""
+    return wrong(function, lambda x, gradient, grad: corrupt(gradient, grad))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 torch = pytest.importorskip("torch", reason="gradient checks need torch")
+from gradients_planting import wrong  # noqa: E402
 from torch import nn  # noqa: E402
 
 from pytest_tensorcheck.gradients import Verdict, check_gradients  # noqa: E402
@@ -63,23 +64,6 @@ def test_the_sentence_for_a_part_that_stands_still():
     assert "could not be decided" in text
     assert "small steps do not move all of the function" in text
     assert "a part of it runs in low precision (bfloat16, float16, quantisation)" in text
-
-
-def wrong(function, corrupt):
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return function(x)
-
-        @staticmethod
-        def backward(ctx, grad):
-            (x,) = ctx.saved_tensors
-            with torch.enable_grad():
-                live = x.detach().requires_grad_()
-                return corrupt(live, torch.autograd.grad(function(live), live, grad)[0], grad)
-
-    return Wrong
 
 
 def one_element(x, gradient, grad):

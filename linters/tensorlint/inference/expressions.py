@@ -325,7 +325,7 @@ class Expressions(State):
             return tables.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             return self.call_method(value, "__getitem__", [index], {}, node)
-        if isinstance(value, Class) and value.is_module and not getattr(value.node, "keywords", ()):
+        if isinstance(value, Class) and value.is_module and not _has_metaclass(value):
             # A generic module with its type: `Head[Tensor](64)`.
             return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN
         if isinstance(value, Library):
@@ -397,3 +397,10 @@ def named_result(value: Sequence, name: str) -> Value | None:
         return None
     found = value.items[at]
     return found if isinstance(found, Tensor) else None
+
+
+def _has_metaclass(cls: Class, depth: int = 0) -> bool:
+    """Whether the class or a base of it is given keywords: a metaclass decides what indexing the class means."""
+    if getattr(cls.node, "keywords", ()) or depth > 20:
+        return True
+    return any(isinstance(base, Class) and _has_metaclass(base, depth + 1) for base in cls.bases)

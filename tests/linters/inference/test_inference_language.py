@@ -58,6 +58,24 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         z = Small()(torch.zeros(2, 3))
         """,
     ),
+    "classes whose metaclass makes something of an index": (
+        "",
+        """
+        class Meta(type):
+            def __getitem__(cls, n):
+                return Other
+        class Base(metaclass=Meta):
+            pass
+        class Other:
+            x = torch.zeros(5)
+        class Plain(Base):
+            x = torch.zeros(2, 3)
+        class Layer(Base, nn.Module):
+            x = torch.zeros(2, 3)
+        y = Plain[0].x
+        z = Layer[0].x
+        """,
+    ),
     "a module that makes something of its type": (
         "",
         """

@@ -36,7 +36,7 @@ class CheckedSession:
         if self.settings.seeds:
             from pytest_tensorcheck.seed_sweep import SeedSweep
 
-            plugins.register(SeedSweep(self.settings.seeds, self.run_hooks), "tensorcheck-seeds")
+            plugins.register(SeedSweep(self.settings.seeds, self.run_hooks, report.complete), "tensorcheck-seeds")
         if self.settings.record or self.settings.compare:
             from pytest_tensorcheck.determinism.log_hooks import OperationLogs
 

@@ -71,15 +71,19 @@ class Findings:
         record = getattr(report, "tensorcheck", None)
         if record is None:
             return
-        self.count += 1
-        for check in record["watched"]:
-            self.watched[check] = self.watched.get(check, 0) + 1
+        self.add_uneventful(record["watched"])
         if record["threads"] is not None:
             self.threads = record["threads"]
         if record["observations"] or self.settings.json is not None:
             self.tests.append(record)
         else:
             del report.tensorcheck  # reports are kept until the end
+
+    def add_uneventful(self, watched: Iterable[str]) -> None:
+        """A test in which nothing was seen, where no file asks for more."""
+        self.count += 1
+        for check in watched:
+            self.watched[check] = self.watched.get(check, 0) + 1
 
     def add_session_records(self, records: Iterable[Record]) -> None:
         """From collection; every worker sends the same ones."""

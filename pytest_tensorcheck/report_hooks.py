@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -35,26 +33,35 @@ class ReportHooks:
 
     # --- each test --------------------------------------------------------------------------------------------------
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
-        run = self.run_hooks.run_of(item)
-        if run is None:
-            return report
-        if report.failed:
-            report.sections.append(("tensorcheck", self._how_to_reproduce(item, run)))
-        if report.when == "teardown":
-            record = self._record(run) if run.observations or self._keeps_records else _uneventful(run)
-            report.tensorcheck = record  # type: ignore[attr-defined]
-        if run.observations and report.when == "call":
-            text = "\n".join(str(observation) for observation in run.observations)
-            report.sections.append(("tensorcheck: observed during the call", text))
-        return report
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """First, so that whoever shows, writes or sends the report has all of it; not when reports are made: one hook for
+        each phase costs half of what two do."""
+        run, findings = self.run_hooks.latest, self.findings
+        if run is not None and run.item.nodeid == report.nodeid:
+            if report.outcome == "passed" and not (run.observations or self._keeps_records or findings.reruns):
+                if report.when == "teardown":
+                    findings.add_uneventful(_watched(run))
+                return
+            if not self.settings.seeds:  # else the sweep has done so, after each of the runs
+                self.complete(report, run)
+        if self._is_worker:
+            return
+        if report.when == "teardown" or report.outcome != "passed" or findings.reruns or self.settings.json is not None:
+            findings.add_report(report)  # else it would say nothing: only the JSON file has durations and passes
 
-    def _how_to_reproduce(self, item: pytest.Item, run: TestRun) -> str:
-        pinned = run.marked.seed is not None
+    def complete(self, report: pytest.TestReport, run: TestRun) -> None:
+        """What the run has to say on the report of one of its phases."""
+        if report.failed:
+            report.sections.append(("tensorcheck", self._how_to_reproduce(run)))
+        if report.when == "teardown":
+            report.tensorcheck = self._record(run)  # type: ignore[attr-defined]
+        if report.when == "call" and (seen := run.observations[: run.seen_until_teardown]):
+            text = "\n".join(str(observation) for observation in seen)
+            report.sections.append(("tensorcheck: observed during the call", text))
+
+    def _how_to_reproduce(self, run: TestRun) -> str:
+        item, pinned = run.item, run.marked.seed is not None
         lines = [f"seed {run.seeds.call} ({'from the marker' if pinned else f'base seed {run.base_seed}'})"]
         if run.kept_seeds:
             lines.append(f"{', '.join(sorted(run.kept_seeds))}: seeded by a fixture of the test, which was respected")
@@ -75,13 +82,6 @@ class ReportHooks:
             "watched": list(_watched(run)),
             "observations": [as_record(observation) for observation in run.observations],
         }
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if self._is_worker:
-            return
-        findings = self.findings
-        if report.when == "teardown" or report.outcome != "passed" or findings.reruns or self.settings.json is not None:
-            findings.add_report(report)  # else it would say nothing: only the JSON file has durations and passes
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
@@ -118,16 +118,6 @@ class ReportHooks:
 
 def _watched(run: TestRun) -> tuple[str, ...]:
     return (*run.watched, "state") if run.settings.state != "off" else tuple(run.watched)
-
-
-def _uneventful(run: TestRun) -> Record:
-    """All that is said of a test in which nothing was seen, where no file and no other process asks for more."""
-    return _counted_only(_watched(run))
-
-
-@cache
-def _counted_only(watched: tuple[str, ...]) -> Record:
-    return {"watched": watched, "threads": None, "observations": ()}
 
 
 class XdistHooks:

@@ -26,7 +26,7 @@ from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
 from pytest_tensorcheck.surroundings import Surroundings
-from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, watch
+from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, watching
 from pytest_tensorcheck.unseeded import UnseededGenerators
 from pytest_tensorcheck.user_imports import UserImports
 from pytest_tensorcheck.wider_setups import CollectorSetups, WiderSetups
@@ -69,7 +69,7 @@ class RunHooks:
         self.found = SessionFindings()
         self._blame_module: dict[str, list[Change]] = {}
         self._place = _Place()
-        self._latest: TestRun | None = None
+        self.latest: TestRun | None = None
         self._unseeded = UnseededGenerators(self._note_unseeded)
         self._imports = FirstImport(
             {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
@@ -211,18 +211,18 @@ class RunHooks:
     def run_of(self, item: pytest.Item) -> TestRun | None:
         """The run of the item that is under way or has just ended. Kept here and not in the item's stash: what every test
         leaves behind for the session makes Python's garbage collection go through all objects of torch sooner."""
-        run = self._latest
+        run = self.latest
         return run if run is not None and run.item is item else None
 
     def _begin(self, item: pytest.Item) -> TestRun:
-        self._latest = None
+        self.latest = None
         stash = item.stash
         if _MARKER_ERROR in stash:
             pytest.fail(stash[_MARKER_ERROR], pytrace=False)
         marked = stash.get(MARKED, UNMARKED)
         settings = self.settings if marked is UNMARKED else with_markers(self.settings, marked)
         run = TestRun(item, self.base_seed, PhaseSeeds.of(self.base_seed, item.nodeid, marked.seed), settings, marked)
-        self._place.run = self._latest = run
+        self._place.run = self.latest = run
         if self._watch_state:
             state = self.state
             if not (self._as_expected and self._surroundings.pytest_alone) and not state.as_expected():
@@ -251,9 +251,9 @@ class RunHooks:
         if not checks and run.sync is None:
             return (yield)
         modes = self._modes
-        seen: list[list[Observation]] = []
+        seen: list[Observation] = []
         try:
-            with watch(checks) as seen:
+            with watching(checks) as seen:
                 depth = modes.depth() if modes is not None else (0, 0)
                 try:
                     result = yield
@@ -262,8 +262,7 @@ class RunHooks:
                         run.leaked_modes = modes.leave_above(depth)
         finally:
             run.watched.extend(checks)
-            for observed in seen:
-                run.observations.extend(observed)
+            run.observations.extend(seen)
             run.leave_sync()
         if (failure := run.failure()) is not None:
             raise failure
@@ -275,6 +274,7 @@ class RunHooks:
         run = self.run_of(item)
         if run is None:
             return (yield)
+        run.seen_until_teardown = len(run.observations)
         if not (run.empty_setup and self._surroundings.empty_teardown(item, nextitem)):
             self.seeder.apply(run.seeds.teardown)
         try:

@@ -5,6 +5,7 @@ Every run sets everything up anew, session fixtures too, so that it is the run t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,16 +16,19 @@ from _pytest.runner import runtestprotocol  # pytest 8.0 to 9.2
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.run_hooks import MARKED, RunHooks
 from pytest_tensorcheck.settings import UNMARKED
-from pytest_tensorcheck.test_run import as_record
+from pytest_tensorcheck.test_run import TestRun, as_record
 from pytest_tensorcheck.user_line import UserLine
 
 Reports = list[pytest.TestReport]
 
 
 class SeedSweep:
-    def __init__(self, seeds: tuple[int, ...], run_hooks: RunHooks) -> None:
+    def __init__(
+        self, seeds: tuple[int, ...], run_hooks: RunHooks, complete: Callable[[pytest.TestReport, TestRun], None]
+    ) -> None:
         self.seeds = seeds
         self.run_hooks = run_hooks
+        self._complete = complete
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
@@ -40,7 +44,10 @@ class SeedSweep:
         for seed in self.seeds[:1] if pinned else self.seeds:
             self.run_hooks.base_seed = seed
             last = runtestprotocol(item, log=False, nextitem=None)
+            run = self.run_hooks.run_of(item)
             for report in last:
+                if run is not None:
+                    self._complete(report, run)
                 duration[report.when or ""] = duration.get(report.when or "", 0.0) + report.duration
             if any(report.failed for report in last):
                 failed[seed] = last

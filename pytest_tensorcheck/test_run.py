@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from types import CodeType
 from typing import Any
@@ -31,8 +31,8 @@ class TestRun:
 
     __test__ = False
     __slots__ = (
-        "base_seed", "empty_setup", "item", "kept_seeds", "leaked_modes", "marked", "notes", "observations", "seeds", "settings",
-        "sync", "sync_seen", "watched", "whole",
+        "base_seed", "empty_setup", "item", "kept_seeds", "leaked_modes", "marked", "notes", "observations", "seeds", "seen_until_teardown",
+        "settings", "sync", "sync_seen", "watched", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +44,7 @@ class TestRun:
         self.settings = settings
         self.marked = marked
         self.observations: list[Observation] = []
+        self.seen_until_teardown: int | None = None  # how many of them; None before teardown begins
         self.kept_seeds: frozenset[str] = frozenset()
         self.empty_setup = False
         self.watched: list[str] = []
@@ -132,29 +133,23 @@ def _failure_class(check: str) -> type[TensorcheckFailure]:
     return failure
 
 
-class watch:
-    """Each check's observe() around a block: entering gives their growing lists."""
+def watching(checks: tuple[str, ...]) -> AbstractContextManager[list[Observation]]:
+    """Each check's observe() around a block: entering gives what they see, which is complete when the block has ended."""
+    if len(checks) == 1:  # nearly always
+        return _observe_of(checks[0])()
+    return _watching_all(checks)
 
-    __slots__ = ("_checks", "_open")
 
-    def __init__(self, checks: tuple[str, ...]) -> None:
-        self._checks = checks
-
-    def __enter__(self) -> list[list[Observation]]:
-        self._open: AbstractContextManager[Any] | None = None
-        if len(self._checks) == 1:  # nearly always
-            only = self._open = _observe_of(self._checks[0])()
-            return [only.__enter__()]
-        self._open = stack = ExitStack()
+@contextmanager
+def _watching_all(checks: tuple[str, ...]) -> Iterator[list[Observation]]:
+    found: list[Observation] = []
+    with ExitStack() as stack:
+        seen = [stack.enter_context(_observe_of(check)()) for check in checks]
         try:
-            return [stack.enter_context(_observe_of(check)()) for check in self._checks]
-        except BaseException:
-            stack.close()
-            raise
-
-    def __exit__(self, *failure: Any) -> None:
-        if self._open is not None:
-            self._open.__exit__(*failure)
+            yield found
+        finally:
+            for observed in seen:
+                found.extend(observed)
 
 
 @cache

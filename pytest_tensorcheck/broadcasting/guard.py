@@ -28,7 +28,7 @@ class _Block:
 
     __slots__ = ("observations", "positions", "raises")
 
-    def __init__(self, *, raises: bool) -> None:
+    def __init__(self, raises: bool) -> None:
         self.raises = raises
         self.observations: list[Observation] = []
         self.positions: dict[object, int] = {}
@@ -94,27 +94,32 @@ class _Guard(ContextDecorator, metaclass=NeedsParentheses):
         return type(self)()
 
     def __enter__(self) -> Any:
-        torch = loaded("torch")
-        mode: Any = None
         state = _state
-        if torch is not None and not state.blocks:
-            mode = state.idle_mode or _mode_class()()
+        blocks = state.blocks
+        mode = state.idle_mode
+        with_torch = mode is not None or loaded("torch") is not None
+        if with_torch and not blocks:
             state.idle_mode = None
+            if mode is None:
+                mode = _mode_class()()
             mode.__enter__()
-        block = _Block(raises=self.raises)
-        self._opened.append((block, mode, torch is None, state.allowed))
-        state.blocks.append(block)
+        else:
+            mode = None
+        block = _Block(self.raises)
+        self._opened.append((block, mode, not with_torch, state.allowed))
+        blocks.append(block)
         state.allowed = 0
         return None if self.raises else block.observations
 
     def __exit__(self, *failure: Any) -> None:
         block, mode, without_torch, outer_allowed = self._opened.pop()
-        _state.allowed = outer_allowed
-        _state.blocks.remove(block)
+        state = _state
+        state.allowed = outer_allowed
+        state.blocks.remove(block)
         if mode is not None:
             mode.__exit__(*failure)
             mode.forget()
-            _state.idle_mode = mode
+            state.idle_mode = mode
         if without_torch and loaded("torch") is not None:
             warnings.warn(
                 "torch was first imported inside this block, so the broadcast guard did not see its operations: "

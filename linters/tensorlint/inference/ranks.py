@@ -51,7 +51,8 @@ LAYERS: dict[str, int] = {
     "BatchNorm1d": _TWO_THREE, "BatchNorm2d": _FOUR, "BatchNorm3d": exactly(5), "SyncBatchNorm": at_least(2),
     "InstanceNorm1d": _TWO_THREE, "InstanceNorm2d": _THREE_FOUR, "InstanceNorm3d": _FOUR_FIVE,
     "GroupNorm": at_least(2), "LocalResponseNorm": at_least(3), "Linear": at_least(1),
-    "PixelShuffle": at_least(3), "PixelUnshuffle": at_least(3), "UpsamplingNearest2d": _FOUR, "UpsamplingBilinear2d": _FOUR,
+    "PixelShuffle": at_least(3), "PixelUnshuffle": at_least(3), "UpsamplingNearest2d": exactly(3, 4, 5),
+    "UpsamplingBilinear2d": _FOUR,
     "LSTM": _TWO_THREE, "GRU": _TWO_THREE, "RNN": _TWO_THREE,
 }  # fmt: skip
 # Functions of torch and torch.nn.functional, by the last part of their name: what their first argument has.
@@ -78,6 +79,9 @@ for _spatial, _ranks in ((1, _TWO_THREE), (2, _THREE_FOUR), (3, _FOUR_FIVE)):
         "adaptive_max_pool{}d",
     ):
         FUNCTIONS[_name.format(_spatial)] = _ranks
+# To one element along each of them it is a mean, which takes any axes before the last two or three.
+for _spatial in (2, 3):
+    LAYERS[f"AdaptiveAvgPool{_spatial}d"] = FUNCTIONS[f"adaptive_avg_pool{_spatial}d"] = at_least(_spatial)
 
 # Layers, functions and methods that give a tensor of as many axes as their first argument.
 SAME_LAYERS = re.compile(

@@ -119,6 +119,41 @@ def f(x: torch.Tensor, mask: torch.Tensor):
     return cols
 f(torch.zeros(2, 3, 4), torch.zeros(7))
 """,
+    "a product with one's own transpose": """
+def f(x: torch.Tensor):
+    y = x.transpose(1, 2)
+    z = x @ y
+    w = z.softmax(-1)
+    b, n, d = w.shape
+    return w
+f(torch.zeros(2, 3, 4))
+""",
+    "some of the axes flattened": """
+def f(x: torch.Tensor, w: torch.Tensor):
+    u, v = x.abs(), w.abs()
+    y = x.flatten(1, 2)
+    z = w.flatten(-2)
+    b, n, d = y.shape
+    p, q = z.shape
+    return u, v
+f(torch.zeros(2, 3, 4, 5), torch.zeros(2, 3, 4))
+""",
+    "an object that is asked whether it is a tensor": """
+def f(x):
+    if torch.is_tensor(x):
+        y = x * 2
+        a, b = y.shape
+        z = y + 1
+        return z
+f(torch.zeros(2, 3))
+""",
+    "an object that only a tensor can be": """
+def f(x):
+    w = torch.bmm(x, x)
+    y = x.exp()
+    return y
+f(torch.zeros(2, 3, 3))
+""",
     "a field that was worked out": """
 from torch.utils.checkpoint import checkpoint
 class M(nn.Module):

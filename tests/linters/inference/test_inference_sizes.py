@@ -109,3 +109,24 @@ def test_a_quotient_times_its_divisor_is_read_as_the_whole() -> None:
     assert S.assume_divisible(S.multiply(half, b)) == S.multiply(half, b)
     assert S.ratio(c, half) == t
     assert S.floor_divide(c, t) == half
+
+
+def test_a_quotient_is_named_only_if_both_its_parts_are() -> None:
+    named, other, third = S.symbol("B"), S.symbol(), S.symbol()
+    for top, bottom in ((named, other), (other, named), (other, third)):
+        quotient = S.floor_divide(top, bottom)
+        assert quotient is not None
+        assert not S.is_named(quotient)
+        assert S.show(quotient) == "?"
+    quotient = S.floor_divide(named, S.symbol("C"))
+    assert quotient is not None
+    assert S.is_named(quotient)
+    assert S.show(quotient) == "B//C"
+
+
+def test_a_product_of_very_many_names_is_a_size_of_its_own() -> None:
+    """Work on sizes is bounded: beyond some names the product is a new unknown one."""
+    half = S.product([S.symbol(f"n{number}") for number in range(7)])
+    assert S.is_named(half)
+    whole = S.multiply(half, S.product([S.symbol(f"m{number}") for number in range(7)]))
+    assert not S.is_named(whole)

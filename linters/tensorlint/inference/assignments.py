@@ -9,6 +9,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.joins import join
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     UNKNOWN,
     Attribute,
     Class,
@@ -188,7 +189,7 @@ class Assignments(State):
                 return
             receiver.fields[name] = UNKNOWN if self.conditional else value
             self.mutations.append((receiver, name))
-            if receiver.path in module_containers.CONTAINERS and not isinstance(value, Const):
+            if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
             if name in ("data", "shape"):
@@ -271,7 +272,7 @@ class Assignments(State):
                     return
             self.forget_contents(receiver)
         elif isinstance(receiver, LibraryObject):
-            if receiver.path in module_containers.CONTAINERS:
+            if receiver.path in CONTAINERS:
                 module_containers.set_member(self, receiver, index, value)
             elif receiver.path.startswith("pandas"):
                 tables.store(self, receiver)

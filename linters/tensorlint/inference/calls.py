@@ -10,7 +10,6 @@ from tensorlint.inference import (
     containers,
     layer_changes,
     library_objects,
-    module_containers,
     ops,
     ranks,
     tables,
@@ -20,6 +19,7 @@ from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     KEEPS_SHAPE,
     UNKNOWN,
     Attribute,
@@ -136,7 +136,7 @@ class Calls(State):
     def call_library_starred(self, function: Library, node: ast.Call) -> Value:
         if modules.known(function.path):
             made = LibraryObject(function.path, {}, (), {}, node)
-            if function.path in module_containers.CONTAINERS:
+            if function.path in CONTAINERS:
                 made.fields["members"] = Sequence("list")  # not empty: nobody knows
             return made
         if function.path == "builtins.zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):

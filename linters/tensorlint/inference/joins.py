@@ -6,11 +6,13 @@ import re
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
+    CONTAINERS,
     KEEPS_SHAPE,
     PLAIN,
     UNKNOWN,
     Class,
     Const,
+    Dictionary,
     Function,
     Instance,
     Library,
@@ -105,7 +107,12 @@ def _join_scalars(a: Value, b: Value) -> Value:
 
 
 def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
-    if a.arguments.keys() != b.arguments.keys() or len(a.positional) != len(b.positional):
+    alike = a.arguments.keys() == b.arguments.keys() and len(a.positional) == len(b.positional)
+    if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):
+        # Of a container nothing that it was made of is left: without that it would be an empty one.
+        unknown = Dictionary(None) if a.path == "torch.nn.ModuleDict" else Sequence("list")
+        return LibraryObject(a.path, {}, (), {"members": unknown}, None)
+    if not alike:
         return LibraryObject(a.path, {}, (), {}, None) if a.path.startswith("torch.nn.") else UNKNOWN
     arguments = {name: join(value, b.arguments[name]) for name, value in a.arguments.items()}
     positional = tuple(join(x, y) for x, y in zip(a.positional, b.positional, strict=True))

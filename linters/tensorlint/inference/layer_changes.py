@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.module_containers import CONTAINERS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.values import (
+    CONTAINERS,
     UNKNOWN,
     Dictionary,
     Function,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference.containers import joined_items
 from tensorlint.inference.values import (
+    CONTAINERS,
     UNKNOWN,
     Const,
     Dictionary,
@@ -17,8 +18,6 @@ from tensorlint.inference.values import (
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
-
-CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
 
 
 def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
-from tensorlint.inference.module_containers import CONTAINERS
 from tensorlint.inference.module_sources import is_base, makes_module
 from tensorlint.inference.module_uses import ModuleUses
 from tensorlint.inference.ops import modules
@@ -24,7 +23,7 @@ from tensorlint.inference.source_bindings import (
     is_none,
     own_nodes,
 )
-from tensorlint.inference.values import Class, Function, Library, Value
+from tensorlint.inference.values import CONTAINERS, Class, Function, Library, Value
 
 # A container of modules, a module of a library, a module of the user's own; one that is called in another way: its class
 # has a `__call__` of its own, or TorchScript made it.

@@ -37,6 +37,8 @@ UNKNOWN = Unknown()
 PLAIN = "plain"
 # The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
 KEEPS_SHAPE = "layer that keeps the shape"
+# Layers that hold others.
+CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
 
 
 class Rank:

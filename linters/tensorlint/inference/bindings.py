@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, Frame
 from tensorlint.inference.hazards import RevealShapeHazard
+from tensorlint.inference.layout import Strides
 from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
@@ -65,8 +66,8 @@ class Bindings(State):
                 frame = self.binding_frames.get(target)
                 nearby = self.names_nearby(target, given, value.shape, frame)
                 shape = tuple(_json_size(size, frame, nearby) for size in value.shape)
-                if value.strides is not None:
-                    strides = tuple(_json_size(size, frame, nearby) for size in value.strides)
+                if (laid := known_strides(value)) is not None:
+                    strides = tuple(_json_size(size, frame, nearby) for size in laid)
             dtype = value.dtype
             if self.own_file.autocast and dtype is not None and "float" in dtype:
                 dtype = None
@@ -139,13 +140,18 @@ class Bindings(State):
 _KINDS = {"torch": "a torch tensor", "numpy": "a numpy array", "jax": "a jax array", None: "an array"}
 
 
+def known_strides(value: Tensor) -> Strides | None:
+    """What is said of the layout. Without elements the strides are whatever an operation leaves there."""
+    return None if 0 in (value.shape or ()) else value.strides
+
+
 def description(value: Value) -> str:
     """What a value is, for the person who asks with `reveal_shape`: `a torch tensor (B, 3), strides (3, 1), float32`."""
     match value:
         case Tensor():
             parts = [show_shape(value.shape) if value.shape is not None else "of unknown rank"]
-            if value.strides is not None:
-                parts.append(f"strides {show_shape(value.strides)}")
+            if (strides := known_strides(value)) is not None:
+                parts.append(f"strides {show_shape(strides)}")
             if value.dtype:
                 parts.append(value.dtype)
             return f"{_KINDS.get(value.framework, f'a {value.framework} array')} {', '.join(parts)}"

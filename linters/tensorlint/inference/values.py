@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides, is_contiguous
+from tensorlint.inference.layout import contiguous as contiguous_strides
 from tensorlint.inference.sizes import Poly, Size
 
 Framework = Literal["torch", "numpy"]
@@ -169,6 +170,12 @@ class Tensor(Value):
     @property
     def contiguous(self) -> bool | None:
         return None if self.shape is None else is_contiguous(self.shape, self.strides)
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the strides are those of a new tensor. A contiguous one may have others along axes of one element, and
+        torch then takes it for channels-last in places."""
+        return self.shape is not None and self.strides == contiguous_strides(self.shape)
 
 
 # Marks of a tensor's past that rules judge by:

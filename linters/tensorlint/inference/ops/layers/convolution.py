@@ -231,7 +231,7 @@ def padded(call: Call, obj: LibraryObject, input: Value) -> Value:
         raise Undecided
     ranked = tensor(input)
     result = resampling.padded(call, ranked, widths)
-    if ranked.contiguous is not True:
+    if not ranked.in_order:
         result.strides = None
     return result
 

@@ -47,12 +47,12 @@ def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
         shape = (shape[0], size(obj, "num_features"), *shape[2:])
         dtype = input.dtype if isinstance(input, Tensor) else None
         return Tensor("torch", shape, None, dtype, None, call.node)
-    return normalization.batch_like(call, input)
+    return normalization.batch_norm(call, input)
 
 
 @layer("SyncBatchNorm", _BATCH + " process_group=None", attribute=_batch_attribute)
 def sync_batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return normalization.batch_like(call, input)
+    return normalization.batch_norm(call, input)
 
 
 @layer("InstanceNorm1d InstanceNorm2d InstanceNorm3d", _INSTANCE, attribute=_batch_attribute)

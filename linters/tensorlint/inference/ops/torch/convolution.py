@@ -71,10 +71,12 @@ def convolve(
 def conv_layout(input: Tensor, target: Shape, rank: int, weight: Tensor | None) -> Strides | None:
     """Channels-last where the input or the weight suggests it; `weight` None is a layer's own, contiguous one."""
     own = weight is None or weight.contiguous is True
-    if len(target) != rank + 2 or rank == 1:
-        if not own:
-            return None
-        return layout.contiguous(target) if input.contiguous or rank == 1 else None
+    if rank == 1:
+        # What is not contiguous is made so first. What is may pass for channels-last, if its axes have one element.
+        settled = input.in_order or input.contiguous is False or all(map(S.surely_not_one, (input.shape or ())[-2:]))
+        return layout.contiguous(target) if own and settled else None
+    if len(target) != rank + 2:
+        return layout.contiguous(target) if own and input.in_order else None
     result = windows.format_like(input, target, *(() if own or weight is None else (weight,)))
     if rank == 3 and result != layout.contiguous(target):
         # Of channels-last volumes some kernels make channels-last ones, some contiguous ones.

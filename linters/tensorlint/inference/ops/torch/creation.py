@@ -223,6 +223,8 @@ def as_tensor(call: Call, data: Value, dtype: Value, device: Value, copy: Value,
     name = chosen(dtype, data.dtype)
     strides = data.strides
     dense = layout.preserve(data.shape, data.strides)
+    if data.framework == "numpy" and 0 in data.shape:
+        strides = None  # numpy's own for arrays without elements
     if strides != dense and not (
         name is not None and name == data.dtype and values.is_none(device) and values.is_none(copy)
     ):
@@ -261,9 +263,8 @@ def from_numpy(call: Call, ndarray: Value) -> Value:
         raise Undecided
     if ndarray.shape is None:
         return unranked("torch", ndarray.dtype, "cpu")
-    return laid(
-        call, "torch", ndarray.shape, ndarray.strides, ndarray.dtype, "cpu", how=ndarray.how, marks=ndarray.marks
-    )
+    strides = None if 0 in ndarray.shape else ndarray.strides  # without elements they are numpy's own
+    return laid(call, "torch", ndarray.shape, strides, ndarray.dtype, "cpu", how=ndarray.how, marks=ndarray.marks)
 
 
 # Like another tensor.

@@ -177,7 +177,7 @@ def stack(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         at = arguments.axis(dim, len(shape) + 1)
         settled = tuple(map(settle, shape))
         target = (*settled[:at], S.symbol() if count is None else count, *settled[at:])
-        return fresh(call, "torch", target, element.dtype, element.device)
+        return laid(call, "torch", target, stack_layout([element], at, target), element.dtype, element.device)
     items = members(tensors)
     dtype = promoted(call, items)
     known = [item.shape for item in items if item.shape is not None]
@@ -190,7 +190,18 @@ def stack(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         shape = tuple(map(agree, shape, other))
     at = arguments.axis(dim, len(shape) + 1)
     target = (*shape[:at], len(items), *shape[at:])
-    return fresh(call, "torch", target, dtype, common_device(items), marks=surviving(items[0].marks, target))
+    strides = stack_layout(items, at, target)
+    return laid(call, "torch", target, strides, dtype, common_device(items), marks=surviving(items[0].marks, target))
+
+
+def stack_layout(items: list[Tensor], at: int, shape: Shape) -> Strides | None:
+    """Contiguous, unless an item is channels-last, or passes for it with the new axis behind its own."""
+    ordered = len(shape) not in (4, 5) or all(item.in_order for item in items)
+    if not ordered and len(shape) == 5:
+        ordered = all(suggests_channels_last(item) is False for item in items)
+    elif not ordered:
+        ordered = at < 3 or all(map(S.surely_not_one, shape))
+    return layout.contiguous(shape) if ordered else None
 
 
 @op("torch.hstack torch.vstack torch.dstack torch.row_stack torch.column_stack", "tensors / out=None")

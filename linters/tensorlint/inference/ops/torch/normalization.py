@@ -35,7 +35,7 @@ def layer_norm(call: Call, input: Value, **rest: Value) -> Value:
 
 @op("F.rms_norm torch.rms_norm", "input normalized_shape weight=None eps=None")
 def rms_norm(call: Call, input: Value, **rest: Value) -> Value:
-    if not isinstance(input, Tensor) or input.contiguous is not True:
+    if not isinstance(input, Tensor) or not input.in_order:
         return open_layout(call, input)
     return normalized(call, input)
 
@@ -56,7 +56,15 @@ def group_norm(call: Call, input: Value, **rest: Value) -> Value:
     "input running_mean running_var weight=None bias=None training=False momentum=0.1 eps=1e-5",
 )
 def batch_norm(call: Call, input: Value, **rest: Value) -> Value:
-    return batch_like(call, input)
+    result = batch_like(call, input)
+    if (
+        isinstance(result, Tensor)
+        and isinstance(input, Tensor)
+        and input.contiguous is True
+        and result.shape is not None
+    ):
+        result.strides = layout.contiguous(result.shape)  # also where axes of one element let it pass for channels-last
+    return result
 
 
 @op(

@@ -62,7 +62,7 @@ def scaled(size: Size, factor: Value) -> Size:
 def pad(call: Call, input: Value, pad: Value, mode: Value, value: Value) -> Value:
     ranked = tensor(input)
     result = padded(call, ranked, arguments.shape([pad]))
-    if ranked.contiguous is not True and not (isinstance(mode, Const) and mode.value == "constant"):
+    if not ranked.in_order and not (isinstance(mode, Const) and mode.value == "constant"):
         result.strides = None
     return result
 
@@ -75,15 +75,17 @@ def padded(call: Call, ranked: Tensor, widths: Shape) -> Tensor:
         axis = len(shape) - 1 - number
         shape[axis] = S.add(shape[axis], S.add(widths[2 * number], widths[2 * number + 1]))
     target = tuple(shape)
-    strides = layout.contiguous(target) if ranked.contiguous else windows.format_like(ranked, target)
+    strides = layout.contiguous(target) if ranked.in_order else windows.format_like(ranked, target)
     if strides is not None and not ranked.contiguous and len(target) not in (4, 5):
         strides = None if len(target) < 4 and ranked.contiguous is None else strides
-    if ranked.strides != layout.contiguous(ranked.shape or ()) and not any(
-        isinstance(width, int) and width > 0 for width in widths
-    ):
+    if not any(isinstance(width, int) and width > 0 for width in widths):
         # Where nothing is added the result is a clone.
-        clone = layout.preserve(target, ranked.strides)
-        strides = clone if clone == strides or all(isinstance(width, int) for width in widths) else None
+        numbers = all(isinstance(width, int) for width in widths)
+        if numbers or not ranked.in_order:
+            clone = layout.preserve(target, ranked.strides)
+            strides = clone if clone == strides or numbers else None
+    if 0 in target:
+        strides = None  # a clone of a slice without elements keeps the slice's strides
     return laid(call, "torch", target, strides, ranked.dtype, ranked.device, marks=surviving(ranked.marks, target))
 
 

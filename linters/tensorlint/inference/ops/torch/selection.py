@@ -154,7 +154,7 @@ def flip(call: Call, input: Value, dims: list[Value]) -> Value:
 @op("roll", "input shifts dims=None")
 def roll(call: Call, input: Value, shifts: Value, dims: Value) -> Value:
     ranked = tensor(input)
-    strides = layout.contiguous(ranked.shape or ()) if ranked.contiguous else None
+    strides = ranked.strides if ranked.in_order else None  # a whole turn is a clone, which keeps the order of axes
     return laid(call, "torch", ranked.shape or (), strides, ranked.dtype, ranked.device)
 
 

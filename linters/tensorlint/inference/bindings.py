@@ -141,8 +141,14 @@ _KINDS = {"torch": "a torch tensor", "numpy": "a numpy array", "jax": "a jax arr
 
 
 def known_strides(value: Tensor) -> Strides | None:
-    """What is said of the layout. Without elements the strides are whatever an operation leaves there."""
-    return None if 0 in (value.shape or ()) else value.strides
+    """What is said of the layout. Without elements the strides are whatever an operation leaves there; of an array that
+    numpy makes they are then 0, and a selection by a mask may have none."""
+    shape = value.shape or ()
+    if 0 in shape:
+        return None
+    if value.framework == "numpy" and not all(isinstance(size, int) or S.surely_not_one(size) for size in shape):
+        return None
+    return value.strides
 
 
 def description(value: Value) -> str:

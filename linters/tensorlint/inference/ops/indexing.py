@@ -264,11 +264,7 @@ def _padded(shape: Shape, strides: Strides, before: int, after: int) -> Strides:
 def _leading(tensor: Tensor, axes: _Axes, positions: list[int]) -> bool:
     """numpy: one index array (or one mask) on the leading axes of a row-major array gives a row-major copy."""
     return (
-        (
-            tensor.contiguous is True
-            if tensor.framework == "numpy"
-            else tensor.strides == layout.contiguous(tensor.shape or ())
-        )
+        tensor.in_order
         and positions == list(range(len(positions)))
         and not axes.selected_at
         and not axes.cut

@@ -96,7 +96,7 @@ def lexsort(call: Call, keys: Value, axis: Value) -> Value:
 @op("numpy.nan_to_num", "x copy=True nan=0.0 posinf=None neginf=None")
 def nan_to_num(call: Call, x: Value, **rest: Value) -> Value:
     given = tensor(array_of(call, x))
-    return copy(given, strides=given.strides if given.contiguous else None)
+    return copy(given, strides=given.strides if given.in_order else None)
 
 
 @op("numpy.hanning numpy.hamming numpy.blackman numpy.bartlett", "M")

@@ -148,7 +148,7 @@ def permutation(call: Call, x: Value, axis: Value, out: Value) -> Value:
         raise Undecided
     return copy(
         given,
-        strides=layout.contiguous(given.shape or ()) if given.contiguous and values.integer(axis) == 0 else None,
+        strides=given.strides if given.in_order and values.integer(axis) == 0 else None,
         made=call.node,
     )
 

@@ -184,15 +184,15 @@ def at_least(call: Call, given: Tensor, least: int) -> Tensor:
     shape = given.shape or ()
     if len(shape) >= least:
         return given
+    before = 1 if len(shape) == 1 and least > 1 else 0
+    after = least - len(shape) - before
+    target: Shape = (*(1,) * before, *shape, *(1,) * after)
+    strides: Strides | None = None
     if not shape:
-        target: Shape = (1,) * least
-    elif least == 2:
-        target = (1, *shape)
-    else:
-        target = (1, *shape, 1) if len(shape) == 1 else (*shape, 1)
-    return seen(
-        call, given, target, layout.contiguous(target) if given.contiguous and 1 not in shape else None, marks=SPELLED
-    )
+        strides = layout.contiguous(target)  # it is reshaped, where others are indexed with newaxis
+    elif given.strides is not None:
+        strides = (*(0,) * before, *given.strides, *(0,) * after)
+    return seen(call, given, target, strides, marks=SPELLED)
 
 
 @op("numpy.broadcast_to", "array shape subok=False")

@@ -200,7 +200,7 @@ def stack_layout(items: list[Tensor], at: int, shape: Shape) -> Strides | None:
     if not ordered and len(shape) == 5:
         ordered = all(suggests_channels_last(item) is False for item in items)
     elif not ordered:
-        ordered = at < 3 or all(map(S.surely_not_one, shape))
+        ordered = at < 3 or S.surely_not_one(shape[1])  # the step of the new axis is 1
     return layout.contiguous(shape) if ordered else None
 
 

@@ -169,6 +169,40 @@ def test_the_tests_own_failure_comes_first(pytester):
     assert "BroadcastError" not in result.stdout.str()
 
 
+@needs_torch
+@pytest.mark.parametrize("options", [[], ["--reruns", "1"], ["--tensorcheck-seeds", "0-1"], ["-n", "1"]], ids=" ".join)
+def test_a_failing_test_shows_what_was_seen_in_its_call_once_in_each_way_of_running(pytester, options):
+    """Reports are made at the end of each phase, and shown, counted or sent on when it has ended, or all together."""
+    for plugin in {"--reruns": ["pytest_rerunfailures"], "-n": ["xdist"]}.get("".join(options[:1]), []):
+        pytest.importorskip(plugin, reason=f"needs {plugin}")
+    pytester.makepyfile(
+        """
+        import os, torch
+
+        def test_it():
+            torch.ones(4, 1) - torch.ones(4)
+            os.environ["LEFT_BEHIND"] = "1"
+            assert 0
+
+        def test_other():
+            os.environ["LEFT_BEHIND_TOO"] = "1"
+        """
+    )
+    result = run(pytester, "--tensorcheck", "--tensorcheck-json", "found.json", *options, subprocess=True)
+    outcomes = result.parseoutcomes()
+    assert (outcomes["failed"], outcomes["passed"]) == (1, 1)
+    text = result.stdout.str()
+    section = text.partition("tensorcheck: observed during the call")[2].partition("\n---")[0].partition("\n===")[0]
+    assert section.count("(4, 4)") == 1
+    assert "LEFT_BEHIND" not in section
+    assert text.count("tensorcheck: observed during the call") == 1
+    assert text.count("reproduce: ") == 1
+    (spot,) = [
+        spot for spot in json.loads((pytester.path / "found.json").read_text())["tests"] if "test_it" in spot["nodeid"]
+    ]
+    assert sorted({seen["check"] for seen in spot["observations"]} - {"seeds"}) == ["broadcast", "state"]
+
+
 def test_marker_errors_end_the_run_in_one_line(pytester):
     for marker, said in {
         "sead=1": "unknown keyword 'sead'; did you mean 'seed'?",

@@ -9,6 +9,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.joins import join
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    BASE,
     CONTAINERS,
     UNKNOWN,
     Attribute,
@@ -184,6 +185,9 @@ class Assignments(State):
                 self.overwritten.append((receiver, name, receiver.fields[name]))
             receiver.fields[name] = value
             self.mutations.append((receiver, name))
+            base = receiver.fields.get(BASE)
+            if isinstance(base, LibraryObject) and name != BASE:
+                self.store_attribute(base, name, value)
         elif isinstance(receiver, LibraryObject):
             if layer_changes.keeps_result(receiver, name, value):
                 return
@@ -241,6 +245,8 @@ class Assignments(State):
                 atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
+        if isinstance(receiver, Instance):
+            receiver = receiver.fields.get(BASE, UNKNOWN)
         if isinstance(receiver, Dictionary):
             if (
                 isinstance(index, Const)

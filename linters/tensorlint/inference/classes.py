@@ -6,11 +6,11 @@ import ast
 
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.inheritance import INITIALISERS, Inheritance, is_plain, method_order
 from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, SELF_METHODS, may_return
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, rebound
-from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -19,7 +19,6 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     Library,
-    LibraryObject,
     Opaque,
     Tensor,
     Value,
@@ -30,11 +29,10 @@ _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.N
 _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
 )  # fmt: skip
-_INITIALISERS = ("__init__", "__post_init__")
-_INITIALISER_NAMES = frozenset({*_INITIALISERS, "__doc__", "__module__", "__qualname__"})
+_INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
-class Classes(State):
+class Classes(Inheritance):
     """Mixed into the interpreter."""
 
     def define_class(self, node: ast.ClassDef) -> Value:
@@ -125,18 +123,20 @@ class Classes(State):
 
     # -- look-up -------------------------------------------------------------------------------------------------
 
-    def find_in_class(self, cls: Class, name: str, depth: int = 0) -> Value | None:
-        """A class attribute along the bases, nearest first; None if no known base has it."""
+    def find_in_class(self, cls: Class, name: str) -> Value | None:
+        """A class attribute in the method resolution order; None if no known base has it."""
         found = cls.fields.get(name)
-        if found is not None:
+        if found is not None or not cls.bases:
             return found
-        if depth > 20:
-            return None
-        for base in cls.bases:
+        hidden = False
+        for base in method_order(cls)[1:]:
             if isinstance(base, Class):
-                found = self.find_in_class(base, name, depth + 1)
+                found = base.fields.get(name)
                 if found is not None:
-                    return found
+                    # Of a base that nobody knows and that comes first, it may be another one.
+                    return UNKNOWN if hidden and name not in INITIALISERS else found
+            else:
+                hidden = hidden or not (self.is_known_base(base) or is_plain(base))
         return None
 
     def is_rebound(self, cls: Class, name: str) -> bool:
@@ -229,7 +229,7 @@ class Classes(State):
         instance = cls.generic = Instance(cls, generic=True)
         cls.unstable = self.attributes_set_elsewhere(cls)
         cls.overridden = self.overridden_in_subclasses(cls)
-        for name in _INITIALISERS:
+        for name in INITIALISERS:
             method = self.find_in_class(cls, name)
             if isinstance(method, Function) and not isinstance(method.node, ast.Lambda):
                 self.being_made.append(instance)
@@ -258,7 +258,7 @@ class Classes(State):
         names: set[str] = set()
         for name, method in cls.methods.items():
             facts = cls.scope.file.facts.scopes.get(method)
-            if name not in _INITIALISERS and method.args.args and facts is not None:
+            if name not in INITIALISERS and method.args.args and facts is not None:
                 first = method.args.args[0].arg
                 names |= {attribute for owner, attribute in facts.stored if owner == first}
         for base in cls.bases:
@@ -344,56 +344,16 @@ class Classes(State):
                 and isinstance(args[0], Const)
             ):
                 self.store_attribute(value, args[0].value, args[1])
+                if name == "add_module":
+                    self.change_base(value, name, args)
                 return NONE
+            if self.change_base(value, name, args) is not None:
+                return value if name != "pop" else UNKNOWN
             if name == "forward":
                 for base in value.cls.bases:
                     if isinstance(base, Library) and modules.known(base.path):
                         return self.call_base_module(base.path, value, args, kwargs, node)
         self.escape(args, kwargs)
-        return UNKNOWN
-
-    def call_base_module(
-        self, path: str, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
-        """A subclass of nn.Linear, nn.Sequential, ... that keeps its forward: known if its constructor call was seen."""
-        base = value.fields.get("__base__")
-        if isinstance(base, LibraryObject):
-            return self.call_library_object(base, args, kwargs, node)
-        return UNKNOWN
-
-    def call_super(self, node: ast.Call, name: str) -> Value:
-        """`super().name(...)`: the method after this class's own, with this frame's instance."""
-        for argument in node.func.value.args:  # type: ignore[attr-defined]
-            self.eval(argument)
-        arguments = self.arguments(node)
-        frame: Frame | None = self.frame
-        while frame is not None and frame.owner is None:
-            frame = frame.parent
-        owner = frame.owner if frame is not None else None
-        if name == "__setattr__" and arguments is not None:
-            self.set_by_name(self.frame.env.get(self.frame.first_argument or "self"), arguments[0])
-            return NONE
-        receiver = self.frame.env.get(self.frame.first_argument or "self")
-        if owner is None or arguments is None or not isinstance(receiver, Instance):
-            return UNKNOWN
-        for base in owner.bases:
-            if isinstance(base, Class):
-                found = self.find_in_class(base, name)
-                if isinstance(found, Function):
-                    return self.call_function(
-                        Function(
-                            found.node, found.scope, found.owner, receiver, found.defaults, "function", found.decorated
-                        ),
-                        arguments[0],
-                        arguments[1],
-                        node,
-                    )
-            elif isinstance(base, Library) and name == "__init__" and modules.known(base.path):
-                made = modules.construct(self.call_context(base.path, node), base.path, *arguments)
-                if isinstance(made, LibraryObject):
-                    receiver.fields["__base__"] = made
-            elif isinstance(base, Library) and name == "forward" and "__base__" in receiver.fields:
-                return self.call(receiver.fields["__base__"], arguments[0], arguments[1], node)
         return UNKNOWN
 
 

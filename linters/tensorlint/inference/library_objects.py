@@ -6,12 +6,16 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import builtins, estimators, probability, tables, text_files
+from tensorlint.inference import builtins, estimators, layer_changes, probability, tables, text_files
 from tensorlint.inference import sizes as S
 from tensorlint.inference.data_loading import DATA_LOADERS
+from tensorlint.inference.inheritance import method_order
 from tensorlint.inference.module_sources import makes_module
+from tensorlint.inference.ops import modules
 from tensorlint.inference.values import (
+    CONTAINERS,
     UNKNOWN,
+    Class,
     Const,
     Dictionary,
     Function,
@@ -38,6 +42,34 @@ _CHECKPOINT = frozenset(
 )
 
 
+def copied(value: Value, made: dict[int, Value]) -> Value:
+    """`copy.deepcopy`: what is changed in a layer later is not changed in its copy. `made` are the copies so far."""
+    if id(value) in made:
+        return made[id(value)]
+    if isinstance(value, LibraryObject):
+        result = made[id(value)] = LibraryObject(value.path, {}, (), {}, value.made)
+        result.arguments = {name: copied(each, made) for name, each in value.arguments.items()}
+        result.positional = tuple(copied(each, made) for each in value.positional)
+        result.fields = {name: copied(each, made) for name, each in value.fields.items()}
+        return result
+    if isinstance(value, Sequence):
+        items = None if value.items is None else [copied(item, made) for item in value.items]
+        made[id(value)] = again = Sequence(value.kind, items, copied(value.element, made), value.length)
+        return again
+    if isinstance(value, Dictionary):
+        entries = None if value.items is None else {key: copied(item, made) for key, item in value.items.items()}
+        return Dictionary(entries, copied(value.element, made))
+    if isinstance(value, Instance):
+        if value.generic or any(
+            isinstance(base, Class) and "__deepcopy__" in base.fields for base in method_order(value.cls)
+        ):
+            return Opaque(None)
+        other = made[id(value)] = Instance(value.cls, {}, value.made)
+        other.fields = {name: copied(each, made) for name, each in value.fields.items()}
+        return other
+    return copy(value, source=None, reduced=None) if isinstance(value, Tensor) else value
+
+
 def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A library's function or class that no table of operations has."""
     if path == "functools.partial" and args:
@@ -48,7 +80,18 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         value = args[0]
         if isinstance(value, Tensor):
             return copy(value, source=None, reduced=None)
-        return value if isinstance(value, LibraryObject) else UNKNOWN
+        if isinstance(value, Instance) and path == "copy.deepcopy":
+            return copied(value, {})
+        if isinstance(value, LibraryObject):
+            if not modules.known(value.path):
+                return value
+            if path == "copy.deepcopy":
+                return copied(value, {})
+            # A shallow copy has the layers and parameters of the first in common, and other settings of its own.
+            if value.path not in CONTAINERS:
+                layer_changes.change_unseen(interp, value)
+            return value
+        return UNKNOWN
     if path in ("torch.Size",) and args:
         value = args[0]
         return Sequence("tuple", value.items) if isinstance(value, Sequence) and value.items is not None else UNKNOWN

@@ -38,6 +38,8 @@ UNKNOWN = Unknown()
 PLAIN = "plain"
 # The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
 KEEPS_SHAPE = "layer that keeps the shape"
+# The field of an instance whose class derives from a layer: the layer that `super().__init__(...)` made of it.
+BASE = "__base__"
 # Layers that hold others.
 CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
 
@@ -300,6 +302,7 @@ class Class(Value):
     overridden: frozenset[str] = frozenset()
     record: tuple[str, ...] | None = None
     complete: bool = True
+    order: tuple[Value, ...] | None = None  # see `inheritance.method_order`
 
     @property
     def name(self) -> str:

@@ -1,0 +1,137 @@
+"""What a class has of its bases: the order they are looked in, `super()`, and the layers that classes derive from.
+
+The order is Python's: https://docs.python.org/3/howto/mro.html
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference import module_containers
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.joins import join
+from tensorlint.inference.ops import modules
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    BASE,
+    NONE,
+    UNKNOWN,
+    Class,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Value,
+)
+
+INITIALISERS = ("__init__", "__post_init__")
+# Classes of these modules give a module no method that is followed.
+_PLAIN = frozenset({"abc", "builtins", "collections", "enum", "typing", "typing_extensions"})
+
+
+def method_order(cls: Class) -> tuple[Value, ...]:
+    """The class and its bases, in order; a base of which only the name is known stands for itself alone."""
+    if cls.order is None:
+        cls.order = (cls,)  # of a class that derives from itself, which Python refuses
+        parts = [method_order(base) if isinstance(base, Class) else (base,) for base in cls.bases]
+        cls.order = (cls, *_merged([list(part) for part in (*parts, cls.bases)]))
+    return cls.order
+
+
+def is_plain(base: Value) -> bool:
+    """Whether it is a class of the standard library that overrides no method of a module."""
+    return isinstance(base, Library) and base.path.partition(".")[0] in _PLAIN
+
+
+def _merged(parts: list[list[Value]]) -> list[Value]:
+    """The bases, each before its own bases, and as they are written where that leaves a choice."""
+    found: list[Value] = []
+    waiting = [part for part in parts if part]
+    while waiting:
+        heads = [part[0] for part in waiting]
+        tails = {_key(base) for part in waiting for base in part[1:]}
+        first = next((head for head in heads if _key(head) not in tails), heads[0])
+        found.append(first)
+        key = _key(first)
+        waiting = [rest for part in waiting if (rest := [base for base in part if _key(base) != key])]
+    return found
+
+
+def _key(base: Value) -> object:
+    return base.path if isinstance(base, Library) else id(base)
+
+
+class Inheritance(State):
+    """Mixed into the interpreter, with `Classes`."""
+
+    def change_base(self, value: Instance, name: str, args: list[Value]) -> Value | None:
+        """`self.append(layer)` of a subclass of nn.Sequential; None if the method changes no members."""
+        base = value.fields.get(BASE)
+        return module_containers.change_members(self, base, name, args) if isinstance(base, LibraryObject) else None
+
+    def call_base_module(
+        self, path: str, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """A subclass of nn.Linear, nn.Sequential, ... that keeps its forward: known if its constructor call was seen."""
+        base = value.fields.get(BASE)
+        if isinstance(base, LibraryObject) and not (
+            value.generic and (value.cls.unstable | self.file.facts.foreign_attributes) & {*base.arguments, "weight"}
+        ):
+            return self.call_library_object(base, args, kwargs, node)
+        return UNKNOWN
+
+    def call_super(self, node: ast.Call, name: str) -> Value:
+        """`super().name(...)`: the method after this class's own, with this frame's instance."""
+        for argument in node.func.value.args:  # type: ignore[attr-defined]
+            self.eval(argument)
+        arguments = self.arguments(node)
+        frame: Frame | None = self.frame
+        while frame is not None and frame.owner is None:
+            frame = frame.parent
+        owner = frame.owner if frame is not None else None
+        if name == "__setattr__" and arguments is not None:
+            self.set_by_name(self.frame.env.get(self.frame.first_argument or "self"), arguments[0])
+            return NONE
+        receiver = self.frame.env.get(self.frame.first_argument or "self")
+        given = node.func.value.args  # type: ignore[attr-defined]
+        named = self.eval(given[0]) if given else owner
+        if arguments is None or not isinstance(named, Class) or not isinstance(receiver, Instance):
+            return UNKNOWN
+        base = self.next_in_order(receiver.cls, named, name)
+        if receiver.generic and name not in INITIALISERS:
+            for other in self.classes:
+                # In an instance of a class with several bases a sibling of this one may come next.
+                if len(other.bases) > 1 and receiver.cls in method_order(other)[1:]:
+                    if self.next_in_order(other, named, name) is not base:
+                        return UNKNOWN
+        if isinstance(base, Class):
+            found = base.fields[name]
+            if isinstance(found, Function):
+                return self.call_function(
+                    Function(
+                        found.node, found.scope, found.owner, receiver, found.defaults, "function", found.decorated
+                    ),
+                    arguments[0],
+                    arguments[1],
+                    node,
+                )
+        elif isinstance(base, Library) and name == "__init__":
+            made = modules.construct(self.call_context(base.path, node), base.path, *arguments)
+            before = receiver.fields.get(BASE)
+            receiver.fields[BASE] = join(before, made) if self.conditional and before is not None else made
+        elif isinstance(base, Library) and name == "forward":
+            return self.call_base_module(base.path, receiver, arguments[0], arguments[1], node)
+        return UNKNOWN
+
+    def next_in_order(self, cls: Class, owner: Class, name: str) -> Class | Library | None:
+        """The base after `owner` that has the method, as `super()` finds it in an instance of `cls`: None if unknown."""
+        order = method_order(cls)
+        for base in order[order.index(owner) + 1 :] if owner in order else ():
+            if isinstance(base, Class):
+                if name in base.fields:
+                    return base
+            elif isinstance(base, Library) and modules.known(base.path) and name in ("__init__", "forward"):
+                return base
+            elif not (self.is_known_base(base) or is_plain(base)) and name not in INITIALISERS:
+                return None
+        return None

@@ -185,11 +185,17 @@ class Assignments(State):
                 self.overwritten.append((receiver, name, receiver.fields[name]))
             receiver.fields[name] = value
             self.mutations.append((receiver, name))
+            if name == "__class__":
+                self.forget_fields(receiver)
+                receiver.fields[layer_changes.CHANGED] = UNKNOWN
             base = receiver.fields.get(BASE)
             if isinstance(base, LibraryObject) and name != BASE:
                 self.store_attribute(base, name, value)
         elif isinstance(receiver, LibraryObject):
             if layer_changes.keeps_result(receiver, name, value):
+                return
+            if name == "__class__":
+                layer_changes.change_unseen(self, receiver)
                 return
             receiver.fields[name] = UNKNOWN if self.conditional else value
             self.mutations.append((receiver, name))

@@ -319,6 +319,12 @@ class Calls(State):
         if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
             self.escape(args, kwargs)
             return UNKNOWN
+        if self.file.facts.distant.anywhere:
+            changed = layer_changes.changed_elsewhere(self, receiver)
+            if not isinstance(changed, LibraryObject):
+                self.escape(args, kwargs)
+                return UNKNOWN
+            receiver = changed
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
         result = layer_changes.after_assignment(receiver, result)
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):

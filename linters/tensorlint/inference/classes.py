@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import INITIALISERS, Inheritance, is_plain, method_order
-from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, SELF_METHODS, may_return
+from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, SELF_METHODS, held_elsewhere, may_return
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, rebound
@@ -19,6 +20,7 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     Library,
+    LibraryObject,
     Opaque,
     Tensor,
     Value,
@@ -180,6 +182,8 @@ class Classes(Inheritance):
                 return Opaque(None)
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return Opaque(None)
+            if isinstance(found, (LibraryObject, Instance)) and not self.initialising(value):
+                return held_elsewhere(self, name, found, value.generic)
             return found
         found = self.find_in_class(value.cls, name)
         if found is not None:
@@ -308,7 +312,8 @@ class Classes(Inheritance):
         if isinstance(own, Function):
             return self.call(self.instance_attribute(value, "__call__", node), args, kwargs, node)
         if value.cls.is_module:
-            if "forward" in value.fields or CHANGED in value.fields:
+            if "forward" in value.fields or CHANGED in value.fields or self.file.facts.distant.anywhere & REPLACED:
+                self.escape(args, kwargs)
                 return UNKNOWN
             return self.call_instance_method(value, "forward", args, kwargs, node)
         self.escape(args, kwargs)
@@ -324,6 +329,8 @@ class Classes(Inheritance):
             return UNKNOWN
         held = value.fields.get(name)
         if held is not None:
+            if isinstance(held, (LibraryObject, Instance)) and not self.initialising(value):
+                held = held_elsewhere(self, name, held, value.generic)
             return self.call(held, args, kwargs, node)
         found = self.find_in_class(value.cls, name)
         if isinstance(found, Function):

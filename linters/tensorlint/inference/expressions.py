@@ -8,6 +8,7 @@ from typing import Any
 from tensorlint.inference import module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.joins import join
+from tensorlint.inference.layer_changes import CHANGED
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -180,6 +181,8 @@ class Expressions(State):
             if name in value.fields:
                 return value.fields[name]
             if modules.known(value.path):
+                if name in self.file.facts.distant.anywhere or (CHANGED in value.fields and name in ("weight", "bias")):
+                    return UNKNOWN
                 found = modules.module_attribute(value, name)
                 if found is UNKNOWN and value.path == "torch.nn.ModuleDict":
                     found = module_containers.named_member(self, value, name)

@@ -7,13 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.distant_changes import GIVE_NONE, MEMBERS, REPLACED
 from tensorlint.inference.ops import modules
 from tensorlint.inference.values import (
     CONTAINERS,
     UNKNOWN,
     Dictionary,
     Function,
+    Instance,
     LibraryObject,
+    Opaque,
     Sequence,
     Tensor,
     Value,
@@ -68,12 +71,37 @@ def after_assignment(receiver: LibraryObject, result: Value) -> Value:
     return result
 
 
+def changed_elsewhere(interp: State, receiver: LibraryObject) -> Value:
+    """The layer as a call of it meets it, should any layer of the file have other settings: UNKNOWN if that may be."""
+    settings = interp.file.facts.distant.anywhere
+    if receiver.path in CONTAINERS:
+        return UNKNOWN if MEMBERS in settings or settings & REPLACED else receiver
+    return _with_settings(receiver, settings)
+
+
+def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance, generic: bool) -> Value:
+    """The layer that an attribute of a module holds, with the settings that other code than the class's gave it."""
+    settings = interp.file.facts.distant.settings(name, generic)
+    if isinstance(layer, Instance):
+        return Opaque(None) if settings & REPLACED else layer
+    if layer.path in CONTAINERS:
+        return Opaque(None) if settings else layer
+    found = _with_settings(layer, settings)
+    return Opaque(None) if found is UNKNOWN else found
+
+
+def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
+    changed = settings & modules.settings(layer.path)
+    if not changed:
+        return layer
+    if changed != {"weight"}:
+        return UNKNOWN
+    return LibraryObject(layer.path, layer.arguments, layer.positional, {**layer.fields, "weight": UNKNOWN}, layer.made)
+
+
 # A field that no program can set: calling the module may give anything.
 CHANGED = "<changed>"
 FORWARD_HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
-
-
-_GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
 
 
 def may_return(hook: list[Value]) -> bool:
@@ -84,5 +112,5 @@ def may_return(hook: list[Value]) -> bool:
         body = hook[0].node.body
         func = body.func if isinstance(body, ast.Call) else None
         name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
-        return name not in _GIVE_NONE
+        return name not in GIVE_NONE
     return any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(hook[0].node))

@@ -116,6 +116,13 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return interp.call(args[0], args[1:], {key: kwargs[key] for key in kwargs if key not in _CHECKPOINT}, node)
     if path in ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
+    if path == "torch.nn.utils.parametrize.register_parametrization" and args:
+        # What it computes takes the place of the parameter, and may have any shape.
+        if isinstance(args[0], LibraryObject):
+            layer_changes.change_unseen(interp, args[0])
+        elif isinstance(args[0], Instance):
+            interp.forget_fields(args[0])
+        return args[0]
     if path in ("random.sample", "random.choices") and args:
         count = args[1] if len(args) > 1 else kwargs.get("k")
         drawn = interp.iterate(args[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.containers import joined_items
+from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.values import (
     CONTAINERS,
     UNKNOWN,
@@ -24,6 +25,8 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
     """The modules in a container, in order; None if the object is no container."""
     if value.path not in CONTAINERS:
         return None
+    if MEMBERS in interp.file.facts.distant.anywhere:
+        return Dictionary(None) if value.path == "torch.nn.ModuleDict" else Sequence("list")
     known = value.fields.get("members")
     if isinstance(known, (Sequence, Dictionary)):
         return known

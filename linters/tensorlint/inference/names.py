@@ -9,6 +9,8 @@ import ast
 import re
 from dataclasses import dataclass, field
 
+from tensorlint.inference.distant_changes import DistantChanges
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
 
@@ -39,6 +41,7 @@ class FileFacts:
     unstable_attributes: set[str] = field(default_factory=set)
     # Attributes that are assigned to something that is not called `self`: `model.norm = nn.Identity()`.
     foreign_attributes: set[str] = field(default_factory=set)
+    distant: DistantChanges = field(default_factory=DistantChanges)
     statements: int = 0
     # (torch, relu) of `torch.relu = mine`, and the names that imports bind.
     stored_below: set[tuple[str, str]] = field(default_factory=set)
@@ -71,6 +74,9 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
                 for scope in known.scopes.values():
                     # In whichever scope, and how often, is not looked at.
                     scope.assigned[name] = scope.assigned.get(name, 0) + 2
+        known.distant.finish(tree)
+        if text is not None and ("register_forward" in text or "register_module_forward" in text):
+            known.distant.hooks(tree, INITIALISERS)
         if text is not None and "yield" in text and _YIELDED.search(text):
             for node, scope in known.scopes.items():
                 if not scope.is_generator and isinstance(node, FunctionNode):
@@ -96,7 +102,11 @@ class _Walk:
 
     def scope(self, node: ast.AST, body: list[ast.stmt], *, initialiser: bool) -> ScopeFacts:
         scope = self.facts.scopes[node] = ScopeFacts()
+        distant = self.facts.distant
+        outer, distant.waiting = distant.waiting, []
         self.block(scope, body, 1, initialiser)
+        distant.leave(node)
+        distant.waiting = outer
         for name in scope.shared:
             for other in self.facts.scopes.values():
                 other.shared.add(name)
@@ -109,7 +119,7 @@ class _Walk:
             kind = type(statement)
             if kind is ast.Assign:
                 for target in statement.targets:  # type: ignore[attr-defined]
-                    self.target(scope, target, weight, initialiser)
+                    self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind is ast.AnnAssign or kind is ast.AugAssign:
                 self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
@@ -117,6 +127,7 @@ class _Walk:
                     scope.is_generator = True
                 elif isinstance(statement.value, ast.Call):  # type: ignore[attr-defined]
                     self.set_by_name(statement.value)  # type: ignore[attr-defined]
+                    facts.distant.call(statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
@@ -180,7 +191,9 @@ class _Walk:
                 if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
                     self.facts.foreign_attributes.add(name.value)
 
-    def target(self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool) -> None:
+    def target(
+        self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None
+    ) -> None:
         kind = type(target)
         if kind is ast.Name:
             self.bind(scope, target.id, weight)  # type: ignore[attr-defined]
@@ -190,6 +203,7 @@ class _Walk:
             owner = target.value  # type: ignore[attr-defined]
             if not (type(owner) is ast.Name and owner.id in ("self", "cls")):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
+                self.facts.distant.attribute(target, initialiser)  # type: ignore[arg-type]
             if type(owner) is ast.Name:
                 place = (owner.id, target.attr)  # type: ignore[attr-defined]
                 scope.stored[place] = scope.stored.get(place, 0) + 1
@@ -197,6 +211,8 @@ class _Walk:
                 owner = owner.value
             if type(owner) is ast.Name:
                 self.facts.stored_below.add((owner.id, target.attr))  # type: ignore[attr-defined]
+        elif kind is ast.Subscript:
+            self.facts.distant.item(target, value, initialiser)  # type: ignore[arg-type]
         elif kind is ast.Tuple or kind is ast.List:
             for element in target.elts:  # type: ignore[attr-defined]
                 self.target(scope, element, weight, initialiser)

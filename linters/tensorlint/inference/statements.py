@@ -15,6 +15,7 @@ from tensorlint.inference.values import (
     Const,
     Dictionary,
     Function,
+    Instance,
     LibraryObject,
     Sequence,
     Tensor,
@@ -155,7 +156,7 @@ class Statements(State):
                 value = self.eval(target.value)
                 if isinstance(value, (Sequence, Dictionary)):
                     self.forget_contents(value)
-                elif isinstance(value, LibraryObject):
+                elif isinstance(value, (LibraryObject, Instance)):
                     self.store_item(value, UNKNOWN, UNKNOWN)
 
     def exec_global(self, node: ast.Global | ast.Nonlocal) -> None:

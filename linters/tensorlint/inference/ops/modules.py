@@ -73,6 +73,22 @@ def known(path: str) -> bool:
     return _find(path) is not None
 
 
+def settings(path: str) -> frozenset[str]:
+    """What can be assigned to a layer and changes what calling it gives."""
+    found = _find(path)
+    if found is None or not path.startswith("torch.nn."):
+        return frozenset()
+    names = {parameter.name for parameter in found.parameters} - _SHOWN
+    return frozenset(names | {"forward", "__class__"} | ({"weight"} if path.startswith(_WEIGHTED) else set()))
+
+
+# Numbers that a layer shows but does not look at: the shape of its weight decides.
+_SHOWN = frozenset([
+    "in_features", "out_features", "in_channels", "out_channels", "num_features", "num_embeddings", "embedding_dim",
+])  # fmt: skip
+_WEIGHTED = ("torch.nn.Linear", "torch.nn.Conv", "torch.nn.Embedding", "torch.nn.Bilinear")
+
+
 def construct(call: Call, path: str, args: Sequence_[Value], kwargs: dict[str, Value]) -> LibraryObject:
     """The layer that `nn.Linear(8, 1)` makes; arguments that do not fit leave it without any."""
     found = _find(path)
@@ -92,11 +108,20 @@ def argument(obj: LibraryObject, name: str) -> Value:
     return obj.arguments.get(name, UNKNOWN)
 
 
+def _as_made(obj: LibraryObject) -> LibraryObject:
+    """The layer without what was assigned to the numbers that it only shows."""
+    if not obj.fields.keys() & _SHOWN:
+        return obj
+    kept = {name: value for name, value in obj.fields.items() if name not in _SHOWN}
+    return LibraryObject(obj.path, obj.arguments, obj.positional, kept, obj.made)
+
+
 def call_module(call: Call, obj: LibraryObject, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
     """The result of calling a layer."""
     found = _find(obj.path)
     if found is None:
         return UNKNOWN
+    obj = _as_made(obj)
     try:
         return found.forward(call, obj, **bind(found.inputs, args, kwargs))
     except table.STOPS:
@@ -116,7 +141,7 @@ def module_attribute(obj: LibraryObject, name: str) -> Value:
         return UNKNOWN
     if found.attribute is not None:
         try:
-            value = found.attribute(obj, name)
+            value = found.attribute(_as_made(obj), name)
         except table.STOPS:
             return UNKNOWN
         except Exception:

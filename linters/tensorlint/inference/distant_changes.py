@@ -1,0 +1,180 @@
+"""What a file does to layers where the interpreter does not see which layers they are.
+
+`model.conv.stride = 2` in a function changes what the methods of the model's class find; `for part in model.modules():
+part.padding = 1` may change any layer. Read off the statements, since the methods may be looked at before them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+# Stands for the layers that a container holds, among the settings that may have changed.
+MEMBERS = "<members>"
+# What decides on the shape of a layer's result and can be assigned.
+SETTINGS = frozenset([
+    "weight", "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "padding_mode", "ceil_mode",
+    "return_indices", "output_size", "start_dim", "end_dim", "dim", "unflattened_size", "size", "scale_factor",
+    "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
+    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward",
+])  # fmt: skip
+_PUTS = frozenset(["append", "extend", "insert", "pop", "add_module", "register_module", "update", "clear", "popitem"])
+_REGISTERS = frozenset([
+    "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+])  # fmt: skip
+GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
+REPLACED = frozenset({"forward", "__class__"})
+_DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
+_OF_PYTHON = frozenset(["self", "cls", "ctx"])
+
+
+@dataclass(slots=True)
+class DistantChanges:
+    """Settings by the attribute that holds the layer: `of_class` where the methods of its class meet the change,
+    `of_any` where it is not known of which object; `anywhere` those of a layer nobody knows."""
+
+    of_class: dict[str, set[str]] = field(default_factory=dict)
+    of_any: dict[str, set[str]] = field(default_factory=dict)
+    anywhere: set[str] = field(default_factory=set)
+    # (name, attribute that holds the layer, setting) of the scope that is being read.
+    waiting: list[tuple[str, str | None, str]] = field(default_factory=list)
+    # Names of containers that got other layers, or of lists that became longer.
+    containers: list[str] = field(default_factory=list)
+
+    def attribute(self, target: ast.Attribute, initialiser: bool) -> None:
+        """`owner.stride = ...`."""
+        setting, owner = target.attr, target.value
+        if setting == "data" and isinstance(owner, ast.Attribute):
+            setting, owner = owner.attr, owner.value
+        if setting in SETTINGS:
+            self._change(owner, setting, initialiser)
+
+    def item(self, target: ast.Subscript, value: ast.expr | None, initialiser: bool) -> None:
+        """`owner[0] = ...`, `del owner[0]` (no value)."""
+        if isinstance(target.value, ast.Name) and not (isinstance(value, ast.Call) and _is_class(value.func)):
+            return  # of a tensor, a list, ...
+        self._change(target.value, MEMBERS, initialiser)
+
+    def call(self, node: ast.Call, initialiser: bool) -> None:
+        """`owner.append(...)`."""
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in _PUTS:
+            last = node.args[-1] if node.args else None
+            if not isinstance(func.value, ast.Name) or (isinstance(last, ast.Call) and _is_class(last.func)):
+                self._change(func.value, MEMBERS, initialiser)
+
+    def _change(self, owner: ast.expr, setting: str, initialiser: bool) -> None:
+        held = None
+        while isinstance(owner, (ast.Attribute, ast.Subscript)):
+            if isinstance(owner, ast.Attribute) and held is None:
+                held = owner.attr
+            owner = owner.value
+        if isinstance(owner, ast.Name):
+            if owner.id in _OF_PYTHON:
+                if held is not None and not initialiser:
+                    self.of_class.setdefault(held, set()).add(setting)
+                return
+            if held is not None:
+                self.of_class.setdefault(held, set()).add(setting)
+            self.waiting.append((owner.id, held, setting))
+        elif setting != MEMBERS:
+            self.anywhere.add(setting)
+
+    def leave(self, scope: ast.AST) -> None:
+        """The end of a scope: what its own names hold is known where they are bound to nothing but new objects."""
+        if not self.waiting:
+            return
+        made: dict[str, bool] = {}
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        made[target.id] = made.get(target.id, True) and _is_new(node.value)
+        for name, held, setting in self.waiting:
+            if made.get(name):
+                continue
+            if held is not None:
+                self.of_any.setdefault(held, set()).add(setting)
+            elif setting == MEMBERS:
+                self.containers.append(name)
+            else:
+                self.anywhere.add(setting)
+        self.waiting = []
+
+    def finish(self, tree: ast.AST) -> None:
+        """The end of the file: a name that other scopes bind to lists is one that a function within them fills."""
+        if self.containers:
+            lists = {
+                target.id
+                for node in ast.walk(tree)
+                if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, _DISPLAYS)
+                for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+                if isinstance(target, ast.Name)
+            }
+            if not lists.issuperset(self.containers):
+                self.anywhere.add(MEMBERS)
+            self.containers = []
+
+    def hooks(self, tree: ast.AST, initialisers: Collection[str]) -> None:
+        """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, functions))):
+            initialiser = isinstance(scope, functions) and scope.name in initialisers
+            inside = list(ast.iter_child_nodes(scope))
+            for node in inside:
+                if isinstance(node, functions):
+                    continue
+                inside.extend(ast.iter_child_nodes(node))
+                if not (isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)) and node.args):
+                    continue
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+                if name not in _REGISTERS or not _gives(node.args[0], tree):
+                    continue
+                if isinstance(node.func, ast.Attribute) and "module" not in name:
+                    self._change(node.func.value, "forward", initialiser)
+                else:
+                    self.anywhere.add("forward")
+            self.leave(scope)
+
+    def settings(self, name: str, generic: bool) -> set[str]:
+        """What may have changed of the layer that the attribute holds."""
+        return self.of_any.get(name, set()) | (self.of_class.get(name, set()) if generic else set())
+
+
+def _gives(hook: ast.expr, tree: ast.AST) -> bool:
+    """Whether a hook may give something; one that is written nowhere in the file may."""
+    if isinstance(hook, ast.Lambda):
+        func = hook.body.func if isinstance(hook.body, ast.Call) else None
+        return not (isinstance(func, (ast.Attribute, ast.Name)) and _name(func) in GIVE_NONE)
+    within = isinstance(hook, ast.Call)
+    if isinstance(hook, ast.Call) and _name(hook.func) == "partial" and hook.args:
+        hook, within = hook.args[0], False
+    name = _name(hook.func) if isinstance(hook, ast.Call) else _name(hook)
+    found: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name == name and within:
+            found += [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
+        elif isinstance(node, ast.FunctionDef) and node.name == name:
+            inner = [each for each in ast.walk(node) if isinstance(each, ast.FunctionDef) and each is not node]
+            if within and any(isinstance(each, ast.Lambda) for each in ast.walk(node)):
+                return True
+            found += inner if within else [node]
+    gives = (isinstance(each, ast.Return) and each.value is not None for node in found for each in ast.walk(node))
+    return not found or any(gives)
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_new(value: ast.expr) -> bool:
+    """Whether the value is an object that nothing else holds, or one that the interpreter follows."""
+    if isinstance(value, ast.Call):
+        return _is_class(value.func) or _name(value.func) in ("copy", "deepcopy", "list", "dict")
+    return isinstance(value, _DISPLAYS)
+
+
+def _is_class(func: ast.expr) -> bool:
+    return _name(func)[:1].isupper()

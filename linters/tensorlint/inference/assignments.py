@@ -57,7 +57,12 @@ class Assignments(State):
             if isinstance(held, ast.Attribute) and held.attr == "__dict__" and isinstance(target.slice, ast.Constant):
                 self.store_attribute(self.eval(held.value), str(target.slice.value), value)
                 return
-            self.store_item(self.eval(target.value), self.eval(target.slice), value)
+            receiver = self.eval(held)
+            if self.left_early and isinstance(held, ast.Attribute) and isinstance(receiver, (Sequence, Dictionary)):
+                self.forget_contents(receiver)  # the object that has it may still have it as it was
+                self.mutations.append((receiver, None))
+                return
+            self.store_item(receiver, self.eval(target.slice), value)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, Sequence("list"), None)
 
@@ -179,7 +184,7 @@ class Assignments(State):
             if value is UNKNOWN and receiver.generic and self.stored_once(name) and not self.frame.loops:
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
-            if self.conditional and name in receiver.fields and receiver.fields[name] is not value:
+            if self.perhaps_left and name in receiver.fields and receiver.fields[name] is not value:
                 value = join(receiver.fields[name], value)
             if name in receiver.fields:
                 self.overwritten.append((receiver, name, receiver.fields[name]))
@@ -197,7 +202,7 @@ class Assignments(State):
             if name == "__class__":
                 layer_changes.change_unseen(self, receiver)
                 return
-            receiver.fields[name] = UNKNOWN if self.conditional else value
+            receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))
             if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
@@ -206,10 +211,10 @@ class Assignments(State):
                 self.changed_shape(receiver)
             if receiver.fields is None:
                 receiver.fields = {}
-            receiver.fields[name] = Opaque(None) if self.conditional else value
+            receiver.fields[name] = Opaque(None) if self.perhaps_left else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Class):
-            receiver.fields[name] = UNKNOWN if self.conditional else value
+            receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Tensor) and name in ("data", "shape"):
             self.forget_tensor(receiver)
@@ -257,7 +262,7 @@ class Assignments(State):
             if (
                 isinstance(index, Const)
                 and receiver.items is not None
-                and not self.conditional
+                and not (self.conditional or (receiver.shared and self.left_early))
                 and len(receiver.items) < 256
             ):
                 try:
@@ -275,7 +280,7 @@ class Assignments(State):
                 receiver.items is not None
                 and isinstance(index, Const)
                 and type(index.value) is int
-                and not self.conditional
+                and not (self.conditional or (receiver.shared and self.left_early))
             ):
                 if -len(receiver.items) <= index.value < len(receiver.items):
                     receiver.items = list(receiver.items)

@@ -182,7 +182,7 @@ class Classes(Inheritance):
                 return Opaque(None)
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return Opaque(None)
-            if isinstance(found, (LibraryObject, Instance)) and not self.initialising(value):
+            if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
                 return held_elsewhere(self, name, found, value.generic)
             return found
         found = self.find_in_class(value.cls, name)

@@ -19,6 +19,10 @@ SETTINGS = frozenset([
     "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
     "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward",
 ])  # fmt: skip
+# Methods that give a tensor another shape in place.
+RESHAPING = frozenset([
+    "set_", "resize_", "resize_as_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "as_strided_",
+])  # fmt: skip
 _PUTS = frozenset(["append", "extend", "insert", "pop", "add_module", "register_module", "update", "clear", "popitem"])
 _REGISTERS = frozenset([
     "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
@@ -60,7 +64,10 @@ class DistantChanges:
     def call(self, node: ast.Call, initialiser: bool) -> None:
         """`owner.append(...)`."""
         func = node.func
-        if isinstance(func, ast.Attribute) and func.attr in _PUTS:
+        if isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
+            owner = func.value.value if func.value.attr == "data" else func.value
+            self._change(owner, "shape", initialiser)
+        elif isinstance(func, ast.Attribute) and func.attr in _PUTS:
             last = node.args[-1] if node.args else None
             if not isinstance(func.value, ast.Name) or (isinstance(last, ast.Call) and _is_class(last.func)):
                 self._change(func.value, MEMBERS, initialiser)

@@ -85,7 +85,7 @@ class Following(State):
         self.depth += 1
         self.active.append(code)
         self.trail.append(node)
-        outer_conditional, outer_file = self.conditional, self.file
+        outer_conditional, outer_file, outer_left = self.conditional, self.file, self.left_early
         self.frame, self.file = frame, file
         try:
             if isinstance(code, ast.Lambda):
@@ -98,6 +98,7 @@ class Following(State):
             return self.returned(frame, isinstance(code, ast.AsyncFunctionDef))
         finally:
             self.frame, self.file, self.conditional = caller, outer_file, outer_conditional
+            self.left_early = outer_left
             self.depth -= 1
             self.active.pop()
             self.trail.pop()

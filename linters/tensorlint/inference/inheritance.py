@@ -118,7 +118,7 @@ class Inheritance(State):
         elif isinstance(base, Library) and name == "__init__":
             made = modules.construct(self.call_context(base.path, node), base.path, *arguments)
             before = receiver.fields.get(BASE)
-            receiver.fields[BASE] = join(before, made) if self.conditional and before is not None else made
+            receiver.fields[BASE] = join(before, made) if self.perhaps_left and before is not None else made
         elif isinstance(base, Library) and name == "forward":
             return self.call_base_module(base.path, receiver, arguments[0], arguments[1], node)
         return UNKNOWN

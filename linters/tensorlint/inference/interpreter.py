@@ -87,6 +87,7 @@ class Interpreter(
         self.depth = 0
         self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
         self.conditional = 0
+        self.left_early = False
         self.nesting = 0
         self.loop_start: int | None = None
         self.expected_errors = 0
@@ -286,15 +287,15 @@ class Interpreter(
             frame.env[spec.vararg.arg] = Sequence("tuple")
         if spec.kwarg is not None:
             frame.env[spec.kwarg.arg] = Dictionary(None)
-        outer = (self.frame, self.file, self.parameters, self.conditional, self.depth)
-        self.frame, self.file, self.conditional = frame, file, 0
+        outer = (self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early)
+        self.frame, self.file, self.conditional, self.left_early = frame, file, 0, False
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
         try:
             self.block(code.body, CAUGHT if code.name in self.fails_quietly() else SOMETIMES)
         finally:
             self.active.pop()
-            self.frame, self.file, self.parameters, self.conditional, self.depth = outer
+            self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
         frame.finished = True
         return frame
 

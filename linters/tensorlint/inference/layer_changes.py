@@ -79,9 +79,11 @@ def changed_elsewhere(interp: State, receiver: LibraryObject) -> Value:
     return _with_settings(receiver, settings)
 
 
-def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance, generic: bool) -> Value:
-    """The layer that an attribute of a module holds, with the settings that other code than the class's gave it."""
+def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | Tensor, generic: bool) -> Value:
+    """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
     settings = interp.file.facts.distant.settings(name, generic)
+    if isinstance(layer, Tensor):
+        return Tensor(layer.framework) if "shape" in settings else layer
     if isinstance(layer, Instance):
         return Opaque(None) if settings & REPLACED else layer
     if layer.path in CONTAINERS:

@@ -69,9 +69,11 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     if receiver.path == "torch.nn.ModuleDict":
         changed = Dictionary(None)
         known = members.items if isinstance(members, Dictionary) else None
-        if known is not None and isinstance(key, Const) and not (interp.conditional or interp.frame.loops):
+        if known is not None and isinstance(key, Const) and not (interp.perhaps_left or interp.frame.loops):
             changed = Dictionary({**known, key.value: module})
-    elif isinstance(members, Sequence) and members.items is not None and not (interp.conditional or interp.frame.loops):
+    elif (
+        isinstance(members, Sequence) and members.items is not None and not (interp.perhaps_left or interp.frame.loops)
+    ):
         at = integer(key)
         if at is not None and -len(members.items) <= at < len(members.items):
             items = list(members.items)
@@ -87,7 +89,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         return None
     members = members_of(interp, receiver)
     changed: Value = Sequence("list")
-    in_branch = bool(interp.conditional or interp.frame.loops)
+    in_branch = bool(interp.perhaps_left or interp.frame.loops)
     if isinstance(members, Sequence) and members.items is not None and not in_branch:
         if name == "append" and len(args) == 1:
             changed = Sequence("list", [*members.items, args[0]])

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
-    analysed). `conditional` counts the branches around the current statement; `mutations` logs what was changed in
+    analysed). `conditional` counts the branches around the current statement, `left_early` says that a
+    `return` in a branch before it may have left the function or one that called it; `mutations` logs what was changed in
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
     the calls that led here;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
@@ -33,6 +34,7 @@ class State:
     depth: int
     budget: int
     conditional: int
+    left_early: bool
     nesting: int
     loop_start: int | None
     expected_errors: int
@@ -77,6 +79,11 @@ class State:
     solved: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
     solved_regions: set[tuple[int, int]]
     exits: dict[int, list[int]]
+
+    @property
+    def perhaps_left(self) -> bool:
+        """Whether the current statement may not be reached: what it changes for others may be as it was."""
+        return bool(self.conditional) or self.left_early
 
     if TYPE_CHECKING:
         # The parts call one another; each method is checked where it is defined.

@@ -129,6 +129,8 @@ class Statements(State):
     def exec_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)
         self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
+        if self.conditional or self.frame.loops:
+            self.left_early = True
         self.frame.returns.append(value)
         self.frame.dead = True
 

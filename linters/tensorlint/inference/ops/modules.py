@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tensorlint.inference.ops import table
 from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_parameters
-from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value, is_none
+from tensorlint.inference.values import CONTAINERS, UNKNOWN, Dictionary, LibraryObject, Sequence, Tensor, Value, is_none
 
 Forward = Callable[..., Value]
 AttributeOf = Callable[[LibraryObject, str], Value | None]
@@ -94,11 +94,22 @@ def construct(call: Call, path: str, args: Sequence_[Value], kwargs: dict[str, V
     found = _find(path)
     if found is None:
         return LibraryObject(path, dict(kwargs), tuple(args), {}, call.node)
+    if path in CONTAINERS:
+        args, kwargs = [_now(each) for each in args], {name: _now(each) for name, each in kwargs.items()}
     try:
         arguments = bind(found.parameters, args, kwargs)
     except Misfit:
         return LibraryObject(path, {}, (), {}, call.node)
     return LibraryObject(path, arguments, tuple(args), {}, call.node)
+
+
+def _now(value: Value) -> Value:
+    """What a container takes from a list or dictionary: what is changed in that later is not changed in it."""
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence(value.kind, list(value.items))
+    if isinstance(value, Dictionary) and value.items is not None:
+        return Dictionary(dict(value.items))
+    return value
 
 
 def argument(obj: LibraryObject, name: str) -> Value:

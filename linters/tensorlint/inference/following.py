@@ -12,6 +12,7 @@ from tensorlint.inference.joins import join
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     NONE,
     UNKNOWN,
     Class,
@@ -31,6 +32,7 @@ from tensorlint.inference.values import (
 
 # What a function gives that only raises.
 NEVER = Unknown()
+_CACHES = frozenset({"lru_cache", "cache"})
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 
 
@@ -66,6 +68,8 @@ class Following(State):
         given = (function.scope, *bound.values())
         start = symbol_serial()
         result = self.follow(function, bound, node)
+        if code.decorator_list and _is_cached(code) and _can_change(result):
+            return Opaque(None)  # each call gives the same object, and any caller may have changed it
         if result is NEVER:
             # Every way through it ends with an error: the caller goes no further.
             if self.places and self.places[-1] is not None:
@@ -200,6 +204,21 @@ def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | N
     return len(a) == len(b) and all(
         len(these) == len(those) and all(map(is_, these, those)) for these, those in zip(a, b, strict=True)
     )
+
+
+def _is_cached(code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the function is one of `functools.lru_cache`, by its name: no other decorators are followed."""
+    for decorator in code.decorator_list:
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if (made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else "") in _CACHES:
+            return True
+    return False
+
+
+def _can_change(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return value.kind != "tuple" or any(_can_change(item) for item in value.items or ())
+    return isinstance(value, (Dictionary, Instance)) or (isinstance(value, LibraryObject) and value.path in CONTAINERS)
 
 
 def _memo_key(value: Value) -> object:

@@ -95,8 +95,8 @@ class DistantChanges:
             return
         made: dict[str, bool] = {}
         for node in ast.walk(scope):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Name):
                         made[target.id] = made.get(target.id, True) and _is_new(node.value)
         for name, held, setting in self.waiting:

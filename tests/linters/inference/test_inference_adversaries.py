@@ -87,3 +87,36 @@ def test_a_demand_under_a_manager_that_lets_errors_out_still_counts() -> None:
     rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
     assert rows["y"].shape is not None
     assert len(rows["y"].shape) == 3
+
+
+LAYERS_LEFT_ALONE = {
+    "a list that gets longer": "def more(n):\n    layers = []\n    layers.append(nn.Linear(n, 2))\n    return layers\n",
+    "an annotated one": "def more(n):\n    layers: dict = {}\n    layers['a'] = nn.Linear(n, 2)\n    return layers\n",
+    "a list that a function within fills": (
+        "def more(n):\n    layers = []\n    def add():\n        layers.append(nn.Linear(n, 2))\n    add()\n"
+    ),
+    "another layer's setting": "conv = nn.Conv2d(1, 2, 3)\nconv.stride = 2\n",
+    "another attribute's layers": "def grow(model):\n    model.blocks.append(nn.Linear(2, 2))\n",
+    "a hook that gives nothing": (
+        "def watch(model, seen):\n    def hook(module, given, result):\n        seen.append(result)\n"
+        "    for part in model.modules():\n        part.register_forward_hook(hook)\n"
+    ),
+    "a number that it only shows": "def count(layer):\n    layer.out_features = 3\n",
+    "its bias": "def drop(layer):\n    layer.bias = None\n",
+    "a context's own": "class F(torch.autograd.Function):\n    def forward(ctx, x):\n        ctx.weight = x\n        return x\n",
+    "an early return of another": (
+        "class N(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n        if n:\n            return\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS_LEFT_ALONE)
+def test_what_is_done_elsewhere_leaves_the_layers_known(name: str) -> None:
+    source = (
+        "import torch\nfrom torch import nn\n\n\nclass M(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(n, 5)\n        self.net = nn.Sequential(nn.Linear(5, 6), nn.Linear(6, 7))\n\n"
+        "    def forward(self, x):\n        y = self.net(self.fc(torch.zeros(3, self.fc.in_features)))\n        return y\n\n\n"
+    )
+    changed = source + LAYERS_LEFT_ALONE[name]
+    rows = {row.name: row for row in analyse(ast.parse(changed), changed).bindings}
+    assert rows["y"].shape == (3, 7)

@@ -383,4 +383,5 @@ def _defined_in(cls: Class) -> set[str]:
         if facts is not None and method.args.args:
             first = method.args.args[0].arg
             names.update(attribute for owner, attribute in facts.stored if owner == first)
+            names |= facts.changed
     return names

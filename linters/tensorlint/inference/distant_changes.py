@@ -7,7 +7,6 @@ part.padding = 1` may change any layer. Read off the statements, since the metho
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 # Stands for the layers that a container holds, among the settings that may have changed.
@@ -44,6 +43,8 @@ class DistantChanges:
     anywhere: set[str] = field(default_factory=set)
     # (name, attribute that holds the layer, setting) of the scope that is being read.
     waiting: list[tuple[str, str | None, str]] = field(default_factory=list)
+    # Attributes whose layers the initialiser that is being read changes: its class knows, the bases do not.
+    own: set[str] = field(default_factory=set)
     # Names of containers that got other layers, or of lists that became longer.
     containers: list[str] = field(default_factory=list)
 
@@ -80,7 +81,9 @@ class DistantChanges:
             owner = owner.value
         if isinstance(owner, ast.Name):
             if owner.id in _OF_PYTHON:
-                if held is not None and not initialiser:
+                if held is not None and initialiser:
+                    self.own.add(held)
+                elif held is not None:
                     self.of_class.setdefault(held, set()).add(setting)
                 return
             if held is not None:
@@ -124,11 +127,10 @@ class DistantChanges:
                 self.anywhere.add(MEMBERS)
             self.containers = []
 
-    def hooks(self, tree: ast.AST, initialisers: Collection[str]) -> None:
+    def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
         functions = (ast.FunctionDef, ast.AsyncFunctionDef)
         for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, functions))):
-            initialiser = isinstance(scope, functions) and scope.name in initialisers
             inside = list(ast.iter_child_nodes(scope))
             for node in inside:
                 if isinstance(node, functions):
@@ -140,7 +142,7 @@ class DistantChanges:
                 if name not in _REGISTERS or not _gives(node.args[0], tree):
                     continue
                 if isinstance(node.func, ast.Attribute) and "module" not in name:
-                    self._change(node.func.value, "forward", initialiser)
+                    self._change(node.func.value, "forward", False)
                 else:
                     self.anywhere.add("forward")
             self.leave(scope)

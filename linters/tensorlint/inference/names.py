@@ -28,6 +28,9 @@ class ScopeFacts:
     stored: dict[tuple[str, str], int] = field(default_factory=dict)
     """How often there is (name, attribute) of a `name.attribute = ...` in the scope and in the functions within it."""
 
+    changed: set[str] = field(default_factory=set)
+    """The attributes of self whose layers an initialiser changes: `self.layers.append(...)`, `self.conv.stride = 2`."""
+
     def is_stable(self, name: str) -> bool:
         """Bound once, and nobody else rebinds it: a closure that runs later sees that one object."""
         return self.assigned.get(name, 0) <= 1 and name not in self.shared
@@ -76,7 +79,7 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
                     scope.assigned[name] = scope.assigned.get(name, 0) + 2
         known.distant.finish(tree)
         if text is not None and ("register_forward" in text or "register_module_forward" in text):
-            known.distant.hooks(tree, INITIALISERS)
+            known.distant.hooks(tree)
         if text is not None and "yield" in text and _YIELDED.search(text):
             for node, scope in known.scopes.items():
                 if not scope.is_generator and isinstance(node, FunctionNode):
@@ -103,10 +106,11 @@ class _Walk:
     def scope(self, node: ast.AST, body: list[ast.stmt], *, initialiser: bool) -> ScopeFacts:
         scope = self.facts.scopes[node] = ScopeFacts()
         distant = self.facts.distant
-        outer, distant.waiting = distant.waiting, []
+        outer, distant.waiting, distant.own = (distant.waiting, distant.own), [], set()
         self.block(scope, body, 1, initialiser)
         distant.leave(node)
-        distant.waiting = outer
+        scope.changed = distant.own
+        distant.waiting, distant.own = outer
         for name in scope.shared:
             for other in self.facts.scopes.values():
                 other.shared.add(name)

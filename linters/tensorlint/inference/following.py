@@ -44,12 +44,14 @@ class Following(State):
     ) -> Value:
         if function.decorated:
             self.escape(args, kwargs)
+            self.escape_objects(function, args, kwargs)
             return UNKNOWN
         if function.receiver is not None:
             args = [function.receiver, *args]
         code = function.node
         if self.depth >= _MAX_DEPTH or self.active.count(code) > 0 or self.budget <= 0:
             self.escape(args, kwargs)
+            self.escape_objects(function, args, kwargs)
             return UNKNOWN
         if not function.scope.file.own and not worth_following(args, kwargs):
             self.escape(args, kwargs)
@@ -79,6 +81,15 @@ class Following(State):
             # The values are kept, so that their ids stay their own.
             self.memory[key] = (result, given, mutations, start, read_early())
         return result
+
+    def escape_objects(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """A function of the program that is not followed may assign what its file assigns to objects given to it."""
+        names = function.scope.file.facts.foreign_attributes
+        for value in (*args, *kwargs.values()) if names else ():
+            if isinstance(value, Instance) and not value.generic:
+                for name in names & value.fields.keys():
+                    value.fields[name] = UNKNOWN
+                    self.mutations.append((value, name))
 
     def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
         code = function.node

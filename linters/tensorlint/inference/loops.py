@@ -231,8 +231,21 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
-        return a.made is b.made and a.path == b.path
+        return a.made is b.made and a.path == b.path and _alike(a, b)
     return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+
+
+def _alike(a: LibraryObject, b: LibraryObject) -> bool:
+    """Whether both are made with the same arguments: what two branches or rounds made was made where the first was."""
+    if a.arguments.keys() != b.arguments.keys() or a.fields.keys() != b.fields.keys():
+        return False
+    if len(a.positional) != len(b.positional):
+        return False
+    return (
+        all(_same(value, b.arguments[name]) for name, value in a.arguments.items())
+        and all(_same(value, b.fields[name]) for name, value in a.fields.items())
+        and all(_same(x, y) for x, y in zip(a.positional, b.positional, strict=True))
+    )
 
 
 def _same_but_for_sizes(a: Value, b: Value) -> bool:

@@ -184,7 +184,7 @@ def lp_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
         Const(1),
         argument(obj, "ceil_mode"),
     )
-    if given.contiguous is not True:
+    if not given.in_order:
         result.strides = None
     return result
 
@@ -238,9 +238,11 @@ def padded(call: Call, obj: LibraryObject, input: Value) -> Value:
 
 @layer("Upsample", "size=None scale_factor=None mode='nearest' align_corners=None recompute_scale_factor=None")
 def upsample(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return resampling.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"))
+    return resampling.interpolate(
+        call, input, argument(obj, "size"), argument(obj, "scale_factor"), argument(obj, "mode")
+    )
 
 
 @layer("UpsamplingNearest2d UpsamplingBilinear2d", "size=None scale_factor=None")
 def upsampling(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return resampling.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"))
+    return resampling.interpolate(call, input, argument(obj, "size"), argument(obj, "scale_factor"), Const("nearest"))

@@ -48,8 +48,8 @@ def pool_layout(input: Tensor, target: Shape, rank: int) -> Strides | None:
         strides = windows.format_like(input, target)
         # Of channels-last volumes some pools make channels-last ones, some contiguous ones.
         return strides if rank == 2 or strides == layout.contiguous(target) else None
-    if rank == 1 and (1 in target or not input.contiguous):
-        return None
+    if (not input.in_order and rank != 2) or (rank == 1 and 1 in target):
+        return None  # some pools of volumes keep channels-last without a batch too
     return layout.contiguous(target)
 
 
@@ -94,7 +94,7 @@ def lp_pool(call: Call, input: Value, norm_type: Value, kernel_size: Value, stri
         raise Undecided
     result = pooled(call, input, windows.rank_of(call), kernel_size, stride, Const(0), Const(1), ceil_mode)
     result.dtype = dtypes.torch_float(result.dtype, call.default_dtype)
-    result.strides = None if result.shape is None or not input.contiguous else result.strides
+    result.strides = None if result.shape is None or not input.in_order else result.strides
     return result
 
 

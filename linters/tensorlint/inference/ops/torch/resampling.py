@@ -17,7 +17,7 @@ from tensorlint.inference.values import Const, Number, Sequence, Tensor, Value
     "F.interpolate F.upsample",
     "input size=None scale_factor=None mode='nearest' align_corners=None recompute_scale_factor=None antialias=False",
 )
-def interpolate(call: Call, input: Value, size: Value, scale_factor: Value, **rest: Value) -> Value:
+def interpolate(call: Call, input: Value, size: Value, scale_factor: Value, mode: Value, **rest: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
     if input.shape is None:
@@ -37,7 +37,9 @@ def interpolate(call: Call, input: Value, size: Value, scale_factor: Value, **re
             raise Undecided
         space = [scaled(own, factor) for own, factor in zip(shape[2:], factors, strict=True)]
     target = (*shape[:2], *space)
-    strides = windows.format_like(input, target) if rank > 1 or input.contiguous else None
+    strides = windows.format_like(input, target) if rank > 1 or input.in_order else None
+    if rank == 3 and not input.in_order and not (isinstance(mode, Const) and mode.value in ("nearest", "trilinear")):
+        strides = None  # "area" is an adaptive pool, whose volumes are contiguous
     return laid(call, "torch", target, strides, input.dtype, input.device)
 
 

@@ -67,7 +67,11 @@ def test_every_entry_is_compared_with_its_library() -> None:
         for library in ("torch", "numpy", "einops")
         for kind in ("functions", "methods", "attributes")
         for name, entry in getattr(ops.table_of(library), kind).items()
-        if name not in EXEMPT and ".cuda." not in name and _exists(library, kind, name)
+        if name not in EXEMPT
+        and ".cuda." not in name
+        and _exists(library, kind, name)
+        # An in-place twin of a function is made when a program first calls it: which there are depends on other tests.
+        and not (kind == "functions" and name.endswith("_") and name[:-1] in ops.table_of(library).functions)
     }
     assert len(names) > 1_300
     tally = ops_calls.sweep()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
-from pytest_tensorcheck.map_stability import StableMapProcessError, UnstableMap, stable_map
+# Now, and not within a session that pytester runs in this process: that puts sys.modules back, and pyarrow cannot be
+# told of datasets' types a second time.
+pytest.importorskip("datasets", reason="needs datasets")
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("datasets") is None, reason="needs datasets")
+from pytest_tensorcheck.map_stability import StableMapProcessError, UnstableMap, stable_map
 
 
 @pytest.fixture(autouse=True)

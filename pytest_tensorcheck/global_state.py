@@ -1,7 +1,7 @@
 """Global state that a test leaves changed: what it was, what it is now, and putting it back.
 
 A library's rows are added when the library is loaded; what is not loaded is never imported to ask it.
-Reading everything costs about 5 µs; `as_expected` copies nothing of it, because it is asked after every test.
+`as_expected` is asked after every test: it copies next to nothing, and asks as little as it can.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from functools import partial
+from operator import call
 from typing import Any, NamedTuple
 
 from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.user_line import is_user_file
 
 Snapshot = tuple[Any, ...]
+Witness = Callable[[], Iterable[Callable[[], Any]]]
 
 
 class StateLeak(TensorcheckFailure):
@@ -30,7 +33,8 @@ class StateItem(NamedTuple):
     `by_key`: the value is a dict whose keys change independently (environment variables).
     `follows`: the items that explain this one; when one of them differs too, only that one is shown.
     `at_import`: whether a change made by importing a module is the module's fault (and is confined to it).
-    `same`: whether it still is that value, where this takes less than getting and comparing it.
+    `witness`: called while the item has the value in question, it gives calls whose answers, as long as they stay what
+    they are then, say that it still has it. Worth it where that takes less than `get`; items may share a witness.
     """
 
     name: str
@@ -40,7 +44,7 @@ class StateItem(NamedTuple):
     follows: tuple[str, ...] = ()
     at_import: bool = True
     show: Callable[[Any], str] = repr
-    same: Callable[[Any], bool] | None = None
+    witness: Witness | None = None
 
 
 class _Unset:
@@ -94,7 +98,7 @@ class GlobalState:
         self.initial: list[Any] = []
         self.expected: Snapshot = ()
         self._getters: tuple[Callable[[], Any], ...] = ()
-        self._compared: _Compared | None = None
+        self._compared: _Comparison | None = None
         self.add(items)
 
     def add(self, items: Iterable[StateItem]) -> None:
@@ -113,14 +117,9 @@ class GlobalState:
     def as_expected(self) -> bool:
         """Whether a snapshot taken now would be equal to `expected`."""
         compared = self._compared
-        if compared is None or compared.to is not self.expected:
-            compared = self._compared = _Compared.of(self.items, self.expected)
-        if [get() for get in compared.getters] != compared.values:
-            return False
-        for same, value in compared.in_place:  # noqa: SIM110  # a loop: a generator takes three times as long
-            if not same(value):
-                return False
-        return True
+        if compared is None or compared.expected is not self.expected:
+            compared = self._compared = _Comparison(self.items, self.expected)
+        return compared.holds()
 
     def changes(self, before: Snapshot, after: Snapshot) -> list[Change]:
         """What differs. Items that came with a library loaded in between count from the library's own defaults."""
@@ -175,23 +174,46 @@ class GlobalState:
         self.expected = tuple(expected)
 
 
-class _Compared(NamedTuple):
-    """The items and their expected values, `to` that tuple of them, as `as_expected` goes through them."""
+class _Comparison:
+    """The items against one tuple of `expected` values, asked again and again.
 
-    to: Snapshot
-    getters: list[Callable[[], Any]]
-    values: list[Any]
-    in_place: list[tuple[Callable[[Any], bool], Any]]
+    The first time the items are read. From the third time on their witnesses are asked, nearly all of them functions in C:
+    between two tests the processor has forgotten all of this, and each function in Python is one to be fetched again.
+    """
 
-    @classmethod
-    def of(cls, items: Sequence[StateItem], expected: Snapshot) -> _Compared:
-        rows = list(zip(items, expected, strict=True))
-        return cls(
-            expected,
-            [item.get for item, _ in rows if item.same is None],
-            [value for item, value in rows if item.same is None],
-            [(item.same, value) for item, value in rows if item.same is not None],
-        )
+    __slots__ = ("_answers", "_items", "_questions", "_steady", "expected")
+
+    def __init__(self, items: Sequence[StateItem], expected: Snapshot) -> None:
+        self.expected = expected
+        self._items = items
+        self._steady = False
+        self._questions: list[Callable[[], Any]] = []
+        self._answers: list[Any] | None = None
+
+    def holds(self) -> bool:
+        try:
+            if self._answers is not None and list(map(call, self._questions)) == self._answers:
+                return True
+        except Exception:  # settings that contradict each other, a working directory that is gone
+            pass
+        # A witness may know of more than the items: they are read themselves.
+        held = all(item.get() == value for item, value in zip(self._items, self.expected, strict=True))
+        if held and self._steady:
+            self._ask_from_now_on()
+        self._steady = held
+        return held
+
+    def _ask_from_now_on(self) -> None:
+        witnesses = dict.fromkeys(item.witness or partial(_getter_itself, item.get) for item in self._items)
+        self._questions = list(dict.fromkeys(question for witness in witnesses for question in witness()))
+        try:
+            self._answers = [question() for question in self._questions]
+        except Exception:
+            self._answers = None
+
+
+def _getter_itself(get: Callable[[], Any]) -> tuple[Callable[[], Any]]:
+    return (get,)
 
 
 def worth_saying(changes: Iterable[Change]) -> list[Change]:
@@ -257,17 +279,17 @@ def python_items(*, warning_filters: bool) -> list[StateItem]:
             _set_environment,
             by_key=True,
             show=_show_variable,
-            same=lambda value: os.environ._data == value,  # type: ignore[attr-defined]
+            witness=_environment_is_as_now,
         ),
-        StateItem("working directory", _working_directory, _set_working_directory, at_import=False, show=str),
         StateItem(
-            "sys.path",
-            lambda: sys.path[:],
-            _set_path,
+            "working directory",
+            _working_directory,
+            _set_working_directory,
             at_import=False,
-            show=_show_path,
-            same=lambda value: sys.path == value,
+            show=str,
+            witness=lambda: (os.getcwd,),
         ),
+        StateItem("sys.path", lambda: sys.path[:], _set_path, at_import=False, show=_show_path),
     ]
     if warning_filters:
         items.append(
@@ -281,6 +303,11 @@ def python_items(*, warning_filters: bool) -> list[StateItem]:
 def _environment() -> dict[Any, Any]:
     # os.environ.copy() decodes every entry (25 µs); the mapping below it is compared as it is (bytes on POSIX).
     return dict(os.environ._data)  # type: ignore[attr-defined]  # Python 3.11 to 3.14
+
+
+def _environment_is_as_now() -> tuple[Callable[[], bool]]:
+    then = _environment()
+    return (lambda: os.environ._data == then,)  # type: ignore[attr-defined]
 
 
 def _set_environment(values: dict[Any, Any]) -> None:
@@ -337,40 +364,25 @@ def _show_filters(filters: list[Any]) -> str:
 def numpy_items(numpy: Any) -> list[StateItem]:
     errors, printing = _context_variables(numpy)
     return [
-        StateItem("numpy error state", _read_once(numpy.geterr, errors), lambda old: numpy.seterr(**old)),
-        StateItem("numpy error callback", _read_once(numpy.geterrcall, errors), numpy.seterrcall),
+        StateItem("numpy error state", numpy.geterr, lambda old: numpy.seterr(**old), witness=errors),
+        StateItem("numpy error callback", numpy.geterrcall, numpy.seterrcall, witness=errors),
         StateItem(
             "numpy print options",
-            _read_once(numpy.get_printoptions, printing),
+            numpy.get_printoptions,
             lambda old: numpy.set_printoptions(**old),
+            witness=printing,
         ),
     ]
 
 
-def _context_variables(numpy: Any) -> tuple[ContextVar[Any] | None, ContextVar[Any] | None]:
-    """Where numpy 2 keeps its error handling and its print options; None in other versions. Seen in 2.1 to 2.4."""
+def _context_variables(numpy: Any) -> tuple[Witness | None, Witness | None]:
+    """Where numpy 2 keeps its error handling and its print options, which get a new object with every change; None in
+    other versions. Seen in 2.1 to 2.4."""
     core = sys.modules.get("numpy._core")
     errors = getattr(getattr(core, "umath", None), "_extobj_contextvar", None)
     # In the package, `printoptions` is the function of that name.
     printing = getattr(sys.modules.get("numpy._core.printoptions"), "format_options", None)
     return (
-        errors if isinstance(errors, ContextVar) else None,
-        printing if isinstance(printing, ContextVar) else None,
+        (lambda: (errors.get,)) if isinstance(errors, ContextVar) else None,
+        (lambda: (printing.get,)) if isinstance(printing, ContextVar) else None,
     )
-
-
-def _read_once(read: Callable[[], Any], variable: ContextVar[Any] | None) -> Callable[[], Any]:
-    """`read`, called again only when the variable holds another object: numpy sets a new one for every change."""
-    if variable is None:
-        return read
-    get = variable.get
-    held, value = get(), read()  # held: as long as we have it, no other object can be taken for it
-
-    def current() -> Any:
-        nonlocal held, value
-        now = get()
-        if now is not held:
-            held, value = now, read()
-        return value
-
-    return current

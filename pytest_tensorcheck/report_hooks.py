@@ -38,7 +38,7 @@ class ReportHooks:
         """First, so that whoever shows, writes or sends the report has all of it; not when reports are made: one hook for
         each phase costs half of what two do."""
         run, findings = self.run_hooks.latest, self.findings
-        if run is not None and run.item.nodeid == report.nodeid:
+        if run is not None and run.nodeid == report.nodeid:
             if report.outcome == "passed" and not (run.observations or self._keeps_records or findings.reruns):
                 if report.when == "teardown":
                     findings.add_uneventful(_watched(run))
@@ -117,7 +117,7 @@ class ReportHooks:
 
 
 def _watched(run: TestRun) -> tuple[str, ...]:
-    return (*run.watched, "state") if run.settings.state != "off" else tuple(run.watched)
+    return (*run.watched, "state") if run.settings.state != "off" else run.watched
 
 
 class XdistHooks:

@@ -26,7 +26,7 @@ from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
 from pytest_tensorcheck.surroundings import Surroundings
-from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, watching
+from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, surrounds, watching
 from pytest_tensorcheck.unseeded import UnseededGenerators
 from pytest_tensorcheck.user_imports import UserImports
 from pytest_tensorcheck.wider_setups import CollectorSetups, WiderSetups
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
 _MARKER_ERROR: pytest.StashKey[str] = pytest.StashKey()
+_NO_MODES = (lambda: 0, lambda: 0)
 
 
 class _Place:
@@ -75,6 +76,8 @@ class RunHooks:
             {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
         )
         self._user_imports = UserImports(lambda name: self.seeder.undisturbed(derive(self.base_seed, "module", name)))
+        self._any_marked = False
+        self._surrounded = surrounds(settings, UNMARKED)
         self._watch_state = False
         self._as_expected = False  # the state at the end of the last test was read, and was the expected one
         self._surroundings = Surroundings(config)
@@ -180,9 +183,11 @@ class RunHooks:
             try:
                 if (marked := read_markers(item)) is not UNMARKED:
                     item.stash[MARKED] = marked
+                    self._any_marked = True
             except pytest.UsageError as error:
                 if not hasattr(self.config, "workerinput"):
                     raise
+                self._any_marked = True
                 item.stash[_MARKER_ERROR] = str(error)  # xdist has no way to end a run from a worker: the test fails
         self._collectors.guard(items)
         plugins = self.config.pluginmanager
@@ -216,32 +221,36 @@ class RunHooks:
 
     def _begin(self, item: pytest.Item) -> TestRun:
         self.latest = None
-        stash = item.stash
-        if _MARKER_ERROR in stash:
-            pytest.fail(stash[_MARKER_ERROR], pytrace=False)
-        marked = stash.get(MARKED, UNMARKED)
-        settings = self.settings if marked is UNMARKED else with_markers(self.settings, marked)
-        run = TestRun(item, self.base_seed, PhaseSeeds.of(self.base_seed, item.nodeid, marked.seed), settings, marked)
+        settings, marked = self.settings, UNMARKED
+        if self._any_marked:
+            if _MARKER_ERROR in item.stash:
+                pytest.fail(item.stash[_MARKER_ERROR], pytrace=False)
+            marked = item.stash.get(MARKED, UNMARKED)
+            if marked is not UNMARKED:
+                settings = with_markers(settings, marked)
+        nodeid = item.nodeid
+        seeds = PhaseSeeds.of(self.base_seed, nodeid, marked.seed)
+        run = TestRun(item, nodeid, self.base_seed, seeds, settings, marked)
         self._place.run = self.latest = run
         if self._watch_state:
             state = self.state
-            if not (self._as_expected and self._surroundings.pytest_alone) and not state.as_expected():
+            if not (self._as_expected and self._surroundings.alone) and not state.as_expected():
                 # Set between two tests, by another plugin or by the last teardown of a wider fixture: no test's doing.
                 state.expected = state.snapshot()
             self._as_expected = False
             if self.scoped.by_module:
                 module = item.getparent(pytest.Module)
                 self.scoped.enter(module.nodeid if module is not None else None)
-        run.enter_whole()
-        if run.whole is not None:
+        if self._surrounded if marked is UNMARKED else surrounds(settings, marked):
+            run.enter_whole()
             self.state.expected = self.state.snapshot()
         return run
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        run = self.run_of(item)
-        if run is None:
+        run = self.latest
+        if run is None or run.item is not item:
             return (yield)
         # A fixture of this test that called manual_seed meant it; the marker means it more.
         if run.marked.seed is None and not run.empty_setup:
@@ -254,25 +263,28 @@ class RunHooks:
         seen: list[Observation] = []
         try:
             with watching(checks) as seen:
-                depth = modes.depth() if modes is not None else (0, 0)
+                functions, dispatch = modes.lengths if modes is not None else _NO_MODES
+                depth = functions(), dispatch()
                 try:
                     result = yield
                 finally:
-                    if modes is not None:
+                    if modes is not None and (functions(), dispatch()) != depth:
                         run.leaked_modes = modes.leave_above(depth)
         finally:
-            run.watched.extend(checks)
-            run.observations.extend(seen)
-            run.leave_sync()
-        if (failure := run.failure()) is not None:
+            run.watched = (*run.watched, *checks)
+            if seen:
+                run.observations.extend(seen)
+            if run.sync is not None:
+                run.leave_sync()
+        if run.observations and (failure := run.failure()) is not None:
             raise failure
         return result
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        run = self.run_of(item)
-        if run is None:
+        run = self.latest
+        if run is None or run.item is not item:
             return (yield)
         run.seen_until_teardown = len(run.observations)
         if not (run.empty_setup and self._surroundings.empty_teardown(item, nextitem)):
@@ -290,7 +302,8 @@ class RunHooks:
         try:
             left = self._state_left(item, run) if run.settings.state != "off" else []
         finally:
-            run.leave_whole()
+            if run.whole is not None:
+                run.leave_whole()
             self._place.run = None
         if self._watch_state and (run.whole is not None or run.settings.state == "off"):
             self.state.expected = self.state.snapshot()

@@ -59,9 +59,8 @@ class PhaseSeeds(NamedTuple):
         """`pinned` (the marker's seed) is what the test itself starts from, as if it had called manual_seed."""
         source = base if pinned is None else pinned
         text = f"{source}\0{nodeid}".encode(errors="surrogatepass")
-        digest = blake2b(text, digest_size=24).digest()
-        setup, call, teardown = _THREE_SEEDS.unpack(digest)
-        return cls(setup, call if pinned is None else pinned, teardown)
+        seeds = tuple.__new__(cls, _THREE_SEEDS.unpack(blake2b(text, digest_size=24).digest()))
+        return seeds if pinned is None else seeds._replace(call=pinned)
 
 
 def short(seed: int) -> int:
@@ -78,6 +77,9 @@ class Seeder:
         self.seeded_by_hand: set[str] = set()
         self._originals: dict[str, Callable[..., Any]] = {}
         self._queued_for_devices = False
+        # What random.seed does with a number, without its frame in Python: this is done for every test.
+        self._random: Any = random.getstate.__self__  # type: ignore[attr-defined]  # the instance behind the functions
+        self._seed_random: Callable[[int], None] = super(random.Random, self._random).seed  # type: ignore[misc]
         self._torch: _TorchGenerators | None = None
 
     def apply(self, seed: int, keep: frozenset[str] = frozenset()) -> None:
@@ -87,8 +89,9 @@ class Seeder:
         """
         self.current = seed
         if "random" not in keep:
-            self._originals.get("random", random.seed)(seed)
-        numpy_random = loaded_numpy_random()
+            self._seed_random(seed)
+            self._random.gauss_next = None
+        numpy_random = sys.modules.get("numpy.random") or loaded_numpy_random()
         if numpy_random is not None and "numpy" not in keep:
             numpy_seed = self._originals.get("numpy") or getattr(numpy_random, "seed", None)
             if numpy_seed is not None:  # absent while numpy.random is half imported

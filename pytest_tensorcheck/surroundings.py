@@ -36,26 +36,26 @@ class Surroundings:
 
     def __init__(self, config: pytest.Config) -> None:
         self._hooks = config.hook
-        self._pytest_alone: bool | None = None
+        self.alone: bool | None = None  # whether it is pytest alone; None: not known since the last plugin came
         self._parent: Any = None
         self._plain_parents = False
 
     def look_again(self) -> None:
-        self._pytest_alone = None
+        self.alone = None
 
-    @property
-    def pytest_alone(self) -> bool:
-        if self._pytest_alone is None:
-            self._pytest_alone = all(
-                _home_of(implementation.plugin) in _HARMLESS
-                for name in _AROUND_TESTS
-                for implementation in getattr(self._hooks, name).get_hookimpls()
-            )
-        return self._pytest_alone
+    def _look(self) -> bool:
+        self.alone = all(
+            _home_of(implementation.plugin) in _HARMLESS
+            for name in _AROUND_TESTS
+            for implementation in getattr(self._hooks, name).get_hookimpls()
+        )
+        return self.alone
 
     def empty_setup(self, item: pytest.Item) -> bool:
         """Whether nothing of the user's runs before and after the item's function."""
-        if type(item) is not pytest.Function or item.fixturenames or item.own_markers or not self.pytest_alone:
+        if not (self._look() if self.alone is None else self.alone):
+            return False
+        if type(item) is not pytest.Function or item.fixturenames or item.own_markers:
             return False  # a marker: the condition of a skipif may be the user's expression
         if not vars(item).keys().isdisjoint(_PUT_ON_ITEMS):
             return False
@@ -70,7 +70,7 @@ class Surroundings:
     def empty_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
         """The same at its end, of an item whose setup was empty: unless modules or classes end there, whose finalizers may
         be anybody's."""
-        return nextitem is not None and nextitem.parent is item.parent and self.pytest_alone
+        return nextitem is not None and nextitem.parent is item.parent and bool(self.alone)
 
 
 def _home_of(plugin: object) -> str:

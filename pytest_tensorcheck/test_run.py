@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from types import CodeType
 from typing import Any
 
@@ -26,40 +26,47 @@ class FoundDuringTest(TensorcheckFailure):
     """Several checks in mode `error` found something in a test that passed."""
 
 
+def surrounds(settings: Settings, marked: MarkerSettings) -> bool:
+    """Whether something has to be entered before the setup of a test with these settings and left after its teardown."""
+    return settings.device == "shadow" or settings.sync != "off" or marked.deterministic
+
+
 class TestRun:
     """From the start of setup until the report of the teardown is made."""
 
     __test__ = False
-    __slots__ = (
-        "base_seed", "empty_setup", "item", "kept_seeds", "leaked_modes", "marked", "notes", "observations", "seeds", "seen_until_teardown",
-        "settings", "sync", "sync_seen", "watched", "whole",
-    )  # fmt: skip
+    # What few tests change stands in the class: a run is made for every test.
+    kept_seeds: frozenset[str] = frozenset()
+    empty_setup = False
+    watched: tuple[str, ...] = ()
+    leaked_modes: Sequence[str] = ()
+    notes: tuple[str, ...] = ()
+    seen_until_teardown: int | None = None  # how many of the observations; None before teardown begins
+    whole: ExitStack | None = None
+    sync: ExitStack | None = None
+    sync_seen: list[Observation] | None = None
 
     def __init__(
-        self, item: pytest.Item, base_seed: int, seeds: PhaseSeeds, settings: Settings, marked: MarkerSettings
+        self,
+        item: pytest.Item,
+        nodeid: str,
+        base_seed: int,
+        seeds: PhaseSeeds,
+        settings: Settings,
+        marked: MarkerSettings,
     ) -> None:
         self.item = item
+        self.nodeid = nodeid
         self.base_seed = base_seed
         self.seeds = seeds
         self.settings = settings
         self.marked = marked
         self.observations: list[Observation] = []
-        self.seen_until_teardown: int | None = None  # how many of them; None before teardown begins
-        self.kept_seeds: frozenset[str] = frozenset()
-        self.empty_setup = False
-        self.watched: list[str] = []
-        self.leaked_modes: list[str] = []
-        self.notes: list[str] = []
-        self.whole: ExitStack | None = None
-        self.sync: ExitStack | None = None
-        self.sync_seen: list[Observation] | None = None
 
     def enter_whole(self) -> None:
         """What has to surround setup, call and teardown: deterministic settings, the simulated GPU."""
         settings = self.settings
         simulated = settings.device == "shadow"
-        if not (self.marked.deterministic or simulated or settings.sync != "off"):
-            return
         self.whole, self.sync = ExitStack(), ExitStack()
         if self.marked.deterministic:
             from pytest_tensorcheck.determinism.settings import settings as deterministic_settings
@@ -74,7 +81,7 @@ class TestRun:
                 self.whole.enter_context(sync.simulation(watch_only=watch_only))
             if settings.sync != "off" and sync.backend() != "none":
                 self.sync_seen = self.sync.enter_context(sync.observe(watch_only=watch_only))
-                self.watched.append("sync")
+                self.watched = ("sync",)
 
     def leave_sync(self) -> None:
         """Synchronisations count until the end of the call."""
@@ -133,11 +140,31 @@ def _failure_class(check: str) -> type[TensorcheckFailure]:
     return failure
 
 
+@cache
 def watching(checks: tuple[str, ...]) -> AbstractContextManager[list[Observation]]:
-    """Each check's observe() around a block: entering gives what they see, which is complete when the block has ended."""
-    if len(checks) == 1:  # nearly always
-        return _observe_of(checks[0])()
-    return _watching_all(checks)
+    """Each check's observe() around a block: entering gives what they see, which is complete when the block has ended.
+
+    The same object for one test after another, which is entered again.
+    """
+    if checks == ("broadcast",):  # nearly always
+        watcher: AbstractContextManager[list[Observation]] = _observe_of("broadcast")()
+        return watcher
+    return _AnewEachTime(partial(_watching_all, checks))
+
+
+class _AnewEachTime:
+    """A context manager to be entered again and again, of one that can be entered once."""
+
+    def __init__(self, make: Callable[[], AbstractContextManager[list[Observation]]]) -> None:
+        self._make = make
+        self._open: list[AbstractContextManager[list[Observation]]] = []
+
+    def __enter__(self) -> list[Observation]:
+        self._open.append(self._make())
+        return self._open[-1].__enter__()
+
+    def __exit__(self, *failure: Any) -> bool | None:
+        return self._open.pop().__exit__(*failure)
 
 
 @contextmanager
@@ -152,7 +179,6 @@ def _watching_all(checks: tuple[str, ...]) -> Iterator[list[Observation]]:
                 found.extend(observed)
 
 
-@cache
 def _observe_of(check: str) -> Callable[[], AbstractContextManager[list[Observation]]]:
     observe: Callable[[], AbstractContextManager[list[Observation]]] = importlib.import_module(
         _CALL_CHECKS[check]

@@ -5,11 +5,13 @@ for this purpose; each was seen in torch 2.6 to 2.13, and an item whose getter i
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from pytest_tensorcheck.global_state import StateItem
+from pytest_tensorcheck.global_state import StateItem, Witness
 
 _PRECISIONS = (
     ("cuda", "matmul"),
@@ -34,7 +36,37 @@ def torch_items(torch: Any) -> list[StateItem]:
             rows.extend(group(torch))
         except (AttributeError, ImportError):  # a private name that this version of torch does not have
             continue
-    return [row for row in rows if _readable(row)]
+    readable = [row for row in rows if _readable(row)]
+    noted, witness = _guarded(torch)
+    return [
+        row._replace(witness=witness) if _GUARDED.get(row.name, frozenset("?")) <= noted else row for row in readable
+    ]
+
+
+# Items -> what a GlobalStateGuard has to note for it to know of their changes.
+_GUARDED = {
+    "torch default dtype": {"default_dtype"},
+    "torch number of threads": {"num_threads"},
+    "torch.use_deterministic_algorithms": {"deterministic_algorithms", "deterministic_algorithms_warn_only"},
+    "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction": {"allow_fp16_reduce"},
+    "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction": {"allow_bf16_reduce"},
+    "torch grad mode": {"grad_mode"},
+    "torch autocast cache": {
+        "autocast_state"
+    },  # not the devices' rows: their dtypes are compared only where they are on
+    "torch function overrides disabled": {"torch_function_all_disabled"},
+}
+
+
+def _guarded(torch: Any) -> tuple[frozenset[str], Witness]:
+    """What compiled code asks before it runs again, a third of all items in one call: which variables it notes, and how
+    to make one. Nothing in versions of torch whose guard does not tell (seen in 2.13)."""
+    guard: Any = getattr(getattr(torch._C._dynamo, "guards", None), "GlobalStateGuard", None)
+    try:
+        noted = frozenset(json.loads(guard().__getstate__()))
+    except Exception:
+        noted = frozenset()
+    return noted, lambda: (guard().check,)
 
 
 def _readable(row: StateItem) -> bool:
@@ -51,13 +83,7 @@ def _defaults(torch: Any) -> list[StateItem]:
     printing = torch._tensor_str.PRINT_OPTS
 
     def get_printing() -> dict[str, Any]:
-        return {
-            "precision": printing.precision,
-            "threshold": printing.threshold,
-            "edgeitems": printing.edgeitems,
-            "linewidth": printing.linewidth,
-            "sci_mode": printing.sci_mode,
-        }
+        return dict(vars(printing))
 
     def set_printing(old: dict[str, Any]) -> None:
         for name, value in old.items():
@@ -66,9 +92,14 @@ def _defaults(torch: Any) -> list[StateItem]:
     return [
         StateItem("torch default dtype", torch.get_default_dtype, torch.set_default_dtype),
         # get_default_device() makes a device object (4 µs); this is the variable it reads.
-        StateItem("torch default device", lambda: device.CURRENT_DEVICE, torch.set_default_device, show=_device),
+        StateItem(
+            "torch default device",
+            partial(getattr, device, "CURRENT_DEVICE"),
+            torch.set_default_device,
+            show=_device,
+        ),
         StateItem("torch number of threads", torch.get_num_threads, torch.set_num_threads),
-        StateItem("torch print options", get_printing, set_printing),
+        StateItem("torch print options", get_printing, set_printing, witness=lambda: (vars(printing).copy,)),
     ]
 
 
@@ -146,8 +177,8 @@ def _precision(torch: Any) -> list[StateItem]:
                 torch.backends.cudnn.allow_tf32 = old
 
     rows = [
-        StateItem(_MATMUL, matmul_precision, set_matmul_precision),
-        StateItem(_CUDNN_TF32, cudnn_tf32, set_cudnn_tf32),
+        StateItem(_MATMUL, matmul_precision, set_matmul_precision, witness=lambda: (c._get_float32_matmul_precision,)),
+        StateItem(_CUDNN_TF32, cudnn_tf32, set_cudnn_tf32, witness=lambda: (c._get_cudnn_allow_tf32,)),
     ]
     read, write = getattr(c, "_get_fp32_precision_getter", None), getattr(c, "_set_fp32_precision_setter", None)
     if read is not None and write is not None:  # torch 2.9 and later
@@ -163,6 +194,7 @@ def _precision(torch: Any) -> list[StateItem]:
                 lambda: tuple(map(read, *_PRECISION_ARGUMENTS)),
                 set_precisions,
                 follows=(_MATMUL, _CUDNN_TF32),
+                witness=lambda: [partial(read, backend, operation) for backend, operation in _PRECISIONS],
                 show=lambda value: ", ".join(
                     f"{backend}.{operation}={one}" for (backend, operation), one in zip(_PRECISIONS, value, strict=True)
                 ),
@@ -200,7 +232,7 @@ def _grad_and_autocast(torch: Any) -> list[StateItem]:
             f"torch autocast ({device})",
             lambda: (enabled(device), get_dtype(device)),
             put_back,
-            same=lambda value: enabled(device) is value[0] and get_dtype(device) is value[1],
+            witness=lambda: (partial(enabled, device), partial(get_dtype, device)),
             show=lambda value: f"{'on' if value[0] else 'off'}, {value[1]}",
         )
 
@@ -215,6 +247,7 @@ def _grad_and_autocast(torch: Any) -> list[StateItem]:
             lambda: (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()),
             set_anomaly,
             show=lambda value: "on" if value[0] else "off",
+            witness=lambda: (torch.is_anomaly_enabled, torch.is_anomaly_check_nan_enabled),
         ),
     ]
 
@@ -251,8 +284,20 @@ def _modes(torch: Any) -> list[StateItem]:
         return ", ".join(type(mode).__name__ for mode in modes) or "none"
 
     return [
-        StateItem("torch function modes", function_modes, leave_function_modes, show=names),
-        StateItem("torch dispatch modes", dispatch_modes, leave_dispatch_modes, show=names),
+        StateItem(
+            "torch function modes",
+            function_modes,
+            leave_function_modes,
+            show=names,
+            witness=lambda: (function_modes if functions_length() else functions_length,),
+        ),
+        StateItem(
+            "torch dispatch modes",
+            dispatch_modes,
+            leave_dispatch_modes,
+            show=names,
+            witness=lambda: (dispatch_modes if dispatch_length() else dispatch_length,),
+        ),
         StateItem("torch function overrides disabled", c._is_torch_function_all_disabled, None),
     ]
 
@@ -265,11 +310,11 @@ class ModeStack:
 
     def __init__(self, torch: Any) -> None:
         self._rows = _modes(torch)[:2]
-        self._lengths = (torch._C._len_torch_function_stack, torch._C._len_torch_dispatch_stack)
+        self.lengths = (torch._C._len_torch_function_stack, torch._C._len_torch_dispatch_stack)
 
     def depth(self) -> tuple[int, int]:
         """How many function and dispatch modes are entered."""
-        functions, dispatch = self._lengths
+        functions, dispatch = self.lengths
         return functions(), dispatch()
 
     def leave_above(self, depth: tuple[int, int]) -> list[str]:
@@ -285,15 +330,6 @@ class ModeStack:
         return leaked
 
 
-def _group_reader(distributed: Any) -> Callable[[], bool]:
-    """is_initialized(), without the two properties on its way to the variable (seen in torch 2.6 to 2.13)."""
-    world: Any = getattr(getattr(distributed, "distributed_c10d", None), "_world", None)
-    if not hasattr(world, "_default_pg"):
-        initialized: Callable[[], bool] = distributed.is_initialized
-        return initialized
-    return lambda: world._default_pg is not None
-
-
 def _process_group(torch: Any) -> list[StateItem]:
     distributed = getattr(torch, "distributed", None)
     if distributed is None or not distributed.is_available():
@@ -303,11 +339,16 @@ def _process_group(torch: Any) -> list[StateItem]:
         if not old and distributed.is_initialized():
             distributed.destroy_process_group()
 
+    # is_initialized(), without the two properties on its way to the variable (seen in torch 2.6 to 2.13).
+    world: Any = getattr(getattr(distributed, "distributed_c10d", None), "_world", None)
+    group = partial(getattr, world, "_default_pg")
+    direct = hasattr(world, "_default_pg")
     return [
         StateItem(
             "torch default process group",
-            _group_reader(distributed),
+            (lambda: group() is not None) if direct else distributed.is_initialized,
             put_back,
             show=lambda value: "initialised" if value else "none",
+            witness=(lambda: (group,)) if direct else None,
         )
     ]

@@ -118,7 +118,6 @@ class _Guard(ContextDecorator, metaclass=NeedsParentheses):
         state.blocks.remove(block)
         if mode is not None:
             mode.__exit__(*failure)
-            mode.forget()
             state.idle_mode = mode
         if without_torch and loaded("torch") is not None:
             warnings.warn(

@@ -83,12 +83,6 @@ class BroadcastMode(TorchFunctionMode):
         self.named: dict[int, tuple[Any, Names]] = {}
         self._sweep_at = 4096
 
-    def forget(self) -> None:
-        """As new, for the next block: what tensors were in this one is nothing to the next."""
-        self.entries.clear()
-        self.named.clear()
-        self._sweep_at = 4096
-
     # What TorchFunctionMode's own methods do, four calls deeper; the plugin opens a mode around every test.
 
     def __enter__(self) -> Any:
@@ -97,8 +91,13 @@ class BroadcastMode(TorchFunctionMode):
         return self
 
     def __exit__(self, *failure: Any) -> None:
+        """And it is as new, for the next block: what tensors were in this one is nothing to the next."""
         on_named.remove(self.name_axes)
         _pop()
+        if self.entries or self.named:
+            self.entries.clear()
+            self.named.clear()
+        self._sweep_at = 4096
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True

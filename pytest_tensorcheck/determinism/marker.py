@@ -27,7 +27,7 @@ class RunTwice:
             return None
         function = pyfuncitem.obj
         if (why := _only_once(function)) is not None:
-            run.notes.append(f"deterministic=True: {why}, so it ran once, under the deterministic settings")
+            run.notes += (f"deterministic=True: {why}, so it ran once, under the deterministic settings",)
             return None
         from pytest_tensorcheck.determinism import DivergenceError, run_twice
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
+
+from pytest_tensorcheck.global_state import GlobalState, numpy_items, python_items
 
 HOOKS = """
     import os
@@ -227,31 +230,128 @@ def test_numpys_error_state_is_read_again_when_it_was_changed():
     assert now() == before
 
 
-def test_print_options_of_numpy_2_are_read_where_they_are_kept():
-    """Not through get_printoptions(), which builds a dictionary every time."""
-    numpy = pytest.importorskip("numpy", minversion="2.0", reason="asks numpy")
-    from pytest_tensorcheck.global_state import numpy_items
-
-    items = {item.name: item for item in numpy_items(numpy)}
-    assert items["numpy print options"].get() is items["numpy print options"].get()
-    assert items["numpy error state"].get() is items["numpy error state"].get()
-
-
-def test_every_item_that_is_compared_in_place_is_compared_as_by_a_snapshot(monkeypatch):
-    from pytest_tensorcheck.global_state import GlobalState, python_items
-
-    state = GlobalState(python_items(warning_filters=True))
-    assert [item.name for item in state.items if item.same is not None] == ["environment variable", "sys.path"]
-    assert state.as_expected()
-    for change, back in (
-        (lambda: monkeypatch.setenv("BETWEEN", "other"), lambda: monkeypatch.setenv("BETWEEN", "")),
-        (lambda: monkeypatch.syspath_prepend("elsewhere"), monkeypatch.undo),
-    ):
-        change()
-        assert not state.as_expected()
-        assert state.snapshot() != state.expected
-        back()
+def _steady(state) -> None:
+    """Expect what there is, and be asked until the witnesses are."""
     state.expected = state.snapshot()
+    for _ in range(3):
+        assert state.as_expected()
+    assert state._compared._answers is not None
+
+
+def _changes_of(item) -> list:
+    """Other values of an item that its setter takes."""
+    value = item.get()
+    if item.name == "environment variable":
+        return [{b"OF_A_TEST": b"1"}]
+    if item.name == "working directory":
+        return [os.path.dirname(value)]
+    if item.name == "sys.path":
+        return [["elsewhere", *value]]
+    if item.name == "warning filters":
+        return [value[1:]]
+    if item.name == "numpy error state":
+        return [{**value, "divide": "ignore"}, {**value, "over": "raise"}]
+    if item.name == "numpy error callback":
+        return [print]
+    if item.name == "numpy print options":
+        return [{**value, "precision": 3}, {**value, "threshold": 7}]
+    return []
+
+
+def _torch_changes_of(item) -> list:
+    import torch
+
+    value = item.get()
+    if isinstance(value, bool):
+        return [not value]
+    if item.name.startswith("torch autocast ("):
+        return [(True, value[1]), (False, torch.float64)]
+    return {
+        "torch default dtype": [torch.float64],
+        "torch default device": [torch.device("meta")],
+        "torch number of threads": [value + 1 if isinstance(value, int) else value],
+        "torch print options": [{**value, "precision": 2}, {**value, "sci_mode": True}] if "print" in item.name else [],
+        "torch.use_deterministic_algorithms": [1, 2],
+        "torch float32 matmul precision": ["high", "medium"],
+        "torch fp32_precision": [(*value[:at], "ieee", *value[at + 1 :]) for at in range(7)]
+        if "fp32" in item.name
+        else [],
+        "torch anomaly mode": [(True, True), (True, False)],
+        "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction": [(False, True), (False, False)],
+        "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction": [(False, True), (False, False)],
+    }[item.name]
+
+
+def _each_change_is_seen(state, changes_of) -> list[str]:
+    """Whether witnesses see what a snapshot sees; the names of the items that nothing here can change."""
+    unchanged = []
+    for item in state.items:
+        if item.set is None or not (others := changes_of(item)):
+            unchanged.append(item.name)
+            continue
+        for other in others:
+            _steady(state)
+            item.set(other)
+            try:
+                assert state.snapshot() != state.expected, f"{item.name} was not changed to {other}"
+                assert not state.as_expected(), f"{item.name} → {other} was not seen"
+            finally:
+                state.put_back(state.changes(state.expected, state.snapshot()))
+            assert state.as_expected(), item.name
+    return unchanged
+
+
+def test_witnesses_see_every_change_of_python_and_numpy():
+    numpy = pytest.importorskip("numpy", minversion="2.0", reason="changes numpy's state")
+    state = GlobalState([*python_items(warning_filters=True), *numpy_items(numpy)])
+    assert _each_change_is_seen(state, _changes_of) == []
+
+
+def test_witnesses_see_every_change_of_torch():
+    torch = pytest.importorskip("torch", reason="changes torch's state")
+    from pytest_tensorcheck.torch_state import torch_items
+
+    state = GlobalState(torch_items(torch))
+    modes = {
+        "torch function modes": torch.overrides.TorchFunctionMode(),
+        "torch dispatch modes": torch.utils._python_dispatch.TorchDispatchMode(),
+        "torch inference mode": torch.inference_mode(),
+        "torch function overrides disabled": torch._C.DisableTorchFunction(),
+    }
+    # A process group needs a port; test_state_torch opens one.
+    alone = {*modes, "torch default process group"}
+    unchanged = _each_change_is_seen(state, lambda item: [] if item.name in alone else _torch_changes_of(item))
+    assert set(unchanged) == alone
+    for name, mode in modes.items():
+        _steady(state)
+        with mode:
+            assert not state.as_expected(), name
+        _steady(state)
+
+
+@pytest.mark.parametrize("kind", ["function", "dispatch"])
+def test_a_mode_in_the_place_of_another_is_seen(kind):
+    torch = pytest.importorskip("torch", reason="enters modes of torch")
+    from pytest_tensorcheck.torch_state import torch_items
+
+    modes = {"function": torch.overrides.TorchFunctionMode, "dispatch": torch.utils._python_dispatch.TorchDispatchMode}
+    state = GlobalState(torch_items(torch))
+    with modes[kind]():
+        _steady(state)
+    with modes[kind]():
+        assert not state.as_expected()
+
+
+def test_a_question_that_cannot_be_answered_is_no_answer(tmp_path, monkeypatch):
+    """The folder is gone, or settings of torch contradict each other: the items are read one by one."""
+    monkeypatch.chdir(tmp_path)
+    state = GlobalState(python_items(warning_filters=False))
+    _steady(state)
+    (tmp_path / "gone").mkdir()
+    os.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert not state.as_expected()
+    os.chdir(tmp_path)
     assert state.as_expected()
 
 

@@ -119,6 +119,11 @@ class GlobalState:
         compared = self._compared
         if compared is None or compared.expected is not self.expected:
             compared = self._compared = _Comparison(self.items, self.expected)
+        try:
+            if compared.answers is not None and list(map(call, compared.questions)) == compared.answers:
+                return True
+        except Exception:  # settings that contradict each other, a working directory that is gone
+            pass
         return compared.holds()
 
     def changes(self, before: Snapshot, after: Snapshot) -> list[Change]:
@@ -181,22 +186,17 @@ class _Comparison:
     between two tests the processor has forgotten all of this, and each function in Python is one to be fetched again.
     """
 
-    __slots__ = ("_answers", "_items", "_questions", "_steady", "expected")
+    __slots__ = ("_items", "_steady", "answers", "expected", "questions")
 
     def __init__(self, items: Sequence[StateItem], expected: Snapshot) -> None:
         self.expected = expected
+        self.questions: list[Callable[[], Any]] = []
+        self.answers: list[Any] | None = None
         self._items = items
         self._steady = False
-        self._questions: list[Callable[[], Any]] = []
-        self._answers: list[Any] | None = None
 
     def holds(self) -> bool:
-        try:
-            if self._answers is not None and list(map(call, self._questions)) == self._answers:
-                return True
-        except Exception:  # settings that contradict each other, a working directory that is gone
-            pass
-        # A witness may know of more than the items: they are read themselves.
+        """Read item by item, because nobody was asked, or a witness denied: it may know of more than the items."""
         held = all(item.get() == value for item, value in zip(self._items, self.expected, strict=True))
         if held and self._steady:
             self._ask_from_now_on()
@@ -205,11 +205,11 @@ class _Comparison:
 
     def _ask_from_now_on(self) -> None:
         witnesses = dict.fromkeys(item.witness or partial(_getter_itself, item.get) for item in self._items)
-        self._questions = list(dict.fromkeys(question for witness in witnesses for question in witness()))
+        self.questions = list(dict.fromkeys(question for witness in witnesses for question in witness()))
         try:
-            self._answers = [question() for question in self._questions]
+            self.answers = [question() for question in self.questions]
         except Exception:
-            self._answers = None
+            self.answers = None
 
 
 def _getter_itself(get: Callable[[], Any]) -> tuple[Callable[[], Any]]:

@@ -6,7 +6,7 @@ Wrappers, not autouse fixtures: a wrapper costs 5 µs a test, an autouse fixture
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +22,7 @@ from pytest_tensorcheck.global_state import (
     worth_saying,
 )
 from pytest_tensorcheck.observations import Observation
-from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, loaded_numpy_random
+from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, digest_of, loaded_numpy_random
 from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
 from pytest_tensorcheck.surroundings import Surroundings
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
 _MARKER_ERROR: pytest.StashKey[str] = pytest.StashKey()
 _NO_MODES = (lambda: 0, lambda: 0)
+_NOTHING: Sequence[Observation] = ()
 
 
 class _Place:
@@ -65,6 +66,7 @@ class RunHooks:
         self.settings = settings
         self.base_seed = settings.seed
         self.seeder = Seeder()
+        self._digests: dict[str, bytes] = {}  # of what was collected, with the seed of the settings
         self.state = GlobalState()
         self.scoped = ScopedState(self.state)
         self.found = SessionFindings()
@@ -148,6 +150,7 @@ class RunHooks:
             item.stash.get(MARKED, UNMARKED).state not in (None, "off") for item in session.items
         )
         self.state.expected = self.state.snapshot()
+        self._digests = {(nodeid := item.nodeid): digest_of(self.base_seed, nodeid) for item in session.items}
         return result
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -229,7 +232,11 @@ class RunHooks:
             if marked is not UNMARKED:
                 settings = with_markers(settings, marked)
         nodeid = item.nodeid
-        seeds = PhaseSeeds.of(self.base_seed, nodeid, marked.seed)
+        digest = self._digests.get(nodeid) if marked.seed is None and self.base_seed == self.settings.seed else None
+        if digest is not None:
+            seeds = PhaseSeeds.from_digest(digest)
+        else:
+            seeds = PhaseSeeds.of(self.base_seed, nodeid, marked.seed)
         run = TestRun(item, nodeid, self.base_seed, seeds, settings, marked)
         self._place.run = self.latest = run
         if self._watch_state:
@@ -300,7 +307,7 @@ class RunHooks:
 
     def _end(self, item: pytest.Item, run: TestRun) -> BaseException | None:
         try:
-            left = self._state_left(item, run) if run.settings.state != "off" else []
+            left = self._state_left(item, run) if run.settings.state != "off" else _NOTHING
         finally:
             if run.whole is not None:
                 run.leave_whole()
@@ -316,7 +323,11 @@ class RunHooks:
             return at_user_line(StateLeak(describe(blamed)), blamed[0])
         return None
 
-    def _state_left(self, item: pytest.Item, run: TestRun) -> list[Observation]:
+    def _state_left(self, item: pytest.Item, run: TestRun) -> Sequence[Observation]:
+        state = self.state
+        self._as_expected = state.as_expected()
+        if self._as_expected and not self._blame_module and not run.leaked_modes:
+            return _NOTHING
         left: list[Observation] = []
         if self._blame_module:
             module = item.getparent(pytest.Module)
@@ -325,8 +336,6 @@ class RunHooks:
                 left.extend(by_import(module, change) for change in worth_saying(changes))
         for mode in run.leaked_modes:
             left.append(left_by(item, f"torch modes: none → {mode}", {"name": "torch modes", "new": mode}))
-        state = self.state
-        self._as_expected = state.as_expected()
         if not self._as_expected:
             changes = state.put_back(state.changes(state.expected, state.snapshot()))
             # What could not be put back is what the next test starts from; it is not to be blamed for it.

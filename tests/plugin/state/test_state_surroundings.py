@@ -235,7 +235,7 @@ def _steady(state) -> None:
     state.expected = state.snapshot()
     for _ in range(3):
         assert state.as_expected()
-    assert state._compared._answers is not None
+    assert state._compared.answers is not None
 
 
 def _changes_of(item) -> list:

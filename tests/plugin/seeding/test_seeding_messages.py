@@ -314,6 +314,15 @@ def test_a_sweep_names_the_seeds_a_test_fails_for(pytester):
     result.stdout.fnmatch_lines([f"reproduce: *--tensorcheck-seed {failing[0]}"])
 
 
+@pytest.mark.parametrize("fixture", ["", "tmp_path"])
+def test_each_seed_of_a_sweep_reaches_the_body_of_a_test(pytester, fixture):
+    """Also of one without fixtures, whose seeds are made for all tests at once."""
+    pytester.makepyfile(f"import random\ndef test_own({fixture}): assert random.random() < 0.5")
+    output = run(pytester, "--tensorcheck-seeds", "0-9").stdout.str()
+    failing = [int(n) for n in re.search(r"test_own fails for \d+ of 10 seeds: (.*)", output)[1].split(", ")]
+    assert failing == [n for n in range(10) if run(pytester, "--tensorcheck-seed", str(n)).ret == 1]
+
+
 @pytest.mark.parametrize(("text", "wanted"), [("0-99", 100), ("7", 1), ("1,5,10-12,5", 5)])
 def test_seed_lists(text, wanted):
     from pytest_tensorcheck.options import parse_seeds

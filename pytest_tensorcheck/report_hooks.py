@@ -38,10 +38,14 @@ class ReportHooks:
         """First, so that whoever shows, writes or sends the report has all of it; not when reports are made: one hook for
         each phase costs half of what two do."""
         run, findings = self.run_hooks.latest, self.findings
+        uneventful = report.outcome == "passed" and not (self._keeps_records or findings.reruns)
+        if run is not None and run.observations:
+            uneventful = False
+        if uneventful and report.when != "teardown":
+            return
         if run is not None and run.nodeid == report.nodeid:
-            if report.outcome == "passed" and not (run.observations or self._keeps_records or findings.reruns):
-                if report.when == "teardown":
-                    findings.add_uneventful(_watched(run))
+            if uneventful:
+                findings.add_uneventful(_watched(run))
                 return
             if not self.settings.seeds:  # else the sweep has done so, after each of the runs
                 self.complete(report, run)

@@ -467,6 +467,14 @@ def test_lint_items(pytester):
     run(pytester, "--tensorcheck-lint", "tests").assert_outcomes(passed=2)
 
 
+def test_a_lint_item_is_no_phase_of_the_test_before_it(pytester):
+    pytester.makepyfile(**{"a/test_it": "def test_it(): pass", "b/model": BAD})
+    result = run(pytester, "--tensorcheck", "--tensorcheck-lint")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["nothing observed: 1 test seeded from 0; *"])
+    assert "reproduce:" not in result.stdout.str()
+
+
 def test_a_file_that_cannot_be_parsed_is_a_failed_item(pytester):
     pytester.makepyfile(broken="import torch\ndef f(:\n", test_it="def test_it(): pass")
     result = run(pytester, "--tensorcheck-lint")

@@ -15,6 +15,7 @@ import datetime
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 import zipfile
@@ -54,25 +55,17 @@ def programs(count: int) -> str:
 def sources_of(requirement: str) -> Path:
     """The folder with a package's Python files."""
     folder = CACHE / requirement
-    if not folder.exists():
-        folder.mkdir(parents=True)
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--no-deps",
-            "--only-binary=:all:",
-            "-d",
-            str(folder),
-            requirement,
-        ]
-        subprocess.run(command, check=True)
-        for wheel in folder.glob("*.whl"):
+    if folder.exists():
+        return folder
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as temporary:  # whole or not at all: a download may fail
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", temporary]
+        subprocess.run([*command, requirement], check=True)
+        unpacked = Path(temporary) / "unpacked"
+        for wheel in Path(temporary).glob("*.whl"):
             with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(folder, [name for name in archive.namelist() if name.endswith(".py")])
-            wheel.unlink()
+                archive.extractall(unpacked, [name for name in archive.namelist() if name.endswith(".py")])
+        unpacked.rename(folder)
     return folder
 
 

@@ -43,7 +43,7 @@ PYREFLY = ("pyrefly==1.4.1", "pyrefly-torch-stubs==1.4.0")
 OTHERS = ("torchshapeflow==0.7.3", "torchtyc==0.5.0")
 OURS = "tensorlint"
 # The disagreements of the stored run, each read and run.
-READ = """Read, 2026-11-20: every wrong claim was judged by running the program. pyrefly's are `.t()` of a vector (rank 2), what follows
+READ = """Read, 2026-11-20 and 22: every wrong claim was judged by running the program. pyrefly's are `.t()` of a vector (rank 2), what follows
 from it, and a result that broadcasts (`log_p`). torchshapeflow's: `x.max(-1)[0]` and `x.topk(1)[1]` read as if the pair were a
 tensor, a slice with a step (`x[::2]`), `torch.stack` and `cat` along a negative axis, numpy's `axis=` and `keepdims=`. Both of
 its contradictions with ours on package files are one tensor made by `torch.zeros((*x.shape[:-1], n))`, whose starred part it

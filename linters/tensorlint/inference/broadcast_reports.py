@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from tensorlint.findings import Evidence
+from tensorlint.inference.deliberate import of_itself, repeats
 from tensorlint.inference.hazards import BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import is_primary, operand_nodes
@@ -35,7 +36,7 @@ class BroadcastReports(State):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                (_spelled_here(each) or self.is_shaped_by_callee(tensor))
+                (_spelled_here(each, "spelled" in tensor.marks) or self.is_shaped_by_callee(tensor))
                 and bool(tensor.marks & {"spelled", "reshaped"})
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
@@ -46,6 +47,9 @@ class BroadcastReports(State):
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
             suggestion=_suggestion(column, column_text, left.shape, right.shape),
+            deliberate=repeats(node, left_node, right_node) or of_itself(
+                (left_node, left.made), (right_node, right.made)),
+            grid="ramp" in left.marks and "ramp" in right.marks,
             loss=loss, both_grow=grown is not None,
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
@@ -141,11 +145,14 @@ def _growth(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, Size
 
 
 def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
-    """Whether the shapes line up once the longer one has lost its axes of size 1: `(2, 3, 1)` and `(3, 2)` do not."""
+    """Whether the shapes line up once the longer one has lost its axes of size 1: `(2, 3, 1)` and `(3, 2)` do not, nor
+    do `(h, 1, 1)` and `(n, n)`, where the axes of size 1 stand for all of the shorter one's."""
     longer, shorter = (left, right) if len(left) > len(right) else (right, left)
     if len(longer) == len(shorter):
         return True
     squeezed = tuple(size for size in longer if size != 1)
+    if len(squeezed) < len(shorter):
+        return False
     return all(x in (1, y) or y == 1 for x, y in zip(reversed(squeezed), reversed(shorter), strict=False))
 
 
@@ -168,5 +175,9 @@ def _suggestion(column: Tensor, name: str, left: tuple[Size, ...], right: tuple[
     return f"{name}.squeeze({position})"
 
 
-def _spelled_here(node: ast.expr | None) -> bool:
-    return node is not None and not isinstance(node, (ast.Name, ast.Attribute, ast.Constant))
+def _spelled_here(node: ast.expr | None, said: bool) -> bool:
+    """Whether the operand's expression may be what gave it the axis. Arithmetic on names (`3 * column`) is not, unless the
+    axis was asked for so plainly that any such step may be the table it was for."""
+    if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
+        return False
+    return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in ast.walk(node))

@@ -49,7 +49,8 @@ class BroadcastHazard(Hazard):
     the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
     squeeze made. `selected` is true for the index of a largest element, kept with its
-    axis. `context` is what the result goes into.
+    axis. `deliberate` is true where the operands are the same numbers as a row and as a column, or one is written to
+    repeat the other. `grid` is true where both are made of `arange` or `linspace`. `context` is what the result goes into.
     """
 
     operation: str
@@ -67,6 +68,8 @@ class BroadcastHazard(Hazard):
     selected: bool
     from_layer: bool
     suggestion: str
+    deliberate: bool = False
+    grid: bool = False
     loss: bool = False
     both_grow: bool = True
 

@@ -187,10 +187,13 @@ class Tensor(Value):
 #   literal    a size-1 axis was written in the constructor: zeros((n, 1))
 #   column     came out of nn.Linear(..., 1) or another layer with one output feature
 #   squeezed   a squeeze without an axis
+#   ramp       made of arange or linspace and numbers: a coordinate
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
 #   parameter  a parameter of the analysed function
-MARKS = frozenset({"spelled", "reshaped", "literal", "column", "squeezed", "transposed", "reduction", "parameter"})
+MARKS = frozenset(
+    {"spelled", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter"}
+)
 
 
 class Pieces(Protocol):

@@ -16,7 +16,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     that made the operand. What speaks against it: both vectors have one length, the ranks differ (`(n, 1)` against
     `(n,)`), a layer with one output made the column, and the result is reduced to a number.
     """
-    if not hazard.both_grow or hazard.both_spelled:
+    if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
     if hazard.spelled_here and hazard.spelled != "no":
         return False
@@ -28,6 +28,9 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return False
     if hazard.spelled == "no":
         return True
+    if hazard.grid:
+        # A grid of two coordinates, unless it is how far one is from the other.
+        return hazard.context == "reduced" and difference
     if hazard.spelled == "shaped":
         return hazard.context == "reduced" or not compared
     return hazard.context == "reduced" and (difference or (compared and hazard.selected))

@@ -41,7 +41,7 @@ def test_a_reduction_on_the_line_itself_is_in_plain_sight() -> None:
     "operation",
     [
         "(np.zeros((5, 1)) - np.ones(5)).sum()",
-        "np.zeros((5, 1)) * np.ones(5)",
+        "np.zeros((5, 1)) / np.ones(5)",
         "np.dot(np.ones(5), np.ones(5).T)",
         "np.linalg.inv(np.ones(5))",
     ],

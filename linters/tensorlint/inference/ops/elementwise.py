@@ -10,7 +10,15 @@ from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.literals import array_of
-from tensorlint.inference.ops.results import NO_MARKS, common_device, common_framework, lasting, surviving, unranked
+from tensorlint.inference.ops.results import (
+    NO_MARKS,
+    RAMP,
+    common_device,
+    common_framework,
+    lasting,
+    surviving,
+    unranked,
+)
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import (
     PLAIN,
@@ -195,6 +203,8 @@ def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
     for tensor in tensors:
         if tensor.marks:
             marks = marks | lasting(tensor.marks)
+    if "ramp" in marks and any("ramp" not in tensor.marks for tensor in tensors if tensor.shape != ()):
+        marks = marks - RAMP
     return surviving(marks, shape) if marks else marks
 
 

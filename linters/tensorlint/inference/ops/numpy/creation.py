@@ -10,6 +10,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
 from tensorlint.inference.ops.results import (
     LASTING,
+    RAMP,
     SPELLED,
     fresh,
     laid,
@@ -114,7 +115,7 @@ def arange(call: Call, start: Value, stop: Value, step: Value, dtype: Value, **r
     inferred = None
     if None not in kinds:
         inferred = "int64" if all(kind is not None and kind <= dtypes.INTEGER for kind in kinds) else "float64"
-    return laid(call, "numpy", (size,), (1,), chosen(dtype, inferred))
+    return laid(call, "numpy", (size,), (1,), chosen(dtype, inferred), marks=RAMP)
 
 
 @op("numpy.linspace", "start stop num=50 endpoint=True retstep=False dtype=None axis=0 / device=None", tensor=False)
@@ -147,7 +148,7 @@ def spaced(call: Call, start: Value, stop: Value, num: Value, dtype: Value, axis
     real = not any(isinstance(end, Tensor) and end.dtype != "float64" for end in (start, stop)) and not any(
         dtypes.of_scalar(end) == dtypes.COMPLEX for end in (start, stop)
     )
-    return laid(call, "numpy", (size,), (1,), chosen(dtype, "float64" if real else None))
+    return laid(call, "numpy", (size,), (1,), chosen(dtype, "float64" if real else None), marks=RAMP)
 
 
 @op("numpy.identity", "n dtype=None / like=None")

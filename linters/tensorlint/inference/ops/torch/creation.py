@@ -10,6 +10,7 @@ from tensorlint.inference.ops.elementwise import is_plain
 from tensorlint.inference.ops.literals import elements_of, leaf_dtype, nested
 from tensorlint.inference.ops.results import (
     LASTING,
+    RAMP,
     SPELLED,
     fresh,
     laid,
@@ -143,14 +144,14 @@ def arange(call: Call, start: Value, end: Value, step: Value, dtype: Value, devi
         wanted = chosen(dtype, None)
         kept = dtypes.is_floating(wanted) or (wanted == "int64" and None not in ends)
         size = size if kept else S.symbol()
-    return laid(call, "torch", (size,), (1,), chosen(dtype, inferred), placed(call, device))
+    return laid(call, "torch", (size,), (1,), chosen(dtype, inferred), placed(call, device), marks=RAMP)
 
 
 @op("torch.linspace torch.logspace", f"start end steps base=10.0 / out=None {PLACED}")
 def linspace(call: Call, start: Value, end: Value, steps: Value, dtype: Value, device: Value, **rest: Value) -> Value:
     real = all(_is_real(one) for one in (start, end))
     name = chosen(dtype, call.default_dtype if real else None)
-    return laid(call, "torch", (arguments.count(steps),), (1,), name, placed(call, device))
+    return laid(call, "torch", (arguments.count(steps),), (1,), name, placed(call, device), marks=RAMP)
 
 
 def _is_real(value: Value) -> bool:

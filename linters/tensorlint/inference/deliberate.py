@@ -1,0 +1,89 @@
+"""What says in so many words that a row is meant to meet a column."""
+
+from __future__ import annotations
+
+import ast
+
+# What gives the same numbers with axes added, dropped or moved, or in another type.
+_SAME_NUMBERS = frozenset([
+    "reshape", "view", "view_as", "squeeze", "unsqueeze", "flatten", "ravel", "expand_dims", "atleast_2d",
+    "transpose", "t", "contiguous", "clone", "copy", "detach", "astype", "to", "float", "double", "long", "int",
+    "cpu", "numpy", "asarray", "as_tensor", "from_numpy", "expand", "expand_as", "broadcast_to",
+])  # fmt: skip
+_LIBRARIES = frozenset({"np", "numpy", "torch"})
+_LITERAL = frozenset({"array", "asarray", "tensor"})
+
+
+def of_itself(left: tuple[ast.AST | None, ast.AST | None], right: tuple[ast.AST | None, ast.AST | None]) -> bool:
+    """Whether the operands are the same numbers, once as a row and once as a column: a table of pairs, as in
+    `x.reshape(-1, 1) - x`. Each operand is given as its expression and the expression that made it."""
+    origins = {_origin(node) for node in left}, {_origin(node) for node in right}
+    return bool((origins[0] & origins[1]) - {None})
+
+
+def repeats(node: ast.AST, left: ast.expr | None, right: ast.expr | None) -> bool:
+    """Whether an operand is written in the expression to repeat the other one: `np.ones((n, 1)) * row`,
+    `np.zeros((n, 1)) + row`, or a column of numbers times a row."""
+    if not isinstance(node, ast.BinOp):
+        return False
+    for operand in (left, right):
+        if not isinstance(operand, ast.Call) or not operand.args:
+            continue
+        name = operand.func.attr if isinstance(operand.func, ast.Attribute) else ""
+        if isinstance(node.op, ast.Mult) and (
+            name == "ones" or (name in _LITERAL and isinstance(operand.args[0], (ast.List, ast.Tuple)))
+        ):
+            return True
+        if isinstance(node.op, ast.Add) and name == "zeros":
+            return True
+    return False
+
+
+def _origin(node: ast.AST | None) -> str | None:
+    """The name or the part of a name whose numbers the expression gives, None where it makes new ones."""
+    while True:
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=library), attr=name), args=[first, *_]) if (
+                library in _LIBRARIES
+            ):
+                node = first if name in _SAME_NUMBERS else None
+            case ast.Call(func=ast.Attribute(value=receiver, attr=name)):
+                node = receiver if name in _SAME_NUMBERS else None
+            case ast.Attribute(value=receiver, attr="T" | "mT" | "data"):
+                node = receiver
+            case ast.Subscript(value=receiver, slice=index):
+                chosen = _chosen(index)
+                if chosen:
+                    base = _origin(receiver)
+                    return None if base is None else f"{base}[{', '.join(chosen)}]"
+                node = receiver
+            case ast.Name() | ast.Attribute():
+                return ast.dump(node)
+            case _:
+                return None
+
+
+def _chosen(index: ast.expr) -> list[str]:
+    """What an index chooses of each axis, whether or not the axis is kept: `0`, `[0]` and `0:1` choose the same."""
+    items = index.elts if isinstance(index, ast.Tuple) else [index]
+    chosen = [_of_axis(item) for item in items if not (isinstance(item, ast.Constant) and item.value is None)]
+    while chosen and chosen[-1] == ":":
+        chosen.pop()
+    return chosen
+
+
+def _of_axis(item: ast.expr) -> str:
+    if isinstance(item, ast.Slice) and item.lower is item.upper is item.step is None:
+        return ":"
+    match item:
+        case ast.List(elts=[only]):
+            return ast.dump(only)
+        case ast.Slice(
+            lower=ast.Constant(value=int() as first), upper=ast.Constant(value=int() as last), step=None
+        ) if last == first + 1:
+            return ast.dump(ast.Constant(first))
+        case ast.Slice(lower=ast.expr() as lower, upper=ast.BinOp(left=base, op=ast.Add(), right=ast.Constant(value=1)), step=None) if (
+            ast.dump(lower) == ast.dump(base)
+        ):  # fmt: skip
+            return ast.dump(lower)
+    return ast.dump(item)

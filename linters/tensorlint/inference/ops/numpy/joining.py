@@ -78,7 +78,7 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
         varies = any(atom.variant for atom in S.symbols(shape[at]))
         total = S.symbol() if varies or count is None else S.multiply(shape[at], count)
         target = tuple(total if place == at else settle(size) for place, size in enumerate(shape))
-        return laid(call, "numpy", target, None, chosen(dtype, element.dtype))
+        return laid(call, "numpy", target, None, chosen(dtype, element.dtype), marks=surviving(element.marks, target))
     items = arrays(call, tensors)
     if values.is_none(axis):
         total = S.symbol()
@@ -99,8 +99,10 @@ def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) 
         shape, element, count = repeated(call, tensors)
         at = arguments.axis(axis, len(shape) + 1)
         settled = tuple(map(settle, shape))
-        target = (*settled[:at], S.symbol() if count is None else count, *settled[at:])
-        return laid(call, "numpy", target, None, chosen(dtype, element.dtype))
+        # A list that is stacked is taken to hold several, as one that is made an array.
+        number = S.of_symbol(S.Symbol(None, plural=True)) if count is None else count
+        target = (*settled[:at], number, *settled[at:])
+        return laid(call, "numpy", target, None, chosen(dtype, element.dtype), marks=surviving(element.marks, target))
     items = arrays(call, tensors)
     shape = items[0].shape or ()
     for item in items[1:]:

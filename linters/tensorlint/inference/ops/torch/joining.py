@@ -72,7 +72,8 @@ def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         varies = any(atom.variant for atom in S.symbols(shape[at]))
         total = S.symbol() if count is None or varies else S.multiply(shape[at], count)
         target = tuple(total if axis == at else settle(size) for axis, size in enumerate(shape))
-        return laid(call, "torch", target, None, element.dtype, element.device)
+        marks = surviving(element.marks, target)
+        return laid(call, "torch", target, None, element.dtype, element.device, marks=marks)
     items = members(tensors)
     dtype = promoted(call, items)
     device = common_device(items)
@@ -176,8 +177,12 @@ def stack(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         shape, element, count = uniform(tensors)
         at = arguments.axis(dim, len(shape) + 1)
         settled = tuple(map(settle, shape))
-        target = (*settled[:at], S.symbol() if count is None else count, *settled[at:])
-        return laid(call, "torch", target, stack_layout([element], at, target), element.dtype, element.device)
+        # A list that is stacked is taken to hold several, as one that is made an array.
+        number = S.of_symbol(S.Symbol(None, plural=True)) if count is None else count
+        target = (*settled[:at], number, *settled[at:])
+        strides = stack_layout([element], at, target)
+        marks = surviving(element.marks, target)
+        return laid(call, "torch", target, strides, element.dtype, element.device, marks=marks)
     items = members(tensors)
     dtype = promoted(call, items)
     known = [item.shape for item in items if item.shape is not None]

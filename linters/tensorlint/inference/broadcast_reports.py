@@ -28,6 +28,7 @@ class BroadcastReports(State):
         key = f"outer:{id(node)}"
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
+        ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
         column, column_text = (left, left_text) if _has_unit(left.shape, right.shape) else (right, right_text)
         evidence = [self.made_evidence(left_text, left), self.made_evidence(right_text, right), *self.called_from()]
         hazard = BroadcastHazard(
@@ -49,7 +50,7 @@ class BroadcastReports(State):
             suggestion=_suggestion(column, column_text, left.shape, right.shape),
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)),
-            grid="ramp" in left.marks and "ramp" in right.marks,
+            ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
             loss=loss, both_grow=grown is not None,
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip

@@ -50,7 +50,8 @@ class BroadcastHazard(Hazard):
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
     squeeze made. `selected` is true for the index of a largest element, kept with its
     axis. `deliberate` is true where the operands are the same numbers as a row and as a column, or one is written to
-    repeat the other. `grid` is true where both are made of `arange` or `linspace`. `context` is what the result goes into.
+    repeat the other. `ranges` is how many of the two are made of `arange` or `linspace`, `plain_ranges` is true where none
+    of these was computed with. `context` is what the result goes into.
     """
 
     operation: str
@@ -69,7 +70,8 @@ class BroadcastHazard(Hazard):
     from_layer: bool
     suggestion: str
     deliberate: bool = False
-    grid: bool = False
+    ranges: int = 0
+    plain_ranges: bool = False
     loss: bool = False
     both_grow: bool = True
 

@@ -187,7 +187,8 @@ class Tensor(Value):
 #   literal    a size-1 axis was written in the constructor: zeros((n, 1))
 #   column     came out of nn.Linear(..., 1) or another layer with one output feature
 #   squeezed   a squeeze without an axis
-#   ramp       made of arange or linspace and numbers: a coordinate
+#   ramp       made of arange or linspace and numbers
+#   coordinate the range itself, not yet computed with
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
 #   parameter  a parameter of the analysed function

@@ -26,11 +26,15 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return hazard.spelled != "said" or hazard.same_length
     if not hazard.same_length or hazard.same_rank:
         return False
+    product = hazard.operation == "multiplication" or hazard.operation.endswith(("mul", "multiply"))
+    if hazard.ranges == 2:
+        # A grid of two coordinates, unless it is how far a line is from another one.
+        return hazard.context == "reduced" and difference and not hazard.plain_ranges
+    if hazard.ranges and hazard.context != "reduced" and (product or compared or (difference and hazard.plain_ranges)):
+        # Something for each point of a range: multiples, thresholds, distances.
+        return False
     if hazard.spelled == "no":
         return True
-    if hazard.grid:
-        # A grid of two coordinates, unless it is how far one is from the other.
-        return hazard.context == "reduced" and difference
     if hazard.spelled == "shaped":
         return hazard.context == "reduced" or not compared
     return hazard.context == "reduced" and (difference or (compared and hazard.selected))

@@ -11,6 +11,7 @@ from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.results import (
+    COORDINATE,
     NO_MARKS,
     RAMP,
     common_device,
@@ -203,8 +204,9 @@ def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
     for tensor in tensors:
         if tensor.marks:
             marks = marks | lasting(tensor.marks)
-    if "ramp" in marks and any("ramp" not in tensor.marks for tensor in tensors if tensor.shape != ()):
-        marks = marks - RAMP
+    if "ramp" in marks:
+        mixed = any("ramp" not in tensor.marks for tensor in tensors if tensor.shape != ())
+        marks = marks - (RAMP if mixed else COORDINATE)
     return surviving(marks, shape) if marks else marks
 
 
@@ -288,7 +290,7 @@ def elementwise(
                 strides = promoted_layout(tensors, shape, common, numbers)
         else:
             strides = result_layout(framework, [(shape, strides), *numbers], shape)
-        marks = lasting(only.marks) if only.marks else only.marks
+        marks = lasting(only.marks) - COORDINATE if only.marks else only.marks
         return Tensor(
             framework,
             shape,

@@ -18,7 +18,8 @@ SPELLED = frozenset({"spelled"})
 RESHAPED = frozenset({"reshaped"})
 LITERAL = frozenset({"literal"})
 COLUMN = frozenset({"column"})
-RAMP = frozenset({"ramp"})
+COORDINATE = frozenset({"coordinate"})
+RAMP = COORDINATE | {"ramp"}
 REDUCTION = frozenset({"reduction"})
 
 
@@ -115,7 +116,7 @@ def permuted(call: Call, given: Tensor, order: tuple[int, ...], words: str) -> T
 def lasting(marks: frozenset[str]) -> frozenset[str]:
     """The marks an elementwise operation passes on; with them the `outer:` marks, which say that a row met a column, and
     that of the numbers themselves, which `zeros_like` does not take over with the shape."""
-    return frozenset(mark for mark in marks if mark in LASTING or mark == "ramp" or mark.startswith("outer:"))
+    return frozenset(mark for mark in marks if mark in LASTING or mark in RAMP or mark.startswith("outer:"))
 
 
 def surviving(marks: frozenset[str], shape: Shape) -> frozenset[str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 DATA_LOADERS = frozenset({"torch.utils.data.DataLoader"})
+SUBSET = "torch.utils.data.Subset"
 
 
 def iterate_object(interp: State, value: LibraryObject) -> Sequence:
@@ -39,16 +40,28 @@ def iterate_object(interp: State, value: LibraryObject) -> Sequence:
         batch = _batch(interp, dataset, value) if is_none(collate) else _own_batch(interp, dataset, collate, value)
         if batch is not None:
             return Sequence("iterator", None, batch)
+    if value.path == SUBSET:
+        whole, _ = _whole(value)
+        return iterate_object(interp, whole) if isinstance(whole, LibraryObject) else Sequence("iterator")
     if value.path == "torch.utils.data.TensorDataset":
         items = [interp.item(tensor, Opaque(None), value.made or ast.Constant(0)) for tensor in value.positional]
         return Sequence("iterator", None, Sequence("tuple", items))
     return Sequence("iterator")
 
 
+def _whole(dataset: Value | None) -> tuple[Value | None, bool]:
+    """The data set that a subset takes its samples from, and whether it is a subset."""
+    part = False
+    while isinstance(dataset, LibraryObject) and dataset.path == SUBSET:
+        dataset, part = dataset.fields.get("dataset"), True
+    return dataset, part
+
+
 def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: LibraryObject) -> Value | None:
     """One batch as a function of the program's own makes it of a list of samples."""
     if not isinstance(collate, (Function, Partial)) or dataset is None or is_unbatched(loader):
         return None
+    dataset, _ = _whole(dataset)
     start = S.symbol_serial()
     if isinstance(dataset, LibraryObject) and dataset.path == "torch.utils.data.TensorDataset":
         sample: Value = interp.any_item(iterate_object(interp, dataset))
@@ -70,11 +83,12 @@ def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value
         return None
     if is_unbatched(loader):
         return None
+    dataset, part = _whole(dataset)
     if isinstance(dataset, LibraryObject) and dataset.path == "torch.utils.data.TensorDataset":
         size: S.Size = S.of_symbol(S.Symbol(None, variant=True, plural=True))
         given = size_of(loader.arguments.get("batch_size", Const(1)))
         first = dataset.positional[0] if dataset.positional else None
-        total = first.shape[0] if isinstance(first, Tensor) and first.shape else None
+        total = first.shape[0] if isinstance(first, Tensor) and first.shape and not part else None
         if isinstance(given, int) and isinstance(total, int) and given > 0 and total % given == 0:
             size = given
         fields: list[Value] = []

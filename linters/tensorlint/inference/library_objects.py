@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import builtins, estimators, layer_changes, probability, tables, text_files
 from tensorlint.inference import sizes as S
-from tensorlint.inference.data_loading import DATA_LOADERS
+from tensorlint.inference.data_loading import DATA_LOADERS, SUBSET
 from tensorlint.inference.inheritance import method_order
 from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
@@ -101,6 +101,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             if path in DATA_LOADERS:
                 bound[key] = value
         return LibraryObject(path, bound, tuple(args), {}, node)
+    if path == SUBSET and (args or "dataset" in kwargs):
+        return LibraryObject(path, {}, (), {"dataset": args[0] if args else kwargs["dataset"]}, node)
     if path in (
         "torch.nn.DataParallel",
         "torch.nn.parallel.DistributedDataParallel",

@@ -44,6 +44,17 @@ def buffer(call: Call, data: Value, persistent: Value) -> Value:
     return data
 
 
+@op("torch.utils.data.random_split", "dataset lengths generator=None", tensor=False)
+def random_split(call: Call, dataset: Value, lengths: Value, generator: Value) -> Value:
+    """Parts of a data set: their samples are the data set's."""
+    if not isinstance(lengths, Sequence) or lengths.items is None:
+        raise Undecided
+    return Sequence(
+        "list",
+        [LibraryObject("torch.utils.data.Subset", {}, (), {"dataset": dataset}, call.node) for _ in lengths.items],
+    )
+
+
 @op("torch.nn.utils.rnn.pad_sequence", "sequences batch_first=False padding_value=0.0 padding_side='right'")
 def pad_sequence(call: Call, sequences: Value, batch_first: Value, **rest: Value) -> Value:
     length: S.Size | None

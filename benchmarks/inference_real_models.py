@@ -226,10 +226,11 @@ class Tracer:
     """Follows the code under `roots` line by line."""
 
     def __init__(self, claims: Claims, score: Score, roots: tuple[str, ...]) -> None:
+        import numpy
         import torch
 
         self.claims, self.score, self.roots = claims, score, roots
-        self.tensor = torch.Tensor
+        self.tensor, self.array = torch.Tensor, (numpy.ndarray, numpy.generic)
         self.wanted: dict[CodeType, bool] = {}
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
@@ -274,8 +275,10 @@ class Tracer:
             key = (path, statement.first, name)
             row = state.file.claims.get((statement.first, name))
             if not isinstance(value, self.tensor):
-                if row is not None and row.framework == "torch" and key not in score.wrong:
-                    score.wrong[key] = f"said to be a tensor, is {type(value).__name__}"
+                if row is not None and key not in score.wrong:
+                    problem = self.compare_array(row, value, state, values)
+                    if problem and not state.unit:
+                        score.wrong[key] = problem
                 continue
             if value.is_nested or value.layout.__str__() != "torch.strided":
                 continue
@@ -315,6 +318,25 @@ class Tracer:
             return f"{row.dtype}, is {value.dtype}"
         if row.device is not None and not str(value.device).startswith(str(row.device).partition(":")[0]):
             return f"on {row.device}, is on {value.device}"
+        return None
+
+    def compare_array(self, row: Any, value: Any, state: Frame, values: dict[str, Any]) -> str | None:
+        """numpy's arrays are held against what is said of them, and not counted."""
+        if row.framework == "torch" or not isinstance(value, self.array):
+            return f"said to be {'a tensor' if row.framework == 'torch' else 'an array'}, is {type(value).__name__}"
+        shape = tuple(value.shape)
+        if row.shape is not None:
+            if len(row.shape) != len(shape):
+                return f"shape {row.shape}, is {shape}"
+            if any(self.differs(claim, size, state, values) for claim, size in zip(row.shape, shape, strict=True)):
+                return f"shape {row.shape}, is {shape} {state.sizes}"
+        if row.strides is not None and shape and not (set(shape) & {0, 1}):
+            strides = tuple(stride // value.itemsize for stride in value.strides)
+            for claim, stride in zip(row.strides, strides, strict=True):
+                if self.differs(claim, stride, state, values, bind=False):
+                    return f"strides {row.strides} of {row.shape}, are {strides} of {shape}"
+        if row.dtype is not None and row.dtype != str(value.dtype):
+            return f"{row.dtype}, is {value.dtype}"
         return None
 
     def differs(self, claim: Any, size: int, state: Frame, values: dict[str, Any], *, bind: bool = True) -> bool:

@@ -28,6 +28,9 @@ from tensorlint.inference.values import (
     number,
 )
 
+# What may be assigned to a tensor or an array that gives it another shape or layout.
+_DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
+
 
 class Assignments(State):
     """Mixed into the interpreter."""
@@ -207,7 +210,7 @@ class Assignments(State):
             if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
-            if name in ("data", "shape"):
+            if name in _DECIDES_SHAPE:
                 self.changed_shape(receiver)
             if receiver.fields is None:
                 receiver.fields = {}
@@ -216,7 +219,7 @@ class Assignments(State):
         elif isinstance(receiver, Class):
             receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))
-        elif isinstance(receiver, Tensor) and name in ("data", "shape"):
+        elif isinstance(receiver, Tensor) and name in _DECIDES_SHAPE:
             self.forget_tensor(receiver)
 
     def set_by_name(self, receiver: Value | None, given: list[Value]) -> None:
@@ -225,8 +228,9 @@ class Assignments(State):
             return
         name, value = given
         if isinstance(name, Const) and isinstance(name.value, str):
-            if not isinstance(receiver, Tensor):
-                self.store_attribute(receiver, name.value, value)
+            self.store_attribute(receiver, name.value, value)
+        elif isinstance(receiver, Tensor):
+            self.forget_tensor(receiver)
         elif isinstance(receiver, (Instance, Class)):
             receiver.fields = dict.fromkeys(receiver.fields, UNKNOWN)
             self.mutations.append((receiver, None))

@@ -284,7 +284,10 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    return args[0] if len(args) == 1 else UNKNOWN
+    if len(args) != 1:
+        return UNKNOWN
+    # A sequence stands for what goes through it; an array is no iterator of itself.
+    return interp.iterate(args[0]) if isinstance(args[0], Tensor) else args[0]
 
 
 def _round(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -53,6 +53,16 @@ _REPLACED = frozenset({"forward", layer_changes.CHANGED})
 Arguments = tuple[list[Value], dict[str, Value]]
 
 
+_MAKES_ARRAY = frozenset({"numpy.array", "numpy.asarray", "numpy.ascontiguousarray", "numpy.asfortranarray"})
+
+
+def _is_own_object(value: Value) -> bool:
+    """Whether the value is an object of a class of the program, or a list that has one."""
+    if isinstance(value, Sequence):
+        return any(isinstance(item, Instance) for item in value.items or (value.element,))
+    return isinstance(value, Instance)
+
+
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
@@ -209,6 +219,9 @@ class Calls(State):
         if entry is not None:
             if args and isinstance(args[0], LibraryObject):
                 args = tables.as_array(path, args, node)
+            elif args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_is_own_object, args)):
+                self.escape(args, kwargs)
+                return UNKNOWN  # its class may decide: `__array_function__`, `__array_ufunc__`, a method of the name
             return self.apply(entry, args, kwargs, node)
         if modules.known(path):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)

@@ -325,6 +325,8 @@ class Expressions(State):
                 if isinstance(members, Dictionary):
                     return self.item(members, index, node)
                 return self.sequence_item(members, index)
+            if value.path == "numpy.dtype":  # the type of a field, which may have axes
+                return LibraryObject(value.path, positional=(Sequence("tuple"),))
             return tables.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             return self.call_method(value, "__getitem__", [index], {}, node)

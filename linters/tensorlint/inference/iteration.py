@@ -120,6 +120,7 @@ class Iteration(State):
                 first = value.shape[0]
                 if isinstance(item, Tensor):
                     return Sequence("iterator", None, item, first)
+                return Sequence("iterator", None, UNKNOWN, first)
             return Sequence("iterator")
         if isinstance(value, LibraryObject):
             members = self.members(value)

@@ -144,7 +144,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return text_files.read(interp, kwargs, node)
     if tables.is_known(path):
         return tables.make(interp, path, args, kwargs, node)
-    if path in ("numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
+    if path in ("numpy.dtype", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path.startswith(("torch.optim.",)):
         return LibraryObject(path, kwargs, tuple(args), {}, node)

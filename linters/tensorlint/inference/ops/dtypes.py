@@ -18,6 +18,9 @@ SCALAR_KINDS: tuple[Literal["bool"], Literal["int"], Literal["float"], Literal["
     "complex",
 )
 
+# An array's items are Python objects of any kind: one that is picked is no array.
+OBJECT = "object"
+
 CATEGORY = {
     "bool": BOOL,
     "uint8": INTEGER,
@@ -119,11 +122,14 @@ _NUMPY_NAMES = {
     "<f8": "float64",
     "<i4": "int32",
     "<i8": "int64",
+    "O": OBJECT,
+    "object": OBJECT,
+    "object_": OBJECT,
 }
 
 _BUILTIN: dict[str, dict[str, str | None]] = {
     "torch": {"float": None, "int": "int64", "bool": "bool", "complex": None},
-    "numpy": {"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128"},
+    "numpy": {"float": "float64", "int": "int64", "bool": "bool", "complex": "complex128", "object": OBJECT},
 }
 
 
@@ -307,6 +313,8 @@ def numpy_promote(a: str, b: str) -> str | None:
     """`numpy.promote_types`."""
     if a == b:
         return a
+    if OBJECT in (a, b):
+        return OBJECT
     left, right = CATEGORY.get(a, -1), CATEGORY.get(b, -1)
     if left < 0 or right < 0 or "bfloat16" in (a, b) or "complex32" in (a, b):
         return None
@@ -347,6 +355,8 @@ def numpy_result(operands: list[Value]) -> str | None:
             kind = max(kind, scalar)
     if result is None:
         return ("bool", "int64", "float64", "complex128")[kind] if kind >= 0 else None
+    if result == OBJECT:
+        return result
     have = CATEGORY.get(result, -1)
     if have < 0:
         return None
@@ -364,9 +374,27 @@ _NUMPY_FLOAT = {"bool": "float16", "int8": "float16", "uint8": "float16", "int16
 
 def numpy_float(dtype: str | None) -> str | None:
     """What `np.sin`, `np.sqrt` and their like return: small integers give small floats."""
+    if dtype == OBJECT:
+        return dtype
     if dtype is None or dtype not in CATEGORY:
         return None
     return dtype if CATEGORY[dtype] >= FLOAT else _NUMPY_FLOAT.get(dtype, "float64")
+
+
+def numpy_float_result(operands: list[Value]) -> str | None:
+    """What `np.hypot`, `np.arctan2` and their like return: each operand becomes a float by itself, before they meet."""
+    arrays = [operand.dtype for operand in operands if isinstance(operand, Tensor)]
+    if len(arrays) != len(operands):
+        return numpy_float(numpy_result(operands))
+    result: str | None = None
+    for dtype in arrays:
+        each = numpy_float(dtype)
+        if each is None:
+            return None
+        result = each if result is None else numpy_promote(result, each)
+        if result is None:
+            return None
+    return result
 
 
 def torch_float(dtype: str | None, default: str | None) -> str | None:

@@ -76,9 +76,9 @@ def _dtype(kind: Kind, framework: Framework | None, operands: list[Value], defau
         if kind == "float":
             return dtypes.torch_float(common, default)
     else:
-        common = dtypes.numpy_result(operands)
         if kind == "float":
-            return dtypes.numpy_float(common)
+            return dtypes.numpy_float_result(operands)
+        common = dtypes.numpy_result(operands)
         if kind == "divide":
             return _numpy_divide(common)
     if kind == "divide":
@@ -94,6 +94,8 @@ def _common(kind: Kind, operands: list[Value], result: str | None, default: str 
 
 
 def _numpy_divide(common: str | None) -> str | None:
+    if common == dtypes.OBJECT:
+        return common
     if common is None or common not in dtypes.CATEGORY:
         return None
     return common if dtypes.CATEGORY[common] >= dtypes.FLOAT else "float64"

@@ -7,6 +7,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops.arguments import at_least
 from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import leaf_dtype, nested
 from tensorlint.inference.ops.results import SPELLED, surviving
 from tensorlint.inference.ops.table import Call, Undecided
@@ -65,9 +66,14 @@ class _Axes:
 def getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     """The value of `tensor[index]`."""
     try:
-        return _getitem(call, tensor, index)
+        found = _getitem(call, tensor, index)
     except Undecided:
+        if tensor.dtype == OBJECT:
+            return UNKNOWN
         return Tensor(tensor.framework, None, None, tensor.dtype, tensor.device)
+    if tensor.dtype == OBJECT and isinstance(found, Tensor) and found.shape == ():
+        return UNKNOWN  # the object that is in there
+    return found
 
 
 def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:

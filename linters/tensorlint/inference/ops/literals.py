@@ -9,6 +9,7 @@ from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import (
     Const,
+    Dictionary,
     Framework,
     Number,
     Opaque,
@@ -17,6 +18,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    is_none,
     size_of,
 )
 
@@ -137,6 +139,12 @@ def elements_of(value: Value) -> tuple[S.Size, ...] | None:
     return None
 
 
+def _of_objects(value: Value) -> bool:
+    """Whether a list holds what only an array of objects can hold."""
+    items = value.items if isinstance(value, Sequence) else None
+    return any(is_none(item) or isinstance(item, Dictionary) for item in items or ())
+
+
 def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor:
     """A value as numpy takes it where an array is expected."""
     if isinstance(value, Tensor):
@@ -146,7 +154,7 @@ def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor
     try:
         shape, leaves = nested(value)
     except Undecided:
-        return Tensor(framework)
+        return Tensor(framework, dtype=dtypes.OBJECT if _of_objects(value) else None)
     result = Tensor(
         framework,
         shape,

@@ -240,7 +240,10 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
                 raise Undecided
         out = bound.get("out")
         if out is None or (isinstance(out, Const) and out.value is None):
-            return entry.transfer(call, **bound)
+            result = entry.transfer(call, **bound)
+            if isinstance(result, Tensor) and result.shape == () and _any_objects(args):
+                return UNKNOWN  # one of the objects, or their sum
+            return result
     except STOPS:
         pass
     except Exception:
@@ -248,6 +251,10 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         if strict:
             raise
     return Tensor(entry.framework) if entry.tensor else UNKNOWN
+
+
+def _any_objects(args: Sequence_[Value]) -> bool:
+    return any(isinstance(value, Tensor) and value.dtype == "object" for value in args)
 
 
 # Whether a transfer function's own error is raised; the test-suite sets it.

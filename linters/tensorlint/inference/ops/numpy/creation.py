@@ -54,8 +54,38 @@ def in_order(order: Value, shape: Shape) -> Strides | None:
     return None
 
 
-def sized(call: Call, shape: Value, dtype: str | None, order: Value = values.NONE) -> Tensor:
+def has_axes(dtype: Value) -> bool:
+    """Whether an element of the type may be an array of its own, whose axes follow: `"2f4"`, `(np.float32, (3, 3))`."""
+    if isinstance(dtype, values.LibraryObject) and dtype.path == "numpy.dtype" and dtype.positional:
+        return has_axes(dtype.positional[0])
+    if isinstance(dtype, Const) and isinstance(dtype.value, str):
+        return dtype.value[:1].isdigit() or dtype.value.startswith("(")
+    return isinstance(dtype, Sequence) and dtype.kind == "tuple"
+
+
+def may_be_records(object: Value, dtype: Value) -> bool:
+    """Whether tuples may be elements: `np.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)])`."""
+    if values.is_none(dtype) or isinstance(dtype, Library) or dtypes.named(dtype, "numpy") is not None:
+        return False
+    if isinstance(dtype, Const) and isinstance(dtype.value, str) and "," not in dtype.value:
+        return False
+    return _has_tuple(object)
+
+
+def _has_tuple(value: Value) -> bool:
+    if not isinstance(value, Sequence):
+        return False
+    if value.kind == "tuple":
+        return True
+    return _has_tuple(value.element) if value.items is None else any(map(_has_tuple, value.items))
+
+
+def sized(
+    call: Call, shape: Value, dtype: str | None, order: Value = values.NONE, given: Value = values.NONE
+) -> Tensor:
     try:
+        if dtype is None and has_axes(given):
+            raise Undecided
         sizes = arguments.shape([shape])
     except Undecided:
         return unranked("numpy", dtype)
@@ -64,7 +94,7 @@ def sized(call: Call, shape: Value, dtype: str | None, order: Value = values.NON
 
 @op("numpy.zeros numpy.ones numpy.empty", "shape dtype=None order='C' / like=None device=None")
 def filled(call: Call, shape: Value, dtype: Value, order: Value, **rest: Value) -> Value:
-    return sized(call, shape, chosen(dtype, "float64"), order)
+    return sized(call, shape, chosen(dtype, "float64"), order, dtype)
 
 
 @op("numpy.full", "shape fill_value dtype=None order='C' / like=None device=None")
@@ -73,7 +103,7 @@ def full(call: Call, shape: Value, fill_value: Value, dtype: Value, order: Value
     inferred = ("bool", "int64", "float64", "complex128")[kind] if kind is not None else None
     if isinstance(fill_value, Tensor):
         inferred = fill_value.dtype
-    return sized(call, shape, chosen(dtype, inferred), order)
+    return sized(call, shape, chosen(dtype, inferred), order, dtype)
 
 
 @op("numpy.zeros_like numpy.ones_like numpy.empty_like", "a dtype=None order='K' subok=True shape=None / device=None")
@@ -173,14 +203,21 @@ def tri(call: Call, N: Value, M: Value, dtype: Value, **rest: Value) -> Value:
     return fresh(call, "numpy", (rows, columns), chosen(dtype, "float64"))
 
 
+def not_plain(object: Value, dtype: Value) -> bool:
+    """Whether lists may be elements, which of objects may differ in length, or tuples, or an element has axes."""
+    if values.is_none(dtype):
+        return False
+    return dtypes.named(dtype, "numpy") == dtypes.OBJECT or has_axes(dtype) or may_be_records(object, dtype)
+
+
 @op("numpy.array", "object dtype=None / copy=True order='K' subok=False ndmin=0 like=None")
 def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value, ndmin: Value, **rest: Value) -> Value:
     if arguments.truth(ndmin) is not False:
         raise Undecided
     if isinstance(object, Tensor):
         return converted(call, object, dtype, order)
-    if isinstance(dtype, Library) and dtype.path == "builtins.object":
-        raise Undecided  # rows may have different lengths
+    if not_plain(object, dtype):
+        return unranked("numpy", chosen(dtype, None))
     result = array_of(call, object)
     result.dtype = chosen(dtype, result.dtype)
     if result.shape is None:
@@ -198,6 +235,8 @@ def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value
 )
 def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> Value:
     given_copy = rest["copy"]
+    if not isinstance(a, Tensor) and not_plain(a, dtype):
+        return unranked("numpy", chosen(dtype, None))
     given = array(call, a)
     name = call.name.rpartition(".")[2]
     if given.framework == "torch":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.elementwise import Kind, elementwise, numpy_layout, unary_of
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
@@ -102,9 +103,22 @@ def _binary(kind: Kind) -> Callable[..., Value]:
         result = elementwise(call, _arrays(call, x1, x2), kind=kind, framework="numpy", operation=words(call))
         if isinstance(result, Tensor):
             result.dtype = chosen(dtype, result.dtype)
-        return result
+        return _masked(result, rest["where"])
 
     return transfer
+
+
+def _masked(result: Value, where: Value) -> Value:
+    """`where=` takes part in broadcasting; known is what it does not change."""
+    if isinstance(where, Const) or not isinstance(result, Tensor):
+        return result
+    if not isinstance(where, Tensor) or where.shape is None or result.shape is None:
+        raise Undecided
+    if broadcast(result.shape, where.shape) != result.shape:
+        raise Undecided
+    if len(result.shape) > 1 and not where.contiguous:
+        result.strides = None
+    return result
 
 
 def _arrays(call: Call, *operands: Value) -> list[Value]:
@@ -129,7 +143,7 @@ def arithmetic(call: Call, x1: Value, x2: Value, dtype: Value, out: Value, **res
         if result.dtype == "bool":
             result.dtype = None if call.name.endswith("subtract") else "int8"
         result.dtype = chosen(dtype, result.dtype)
-    return result
+    return _masked(result, rest["where"])
 
 
 @op("numpy.where", "condition x=None y=None", tensor=False)

@@ -18,6 +18,8 @@ from tensorlint.inference.values import Const, Scalar, Sequence, Tensor, Value, 
 
 def summed(dtype: str | None) -> str | None:
     """Small integers are summed as int64 (uint64)."""
+    if dtype == dtypes.OBJECT:
+        return dtype
     if dtype is None or dtype not in dtypes.CATEGORY:
         return None
     if dtypes.CATEGORY[dtype] <= dtypes.INTEGER:
@@ -26,6 +28,8 @@ def summed(dtype: str | None) -> str | None:
 
 
 def averaged(dtype: str | None) -> str | None:
+    if dtype == dtypes.OBJECT:
+        return dtype
     if dtype is None or dtype not in dtypes.CATEGORY:
         return None
     return "float64" if dtypes.CATEGORY[dtype] <= dtypes.INTEGER else dtype

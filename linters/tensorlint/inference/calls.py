@@ -56,11 +56,13 @@ Arguments = tuple[list[Value], dict[str, Value]]
 _MAKES_ARRAY = frozenset({"numpy.array", "numpy.asarray", "numpy.ascontiguousarray", "numpy.asfortranarray"})
 
 
-def _is_own_object(value: Value) -> bool:
-    """Whether the value is an object of a class of the program, or a list that has one."""
+def _decides(value: Value) -> bool:
+    """Whether the value's class may decide what a function of numpy gives: an object of a class of the program with
+    `__array_function__`, `__array_ufunc__` or a method of the function's name, a list of these, or a torch tensor, of
+    which `np.exp` makes a tensor."""
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
-    return isinstance(value, Instance)
+    return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
 
 
 class Calls(State):
@@ -219,9 +221,9 @@ class Calls(State):
         if entry is not None:
             if args and isinstance(args[0], LibraryObject):
                 args = tables.as_array(path, args, node)
-            elif args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_is_own_object, args)):
+            elif args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_decides, args)):
                 self.escape(args, kwargs)
-                return UNKNOWN  # its class may decide: `__array_function__`, `__array_ufunc__`, a method of the name
+                return UNKNOWN
             return self.apply(entry, args, kwargs, node)
         if modules.known(path):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment
 from tensorlint.inference.joins import join
-from tensorlint.inference.ops import indexing
+from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -38,7 +38,7 @@ class Iteration(State):
         if plain and known.items is not None and len(known.items) <= 8:
             items: list[Value] = []
             for item in known.items:
-                self.frame.env = dict(outer)
+                self.frame.env = self.names_within(outer)
                 self.assign(node.generators[0].target, item, None)
                 # A generator's are evaluated only for whoever asks.
                 proven = self.begin_perhaps() if kind == "iterator" else None
@@ -76,8 +76,12 @@ class Iteration(State):
             if within.get(name) is not outer.get(name):
                 outer[name] = UNKNOWN
 
+    def names_within(self, outer: Environment) -> Environment:
+        """The names around a comprehension that it sees: those of a class's body it does not, but in its first iterable."""
+        return {} if self.frame.is_class else dict(outer)
+
     def enter_generators(self, generators: list[ast.comprehension], first: Sequence) -> None:
-        self.frame.env = dict(self.frame.env)
+        self.frame.env = self.names_within(self.frame.env)
         for position, generator in enumerate(generators):
             iterable = first if position == 0 else self.iterate(self.eval(generator.iter))
             self.assign(generator.target, self.any_item(iterable), None)
@@ -139,7 +143,7 @@ class Iteration(State):
             return Sequence("iterator", None, _any_integer(), len(known))
         length = None
         if value.start == 0 and value.step == 1:
-            length = value.stop
+            length = value.stop if arguments.at_least(value.stop or 0, 0) else None
         return Sequence("iterator", None, _any_integer(), length)
 
 

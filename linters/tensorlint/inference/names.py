@@ -108,6 +108,7 @@ class _Walk:
         distant = self.facts.distant
         outer, distant.waiting, distant.own = (distant.waiting, distant.own), [], set()
         self.block(scope, body, 1, initialiser)
+        self.imported_and_bound(scope, body)
         distant.leave(node)
         scope.changed = distant.own
         distant.waiting, distant.own = outer
@@ -115,6 +116,22 @@ class _Walk:
             for other in self.facts.scopes.values():
                 other.shared.add(name)
         return scope
+
+    def imported_and_bound(self, scope: ScopeFacts, body: list[ast.stmt]) -> None:
+        """`from lib import make`, and `def make` further on: two objects, where `try: import` and its stand-in are one."""
+        names: set[str] = set()
+        for statement in body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                names.update((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
+            elif not names:
+                continue
+            elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                if statement.name in names:
+                    self.bind(scope, statement.name, 1, textual=False)
+            elif isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    if isinstance(target, ast.Name) and target.id in names:
+                        self.bind(scope, target.id, 1, textual=False)
 
     def block(self, scope: ScopeFacts, body: list[ast.stmt], weight: int, initialiser: bool) -> None:
         facts = self.facts

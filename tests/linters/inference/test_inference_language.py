@@ -319,3 +319,15 @@ def test_what_an_array_of_objects_is_stays_known() -> None:
     assert rows["first"] == ((4,), "float64")
     assert rows["records"] == ((5,), None)
     assert rows["pairs"] == ((2, 2), "float64")
+
+
+def test_what_is_imported_twice_stays_known() -> None:
+    source = (
+        "import numpy as np\nfrom numpy import ones as make\nimport numpy as np\nfrom numpy import ones as make\n\n\n"
+        "def f(n):\n    x = make((n, 2))\n    y = np.arange(1, n)\n    z = [np.zeros(3) for _ in range(n - 1)]\n"
+        "    w = np.array(z)\n    return x, y, w\n"
+    )
+    rows = {row.name: (row.shape, row.dtype) for row in analyse(ast.parse(source), source).bindings}
+    assert rows["x"] == (("n", 2), "float64")
+    assert rows["y"][0] == ("n - 1",)
+    assert rows["w"][0] == ("n - 1", 3)

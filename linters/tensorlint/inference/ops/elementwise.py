@@ -386,8 +386,8 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
             kind = _KINDS.get(operator, "promote")
     else:
         other = right if tensor is left else left
-        if isinstance(other, Sequence) and framework != "numpy":
-            raise Undecided
+        if isinstance(other, Sequence) and (framework != "numpy" or (operator == "*" and not tensor.shape)):
+            raise Undecided  # `np.int64(2) * [1, 2]` is a list of four
         if isinstance(other, Const) and not is_number(other):
             raise Undecided
         kind = "bool" if operator in COMPARISONS else _KINDS.get(operator, "promote")

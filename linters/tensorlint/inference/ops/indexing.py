@@ -9,6 +9,7 @@ from tensorlint.inference.ops.arguments import at_least
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import leaf_dtype, nested
+from tensorlint.inference.ops.ranges import clipped
 from tensorlint.inference.ops.results import SPELLED, surviving
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
@@ -212,7 +213,7 @@ def _index_array(item: Value) -> tuple[Shape, str, Strides | None]:
             raise Undecided
         return shape, dtype, layout.contiguous(shape)
     if isinstance(item, Range) and item.start is not None and item.stop is not None and item.step == 1:
-        return (S.subtract(item.stop, item.start),), "int64", (1,)
+        return (clipped(S.subtract(item.stop, item.start)),), "int64", (1,)
     raise Undecided
 
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape
-from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops import arguments, dtypes, ranges
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import (
+    Class,
     Const,
     Dictionary,
     Framework,
+    Function,
+    Instance,
+    Library,
     Number,
     Opaque,
     Range,
     Scalar,
     Sequence,
+    Slice,
     Tensor,
     Value,
     is_none,
@@ -44,8 +49,11 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
     if isinstance(value, Range):
         if value.start is None or value.stop is None or value.step != 1:
             raise Undecided
-        length = S.subtract(value.stop, value.start)
-        return (max(length, 0) if isinstance(length, int) else length,), [Scalar("int")]
+        span = S.subtract(value.stop, value.start)
+        length = ranges.clipped(span)
+        if not arguments.at_least(span, 1):
+            return (length,), [] if length == 0 else None  # of no numbers at all numpy makes floats
+        return (length,), [Scalar("int")]
     if not isinstance(value, Sequence) or depth > 8 or value.kind not in ("list", "tuple"):
         raise Undecided
     if value.items is None:
@@ -139,10 +147,22 @@ def elements_of(value: Value) -> tuple[S.Size, ...] | None:
     return None
 
 
-def _of_objects(value: Value) -> bool:
-    """Whether a list holds what only an array of objects can hold."""
-    items = value.items if isinstance(value, Sequence) else None
-    return any(is_none(item) or isinstance(item, Dictionary) for item in items or ())
+_CONVERTIBLE = frozenset([
+    "__array__", "__array_interface__", "__array_struct__", "__buffer__", "__len__", "__getitem__", "__float__", "__int__",
+    "__complex__", "__index__", "__getattr__", "__getattribute__",
+])  # fmt: skip
+
+
+def of_objects(value: Value, depth: int = 0) -> bool:
+    """Whether a value is what only an array of objects can hold, or a list that has such a one."""
+    if isinstance(value, Sequence) and value.kind in ("list", "tuple"):
+        return depth < 4 and any(of_objects(item, depth + 1) for item in value.items or (value.element,))
+    if isinstance(value, Sequence):
+        return value.kind == "set"
+    if isinstance(value, Instance):
+        plain = all(isinstance(base, Library) and base.path == "builtins.object" for base in value.cls.bases)
+        return plain and not _CONVERTIBLE & value.cls.methods.keys()
+    return is_none(value) or isinstance(value, (Dictionary, Function, Class, Slice, Library))
 
 
 def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor:
@@ -154,7 +174,7 @@ def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor
     try:
         shape, leaves = nested(value)
     except Undecided:
-        return Tensor(framework, dtype=dtypes.OBJECT if _of_objects(value) else None)
+        return Tensor(framework, dtype=dtypes.OBJECT if of_objects(value) else None)
     result = Tensor(
         framework,
         shape,

@@ -5,8 +5,16 @@ from __future__ import annotations
 from math import ceil, isfinite
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.ops import arguments
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Number, Opaque, Value, size_of
+
+
+def clipped(span: Size) -> Size:
+    """The length of a range that is empty where its end lies before its start."""
+    if isinstance(span, int):
+        return max(span, 0)
+    return span if arguments.at_least(span, 0) else S.symbol()
 
 
 def length(start: Value, stop: Value, step: Value) -> Size:

@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, Const, Framework, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, Const, Framework, Sequence, Tensor, Value
 
 Transfer = Callable[..., Value]
 
@@ -250,11 +250,15 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         # A program that makes no sense is no reason to stop.
         if strict:
             raise
-    return Tensor(entry.framework) if entry.tensor else UNKNOWN
+    return Tensor(entry.framework) if entry.tensor and not _any_objects(args) else UNKNOWN
 
 
 def _any_objects(args: Sequence_[Value]) -> bool:
-    return any(isinstance(value, Tensor) and value.dtype == "object" for value in args)
+    for value in args:
+        first = value.items[0] if isinstance(value, Sequence) and value.items else value
+        if isinstance(first, Tensor) and first.dtype == "object":
+            return True
+    return False
 
 
 # Whether a transfer function's own error is raised; the test-suite sets it.

@@ -6,7 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, ranges
-from tensorlint.inference.ops.literals import array_of
+from tensorlint.inference.ops.literals import array_of, of_objects
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
 from tensorlint.inference.ops.results import (
     LASTING,
@@ -103,6 +103,8 @@ def full(call: Call, shape: Value, fill_value: Value, dtype: Value, order: Value
     inferred = ("bool", "int64", "float64", "complex128")[kind] if kind is not None else None
     if isinstance(fill_value, Tensor):
         inferred = fill_value.dtype
+    elif of_objects(fill_value):
+        inferred = dtypes.OBJECT
     return sized(call, shape, chosen(dtype, inferred), order, dtype)
 
 
@@ -140,7 +142,7 @@ def arange(call: Call, start: Value, stop: Value, step: Value, dtype: Value, **r
         start, stop = Const(0), start
     if not values.is_none(step) and isinstance(step, Const) and isinstance(step.value, str):
         raise Undecided
-    size = ranges.length(start, stop, step)
+    size = ranges.clipped(ranges.length(start, stop, step))  # torch refuses an end before the start
     kinds = [dtypes.of_scalar(value) for value in (start, stop, step)]
     inferred = None
     if None not in kinds:

@@ -122,8 +122,8 @@ def choice(call: Call, a: Value, size: Value, axis: Value, **rest: Value) -> Val
         return created(call, shape, "int64")
     if given.shape is None:
         if "Generator" in call.name:
-            return unranked("numpy", None)
-        return laid(call, "numpy", shape, layout.contiguous(shape), None)
+            return unranked("numpy", given.dtype)
+        return laid(call, "numpy", shape, layout.contiguous(shape), given.dtype)
     if len(given.shape) > 1:
         at = arguments.axis(axis, len(given.shape))
         shape = (*given.shape[:at], *shape, *given.shape[at + 1 :])

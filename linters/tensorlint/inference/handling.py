@@ -73,13 +73,18 @@ class Handling(State):
 
     def exec_with(self, node: ast.With | ast.AsyncWith) -> None:
         suppresses, entry = False, ALWAYS
+        managers: list[Instance] = []
         for item in node.items:
             value = self.eval(item.context_expr)
             if not self.lets_errors_out(item.context_expr):
                 entry = CAUGHT
                 suppresses = suppresses or self.may_suppress(item.context_expr, value)
+            if isinstance(value, Instance):
+                managers.append(value)
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, self.entered(value), None)
+            elif isinstance(value, Instance):
+                self.entered(value)
         before = dict(self.frame.env) if suppresses else None
         expected = any(expects_error(item.context_expr) for item in node.items)
         self.expected_errors += expected
@@ -87,6 +92,8 @@ class Handling(State):
         self.block(node.body, CAUGHT if suppresses else entry)
         self.conditional -= suppresses
         self.expected_errors -= expected
+        for manager in reversed(managers):
+            self.call_method(manager, "__exit__", [UNKNOWN] * 3, {}, None)  # which may change the object
         if before is not None:
             after = self.frame.env
             if self.frame.dead:

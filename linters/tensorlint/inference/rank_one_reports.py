@@ -124,7 +124,7 @@ class RankOneReports(State):
 
     def report_rank_one_creation(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
-        if not isinstance(node, ast.Call) or self.trail:
+        if not isinstance(node, ast.Call) or self.trail or _is_placeholder(tensor):
             return
         framework: Any = tensor.framework or "numpy"
         self.add(node, RankOneCreationHazard(

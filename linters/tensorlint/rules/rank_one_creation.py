@@ -52,6 +52,7 @@ class RankOneCreation(Rule[RankOneCreationHazard]):
         Example("import torch\n\na = torch.zeros(2, 3)\n"),
         Example("import torch\n\na = torch.tensor(1.0)\n"),
         Example("import numpy as np\n\na = np.eye(3)\n"),
+        Example("import numpy as np\n\na = np.array([])\n"),
         Example("import numpy as np\n\nlist_of = [0] * 5\n"),
         Example("import torch\n\nx = torch.randn(3, 4)\ny = x.sum(0)\n"),
         Example("import numpy as np\n\na = np.arange(5)\n"),

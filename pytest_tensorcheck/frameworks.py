@@ -10,12 +10,17 @@ import sys
 from types import ModuleType
 from typing import Any
 
+_complete: dict[str, ModuleType] = {}  # once imported to its end, a module stays so
+
 
 def loaded(name: str) -> ModuleType | None:
     """The module if the program has (completely) imported it, else None. Never imports."""
     module = sys.modules.get(name)
+    if module is not None and module is _complete.get(name):
+        return module
     if module is None or getattr(getattr(module, "__spec__", None), "_initializing", False):
         return None
+    _complete[name] = module
     return module
 
 

@@ -36,13 +36,22 @@ def torch_items(torch: Any) -> list[StateItem]:
             rows.extend(group(torch))
         except (AttributeError, ImportError):  # a private name that this version of torch does not have
             continue
-    readable = [row for row in rows if _readable(row)]
-    noted, witness = _guarded(torch)
-    return [
-        row._replace(witness=witness) if _GUARDED.get(row.name, frozenset("?")) <= noted else row for row in readable
-    ]
+    noted, guard = _guarded(torch)
+    return [_with_guard(row, noted, guard) for row in rows if _readable(row)]
 
 
+def _with_guard(row: StateItem, noted: frozenset[str], guard: Witness) -> StateItem:
+    """The item with the guard for a witness, where that notes what it has to."""
+    own = row.witness
+    if not _GUARDED.get(row.name, frozenset("?")) <= noted:
+        return row
+    if row.name.startswith(_AUTOCAST) and own is not None:
+        # The guard compares a dtype only where autocast is on. The row of its cache brings the guard itself.
+        return row._replace(witness=lambda: tuple(own())[1:])
+    return row._replace(witness=guard)
+
+
+_AUTOCAST = "torch autocast ("
 # Items -> what a GlobalStateGuard has to note for it to know of their changes.
 _GUARDED = {
     "torch default dtype": {"default_dtype"},
@@ -51,9 +60,9 @@ _GUARDED = {
     "torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction": {"allow_fp16_reduce"},
     "torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction": {"allow_bf16_reduce"},
     "torch grad mode": {"grad_mode"},
-    "torch autocast cache": {
-        "autocast_state"
-    },  # not the devices' rows: their dtypes are compared only where they are on
+    "torch autocast cache": {"autocast_state"},
+    f"{_AUTOCAST}cpu)": {"autocast_state"},
+    f"{_AUTOCAST}cuda)": {"autocast_state"},
     "torch function overrides disabled": {"torch_function_all_disabled"},
 }
 
@@ -229,10 +238,10 @@ def _grad_and_autocast(torch: Any) -> list[StateItem]:
             torch.set_autocast_dtype(device, old[1])
 
         return StateItem(
-            f"torch autocast ({device})",
+            f"{_AUTOCAST}{device})",
             lambda: (enabled(device), get_dtype(device)),
             put_back,
-            witness=lambda: (partial(enabled, device), partial(get_dtype, device)),
+            witness=lambda: (partial(enabled, device), partial(get_dtype, device)),  # in this order: see _with_guard
             show=lambda value: f"{'on' if value[0] else 'off'}, {value[1]}",
         )
 

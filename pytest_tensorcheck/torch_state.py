@@ -70,11 +70,11 @@ _GUARDED = {
 def _guarded(torch: Any) -> tuple[frozenset[str], Witness]:
     """What compiled code asks before it runs again, a third of all items in one call: which variables it notes, and how
     to make one. Nothing in versions of torch whose guard does not tell (seen in 2.13)."""
-    guard: Any = getattr(getattr(torch._C._dynamo, "guards", None), "GlobalStateGuard", None)
     try:
+        guard = torch._C._dynamo.guards.GlobalStateGuard
         noted = frozenset(json.loads(guard().__getstate__()))
-    except Exception:
-        noted = frozenset()
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # RuntimeError: its settings contradict each other
+        return frozenset(), tuple
     return noted, lambda: (guard().check,)
 
 
@@ -289,6 +289,9 @@ def _modes(torch: Any) -> list[StateItem]:
         while len(now := dispatch_modes()) > len(old) and now[: len(old)] == old:
             dispatch._pop_mode()
 
+    def while_empty(length: Callable[[], int], modes: Callable[[], Any]) -> Witness:
+        return lambda: (modes if length() else length,)
+
     def names(modes: tuple[Any, ...]) -> str:
         return ", ".join(type(mode).__name__ for mode in modes) or "none"
 
@@ -298,14 +301,14 @@ def _modes(torch: Any) -> list[StateItem]:
             function_modes,
             leave_function_modes,
             show=names,
-            witness=lambda: (function_modes if functions_length() else functions_length,),
+            witness=while_empty(functions_length, function_modes),
         ),
         StateItem(
             "torch dispatch modes",
             dispatch_modes,
             leave_dispatch_modes,
             show=names,
-            witness=lambda: (dispatch_modes if dispatch_length() else dispatch_length,),
+            witness=while_empty(dispatch_length, dispatch_modes),
         ),
         StateItem("torch function overrides disabled", c._is_torch_function_all_disabled, None),
     ]

@@ -329,6 +329,33 @@ def test_witnesses_see_every_change_of_torch():
         _steady(state)
 
 
+def test_one_question_stands_for_a_third_of_the_items():
+    """In a torch whose guard tells what it notes, as 2.13 does: else every item is asked by itself, and nothing is missed."""
+    torch = pytest.importorskip("torch", minversion="2.13", reason="asks torch's guard")
+    from pytest_tensorcheck.torch_state import torch_items
+
+    guarded = [item.name for item in torch_items(torch) if "check" in {q.__name__ for q in _named(item)}]
+    assert {"torch default dtype", "torch grad mode", "torch number of threads", "torch autocast cache"} <= set(guarded)
+    assert len(guarded) == 8
+
+
+def _named(item) -> list:
+    return [question for question in (item.witness() if item.witness else ()) if hasattr(question, "__name__")]
+
+
+def test_a_torch_without_the_guard_is_asked_item_by_item(monkeypatch):
+    torch = pytest.importorskip("torch", reason="changes torch's state")
+    from pytest_tensorcheck.torch_state import torch_items
+
+    monkeypatch.delattr(torch._C, "_dynamo")
+    state = GlobalState(torch_items(torch))
+    _steady(state)
+    with torch.no_grad():
+        assert not state.as_expected()
+    with torch.autocast("cpu"):
+        assert not state.as_expected()
+
+
 @pytest.mark.parametrize("kind", ["function", "dispatch"])
 def test_a_mode_in_the_place_of_another_is_seen(kind):
     torch = pytest.importorskip("torch", reason="enters modes of torch")

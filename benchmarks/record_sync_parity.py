@@ -6,7 +6,9 @@
 Each function runs twice: once to warm up (the first use of cuBLAS, cuDNN and the allocator waits by itself), and once under
 CUDA's sync debug mode "warn" with every warning shown. The line is that of the warning's Python frame; in backward the
 engine replays its warnings at the line that called it, so those of a function with a backward pass are compared with the
-lines that call backward as well. `trace` holds the lines that our own watcher of the GPU reports.
+lines that call backward as well. `trace` holds the lines that our own watcher of the GPU reports. Some waits neither knows of
+(those inside Thrust): where both are silent, `waited` says whether the function came back only when a kernel of half a second,
+queued before it, had ended.
 """
 
 from __future__ import annotations
@@ -67,6 +69,19 @@ def trace_lines(function: Any) -> list[int]:
     return sorted({e.where.line for e in seen if e.where is not None and e.where.file == str(runner.CORPUS)})
 
 
+def waited(function: Any) -> bool:
+    """Whether the host waits for work that was queued before."""
+    torch.cuda.synchronize()
+    before = torch.cuda.Event()
+    torch.cuda._sleep(10**9)  # half a second, in cycles of the GPU
+    before.record()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        function("cuda")
+    ended = before.query()
+    torch.cuda.synchronize()
+    return bool(ended)
+
+
 def relative(function: Any, lines: list[int]) -> list[int]:
     """Line numbers counted from the function's own first line, so that the corpus may grow."""
     return [line - function.__code__.co_firstlineno for line in lines]
@@ -95,6 +110,8 @@ def record(simulate: bool) -> dict[str, Any]:
             torch.cuda.synchronize()
             lines, crash = debug_mode_lines(function)
             entry = {"debug_mode": lines, "trace": trace_lines(function), "crash": crash}
+            if not entry["debug_mode"] and not entry["trace"]:
+                entry["waited"] = waited(function)
         entry["debug_mode"] = relative(function, entry["debug_mode"])
         entry["trace"] = relative(function, entry["trace"])
         entry["source"] = source_of(function)

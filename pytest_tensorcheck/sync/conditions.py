@@ -105,19 +105,51 @@ def std_on_device(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
     return "normal" if isinstance(args[1], torch.Tensor) and on(args[1]) else ""
 
 
-def ctc_lengths(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
-    return "ctc" if on(args[2]) or on(args[3]) else ""
-
-
 def no_num_classes(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
     classes = _argument(args, kwargs, 1, "num_classes", -1)
     return "one_hot" if classes == -1 and on(args[0]) else ""
 
 
+def has_elements(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
+    return "ldl" if args[0].numel() else ""
+
+
+def decomposes(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
+    return "linalg_host" if args[0].numel() else ""
+
+
+def not_square(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
+    rows, columns = args[0].shape[-2:]
+    return "lu_not_square" if rows != columns and args[0].numel() else ""
+
+
+def lengths_are_checked(args: tuple[Any, ...], kwargs: dict[str, Any], on: On) -> str:
+    return "segment_reduce" if kwargs.get("lengths") is not None and not kwargs.get("unsafe") else ""
+
+
+# Of the node of a backward pass.
+
+
+def looks_for_zeros(node: Any) -> bool:
+    return bool(node._saved_self.dim())
+
+
+def looks_for_zeros_in_several(node: Any) -> bool:
+    return bool(node._saved_self.numel() > 1)
+
+
+def second_needs_gradient(node: Any) -> bool:
+    return node.next_functions[1][0] is not None
+
+
+BACKWARD_CONDITIONS: dict[str, Callable[[Any], bool]] = {
+    function.__name__: function for function in (looks_for_zeros, looks_for_zeros_in_several, second_needs_gradient)
+}
+
 CONDITIONS: dict[str, Condition] = {
     function.__name__: function
     for function in (
         index_get, index_put, no_output_size, equal_reads, histc_range, isin_sorts, mode_slice, value_on_device,
-        where_host_scalar, std_on_device, ctc_lengths, no_num_classes,
+        where_host_scalar, std_on_device, no_num_classes, has_elements, decomposes, not_square, lengths_are_checked,
     )
 }  # fmt: skip

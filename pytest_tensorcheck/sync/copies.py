@@ -186,3 +186,22 @@ def _numpy(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: d
 def _tolist(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     mode.read(args[0], "tolist", "tolist")
     return func(*args)
+
+
+@handles(torch.ctc_loss)
+def _ctc_loss(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """CUDA reads lengths that are on the host as numbers; while a dispatch mode is open, torch computes with them."""
+    lengths = [*args[2:4], *(kwargs[name] for name in ("input_lengths", "target_lengths") if name in kwargs)]
+    if any(isinstance(one, torch.Tensor) and place_of(one) != DEVICE for one in lengths):
+        if not any(isinstance(one, torch.Tensor) and place_of(one) == DEVICE for one in lengths):
+            mode.silent += 1
+            try:
+                args = tuple(_numbers(one) if at in (2, 3) else one for at, one in enumerate(args))
+                kwargs = {key: _numbers(one) if key.endswith("_lengths") else one for key, one in kwargs.items()}
+            finally:
+                mode.silent -= 1
+    return mode.run(func, args, kwargs)
+
+
+def _numbers(lengths: Any) -> Any:
+    return lengths.tolist() if isinstance(lengths, torch.Tensor) else lengths

@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.sync import private_torch, scopes
-from pytest_tensorcheck.sync.conditions import CONDITIONS, Condition
+from pytest_tensorcheck.sync.conditions import BACKWARD_CONDITIONS, CONDITIONS, Condition
 from pytest_tensorcheck.sync.device_flag import (
     DEVICE,
     FLAG,
@@ -134,8 +134,6 @@ class _Sides:
             return False
         if place == PLAIN:
             return True
-        if self._row == "ctc":
-            return False
         return bool(tensor.dim()) or self._row == "where_host"
 
 
@@ -290,9 +288,11 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return
         simulation = self._simulation
         if node is not None:
-            row_id = BACKWARD_NODES.get(node.name())
-            if row_id is not None and self._first_in(node):
-                simulation.report(row_id, BY_ID[row_id].names[0], node=node, plain=plain, depth=3)
+            waits = BACKWARD_NODES.get(node.name())
+            if waits is not None and self._first_in(node):
+                row_id, condition = waits
+                if not condition or BACKWARD_CONDITIONS[condition](node):
+                    simulation.report(row_id, BY_ID[row_id].names[0], node=node, plain=plain, depth=3)
         row = operation.row
         if row is None:
             return
@@ -301,6 +301,8 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             row_id = "" if plain else self._copy_across(operation, args, kwargs)
         elif operation.condition is not None:
             row_id = operation.condition(args, kwargs, _Sides(self._calls, row.id, plain))
+            if row_id == "host_index" and node is not None:
+                row_id = ""  # forward brought the index to the device, and kept that one
         elif operation.name in _READS and place_of(args[0]) == HOST:
             row_id = ""
         if row_id:

@@ -2,7 +2,7 @@
 
 Each row says what a user writes, which operation of torch's dispatcher shows it, under which condition it waits, why, and
 what to write instead. `source` is where that is to be read: a file of torch's own sources under aten/src/ATen, or
-"measured" for what was seen on torch 2.13. A row that never waits is here too, because it looks as if it did; it has tests.
+"measured" for what was seen on torch 2.13, "H100" for what a GPU said under torch 2.11. A row that never waits is here too, because it looks as if it did; it has tests.
 
 `ops` are names of the dispatcher (`aten::` left out, the overload after a dot where it matters). `condition` is the name of
 a function in conditions.py; empty means always, when an operand is on the device.
@@ -396,59 +396,69 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "linalg_host",
-        "linalg.svd, eigh, eig, lstsq, pinv, matrix_exp, cholesky_inverse",
+        "linalg.svd, eigh, pinv, torch.cholesky",
         "always",
         _LINALG,
-        ops=(
-            "_linalg_svd",
-            "_linalg_eigh",
-            "linalg_eig",
-            "linalg_eigvals",
-            "_linalg_eigvals",
-            "linalg_lstsq",
-            "linalg_pinv.atol_rtol_tensor",
-            "linalg_matrix_exp",
-            "cholesky_inverse",
-        ),
-        names=(
-            "svd",
-            "svdvals",
-            "eigh",
-            "eigvalsh",
-            "eig",
-            "eigvals",
-            "lstsq",
-            "pinv",
-            "matrix_exp",
-            "matrix_rank",
-            "cond",
-            "matrix_norm",
-            "cholesky_inverse",
-        ),
+        ops=("_linalg_svd", "_linalg_eigh", "linalg_pinv.atol_rtol_tensor", "cholesky"),
+        condition="decomposes",
+        names=("svd", "svdvals", "eigh", "eigvalsh", "pinv", "matrix_rank", "cond", "matrix_norm", "cholesky"),
         why="check",
         remedy="outside",
     ),
     Row(
-        "ctc",
-        "F.ctc_loss(…, device_lengths)",
-        "sometimes",
-        "native/LossCTC.cpp",
-        ops=("_ctc_loss.Tensor",),
-        condition="ctc_lengths",
-        when="the lengths are on the device",
-        names=("ctc_loss",),
-        why="copy_to_host",
-        remedy="ctc",
+        "linalg_on_host",
+        "linalg.eig, lstsq, matrix_exp",
+        "always",
+        _LINALG,
+        ops=("linalg_eig", "linalg_eigvals", "_linalg_eigvals", "linalg_lstsq", "linalg_matrix_exp"),
+        names=("eig", "eigvals", "lstsq", "matrix_exp"),
+        why="check",
+        remedy="outside",
     ),
     Row(
-        "embedding_renorm",
-        "nn.Embedding(max_norm=…)",
+        "lu_not_square",
+        "linalg.lu, lu_factor_ex",
+        "sometimes",
+        "H100",
+        ops=("linalg_lu", "linalg_lu_factor_ex"),
+        condition="not_square",
+        when="the matrix is not square",
+        names=("lu", "lu_factor_ex"),
+        why="answer",
+        remedy="outside",
+    ),
+    Row(
+        "ldl",
+        "linalg.ldl_factor_ex, ldl_solve",
         "always",
-        "native/cuda/Embedding.cu",
-        ops=("embedding_renorm_",),
-        names=("embedding_renorm_", "embedding"),
-        why="size",
-        remedy="embedding",
+        "H100",
+        ops=("linalg_ldl_factor_ex", "linalg_ldl_solve"),
+        condition="has_elements",
+        names=("ldl_factor_ex", "ldl_solve"),
+        why="answer",
+        remedy="outside",
+    ),
+    Row(
+        "segment_reduce",
+        "torch.segment_reduce(x, reduce, lengths=n)",
+        "sometimes",
+        "native/SegmentReduce.cpp",
+        ops=("segment_reduce",),
+        condition="lengths_are_checked",
+        when="lengths are given, without unsafe=True",
+        names=("segment_reduce",),
+        why="check",
+        remedy="segment_reduce",
+    ),
+    Row(
+        "ctc",
+        "F.ctc_loss",
+        "always",
+        "native/cuda/LossCTC.cu",
+        ops=("_ctc_loss",),
+        names=("ctc_loss",),
+        why="copy_to_device",
+        remedy="ctc",
     ),
     Row(
         "sparse",
@@ -487,6 +497,16 @@ ROWS: tuple[Row, ...] = (
         names=("prod", "cumprod"),
         why="prod",
         remedy="prod",
+    ),
+    Row(
+        "mask_backward",
+        "x.masked_fill(mask, tensor).backward(), x.masked_scatter(mask, tensor).backward()",
+        "sometimes",
+        "torch/csrc/autograd/FunctionsManual.cpp",
+        when="the tensor that is filled in needs a gradient",
+        names=("masked_fill", "masked_scatter"),
+        why="size",
+        remedy="mask_backward",
     ),
     # The whole device.
     Row(
@@ -544,7 +564,13 @@ ROWS: tuple[Row, ...] = (
         "native/Sorting.cpp",
         when="the range check is done for CPU tensors only",
     ),
-    Row("linalg_free", "cholesky_ex, inv_ex, det, slogdet, qr, lu_solve, matrix_power", "never", _LINALG),
+    Row(
+        "linalg_free",
+        "cholesky_ex, inv_ex, det, slogdet, qr, lu_solve, matrix_power, cholesky_inverse",
+        "never",
+        _LINALG,
+    ),
+    Row("embedding_renorm", "nn.Embedding(max_norm=…)", "never", "native/cuda/Embedding.cu"),
     Row("iteration", "for row in x, x.unbind()", "never", "torch/_tensor.py"),
     Row("deepcopy", "copy.deepcopy(t)", "never", "torch/_tensor.py", when="the copy stays on the device"),
     Row("nonzero_static", "torch.nonzero_static(x, size=n)", "never", _NONZERO),
@@ -566,8 +592,17 @@ COMPOSITES: dict[str, tuple[str, str]] = {
     "nanquantile": ("quantile", ""),
 }
 
-# Autograd nodes that wait although no operation shows it: with a dispatch mode open, torch takes another formula.
-BACKWARD_NODES: dict[str, str] = dict.fromkeys(("ProdBackward0", "ProdBackward1", "CumprodBackward0"), "prod_backward")
+# Autograd nodes that wait although no operation shows it: with a dispatch mode open, torch takes another formula. The
+# second is the name of a function of the node in conditions.py; empty means always.
+BACKWARD_NODES: dict[str, tuple[str, str]] = {
+    "ProdBackward0": ("prod_backward", "looks_for_zeros"),
+    "ProdBackward1": ("prod_backward", "looks_for_zeros"),
+    "CumprodBackward0": ("prod_backward", "looks_for_zeros_in_several"),
+    "MaskedFillBackward1": ("mask_backward", "second_needs_gradient"),
+    "MaskedScatterBackward0": ("mask_backward", "second_needs_gradient"),
+    "CtcLossBackward0": ("ctc", ""),
+    "CtcLossBackward1": ("ctc", ""),
+}
 
 NAMES: frozenset[str] = frozenset(
     name

@@ -918,7 +918,7 @@ def linalg_spectral_norm(dev):
 
 def linalg_cholesky_inverse(dev):
     u = torch.linalg.cholesky_ex(_spd(dev)).L
-    return torch.cholesky_inverse(u)  # SYNC
+    return torch.cholesky_inverse(u)
 
 
 def linalg_free(dev):
@@ -1141,7 +1141,7 @@ def module_sdpa_mask(dev):
 def module_embedding_max_norm(dev):
     e = nn.Embedding(10, 4, max_norm=1.0, device=dev)
     ids = torch.randint(0, 10, (3,), device=dev)
-    return e(ids)  # SYNC
+    return e(ids)
 
 
 def module_embedding_bag(dev):
@@ -1177,7 +1177,27 @@ def module_ctc_device_lengths(dev):
 def module_ctc_tuple_lengths(dev):
     logp = torch.randn(10, 2, 5, device=dev).log_softmax(2)
     targets = torch.randint(1, 5, (2, 3), device=dev)
-    return F.ctc_loss(logp, targets, (10, 10), (3, 3))
+    return F.ctc_loss(logp, targets, (10, 10), (3, 3))  # SYNC
+
+
+def module_ctc_host_targets(dev):
+    logp = torch.randn(10, 2, 5, device=dev).log_softmax(2)
+    targets = torch.randint(1, 5, (6,), dtype=torch.int32)
+    return F.ctc_loss(logp, targets, (10, 10), (3, 3))  # SYNC
+
+
+def module_ctc_host_lengths(dev):
+    logp = torch.randn(10, 2, 5, device=dev).log_softmax(2)
+    targets = torch.randint(1, 5, (2, 3), device=dev)
+    return F.ctc_loss(logp, targets, torch.full((2,), 10), torch.full((2,), 3))  # SYNC
+
+
+def module_ctc_module(dev):
+    logp = torch.randn(10, 2, 5, device=dev, requires_grad=True)
+    targets = torch.randint(1, 5, (2, 3), device=dev)
+    loss = nn.CTCLoss()(logp.log_softmax(2), targets, (10, 10), (3, 3))  # SYNC
+    loss.backward()
+    return logp.grad
 
 
 def module_transformer_layer(dev):

@@ -74,11 +74,15 @@ class TestRun:
             self.whole.enter_context(deterministic_settings())
         if simulated or settings.sync != "off":
             from pytest_tensorcheck import sync
+            from pytest_tensorcheck.sync.backends import source
 
             # Nobody asked about this very test: it must not take another way because a GPU seems to be there.
             watch_only = not simulated and self.marked.sync is None
             if simulated or sync.backend() == "simulation":
                 self.whole.enter_context(sync.simulation(watch_only=watch_only))
+            elif sync.backend() == "cuda":
+                # Its mode of torch's is there until the state is compared, as when the state was noted.
+                self.whole.enter_context(source())
             if settings.sync != "off" and sync.backend() != "none":
                 self.sync_seen = self.sync.enter_context(sync.observe(watch_only=watch_only))
                 self.watched = ("sync",)

@@ -12,6 +12,8 @@ import zlib
 from functools import lru_cache
 from typing import Any
 
+from pytest_tensorcheck.own_reads import own_reads
+
 _ON_DEVICE = 1 << 16  # bytes: below this a copy to the host costs less than the kernels
 _ROW = 4096  # 64-bit words
 
@@ -58,9 +60,10 @@ def hash_tensor(tensor: Any) -> Any:
         if tensor.is_conj() or tensor.is_neg():
             tensor = tensor.resolve_conj().resolve_neg()
         if tensor.device.type != "cpu":
-            if tensor.nbytes >= _ON_DEVICE:
-                return hash_on_device(tensor)
-            tensor = tensor.cpu()
+            with own_reads:
+                if tensor.nbytes >= _ON_DEVICE:
+                    return hash_on_device(tensor)
+                tensor = tensor.cpu()
         return hash_memory(tensor.data_ptr(), tensor.nbytes)
 
 
@@ -108,7 +111,7 @@ def hash_other_layout(tensor: Any) -> Any:
     import torch
 
     try:
-        with torch.no_grad():
+        with torch.no_grad(), own_reads:
             if tensor.is_nested:
                 return (hash_tensor(tensor.values()), hash_tensor(tensor._nested_tensor_size()))
             if tensor.is_quantized:

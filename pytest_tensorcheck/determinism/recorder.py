@@ -30,6 +30,7 @@ from pytest_tensorcheck.determinism.operations import (
     Place,
     Recording,
 )
+from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.user_line import is_user_file
 
 _MARK = "_tensorcheck_mark"  # the attribute on a storage's Python object
@@ -368,7 +369,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         if tensor.numel():
             flat = tensor.detach().reshape(-1)
             step = max(1, -(-flat.numel() // _SAMPLE))
-            external.sample = tuple(flat[::step].tolist())
+            with own_reads:
+                external.sample = tuple(flat[::step].tolist())
             external.samples_all = step == 1
         self.recording.externals[mark.storage] = external
 

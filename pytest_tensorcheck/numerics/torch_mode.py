@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
 from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.shapes.sizes import show
 from pytest_tensorcheck.user_line import UserLine, user_line
 
@@ -61,8 +62,13 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self._remember_line()
         written_bad = func._schema.is_mutable and not name.startswith(_OVERWRITES) and self._any_bad(args)
         result = func(*args, **kwargs)
-        if name.startswith(_UNWRITTEN) or func.is_view:
-            return result
+        if not name.startswith(_UNWRITTEN) and not func.is_view:
+            with own_reads:
+                self._look(name, func, args, kwargs, result, node, written_bad)
+        return result
+
+    def _look(self, name: str, func: Any, args: Any, kwargs: Any, result: Any, node: Any, written_bad: bool) -> None:
+        __tracebackhide__ = True
         outputs = result if isinstance(result, (tuple, list)) else (result,)
         if isinstance(result, tuple) and name.startswith("aten::_"):
             outputs = result[:1]  # the others are what the kernel keeps for backward (log of zero probabilities, …)
@@ -76,10 +82,10 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if not written_bad:
                 self._judge(name, args, kwargs, output, node, written=func._schema.is_mutable)
             break
-        return result
 
     def _any_bad(self, args: Any) -> bool:
-        return any(not bool(torch.isfinite(each).all()) for each in _tensors(args))
+        with own_reads:
+            return any(not bool(torch.isfinite(each).all()) for each in _tensors(args))
 
     def _judge(self, name: str, args: Any, kwargs: Any, output: Any, node: Any, *, written: bool) -> None:
         """The result is bad: were the operands?"""

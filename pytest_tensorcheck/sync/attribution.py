@@ -96,6 +96,16 @@ def user_place(depth: int = 1, *, functional_counts: bool = False) -> Place:
     return Place(None, "", inside, in_engine, inner, ours)
 
 
+def called_by_engine_caller(depth: int = 1) -> bool:
+    """Whether this thread called the autograd engine, and is not one of the engine's own."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None:
+        if frame.f_code.co_filename.endswith(_ENGINE):
+            return True
+        frame = frame.f_back
+    return False
+
+
 def engine_caller() -> UserLine | None:
     """The user's line that called backward, seen from a thread of the autograd engine's own."""
     for frame in sys._current_frames().values():

@@ -5,8 +5,7 @@ torch.cuda.synchronize and Event.synchronize and cannot be switched off again, o
 debug mode "warn" with a hook on warnings. Both miss `non_blocking=True` copies from memory that is not pinned; those are seen
 by wrapping `Tensor.to`, `.cuda` and `.copy_` while somebody watches.
 
-The trace's and the debug mode's parts were not run on a GPU while they were written; what they rest on is read from torch's
-sources, and the tests fire the callbacks by hand.
+Tests without a GPU fire the trace's callbacks by hand; what a GPU said is in tests/data (docs/sync.md, "How far this is proven").
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.sync import private_torch, scopes
-from pytest_tensorcheck.sync.attribution import Place, engine_caller, expression_at, user_place
+from pytest_tensorcheck.sync.attribution import Place, called_by_engine_caller, engine_caller, expression_at, user_place
 from pytest_tensorcheck.sync.events import SyncEvent
 from pytest_tensorcheck.sync.table import ROWS
 from pytest_tensorcheck.user_line import UserLine, user_frame
@@ -38,6 +38,7 @@ _LOCK = threading.RLock()
 _watchers = 0
 _undo: ExitStack | None = None
 _registered = False
+_THIS_THREAD = threading.local()  # .lines: how many `watching` blocks of this thread are open
 _LINES: list[tuple[int, Any]] = []  # (number of the last autograd node made by a call, its frame's place), ascending
 
 
@@ -92,12 +93,12 @@ def operation_of(expression: str) -> str:
 
 def record(kind: str, *, row: str = "", certain: bool = True, depth: int = 2) -> None:
     """Tell the open scopes about a wait that is about to happen. `kind`: stream, device, event, or an operation's name."""
-    if not _watchers:
+    if not _watchers or own_reads.depth:
         return
     node = private_torch.current_node()
     place = user_place(depth + 1, functional_counts=True)
-    if place.where is None and node is not None:
-        _record_backward(kind, row, node, certain)
+    if node is not None and (place.where is None or not called_by_engine_caller(depth + 1)):
+        _record_backward(kind, row, node, place, certain)
         return
     if not scopes.listening() or place.ours:
         return
@@ -109,8 +110,14 @@ def record(kind: str, *, row: str = "", certain: bool = True, depth: int = 2) ->
     scopes.record(_event(kind, row, place, where, expression, called_from, certain))
 
 
-def _record_backward(kind: str, row: str, node: Any, certain: bool) -> None:
-    """On a GPU backward runs in a thread of the engine's, which has no Python frames and no scopes of its own."""
+def _record_backward(kind: str, row: str, node: Any, place: Place, certain: bool) -> None:
+    """On a GPU backward runs in a thread of the engine's, which has no scopes of its own, and Python frames only where a
+    hook or a `backward` of the user's runs."""
+    if place.where is not None:
+        if not place.ours:
+            event = _event(kind, row, place, place.where, place.expression, None, certain)
+            scopes.record_everywhere(event)
+        return
     forward = _forward_place(node)
     caller = engine_caller()
     where, expression = forward if forward is not None else (caller, "")
@@ -264,5 +271,17 @@ def watching() -> Iterator[None]:
                     undo.close()
 
         own.callback(stop)
-        own.enter_context(ForwardLines())
+        own.enter_context(_forward_lines())
         yield
+
+
+@contextlib.contextmanager
+def _forward_lines() -> Iterator[None]:
+    """`ForwardLines` in this thread, once: blocks inside leave torch's modes as they are."""
+    already = getattr(_THIS_THREAD, "lines", 0)
+    _THIS_THREAD.lines = already + 1
+    try:
+        with contextlib.nullcontext() if already else ForwardLines():
+            yield
+    finally:
+        _THIS_THREAD.lines -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
@@ -19,6 +20,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
         pytest.skip("there is a real GPU here: its own test is below")
     trace = pytest.importorskip("torch.cuda._gpu_trace", reason="needs a torch with a GPU trace")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda *_: "none")
     monkeypatch.setattr(torch._C, "_activate_gpu_trace", lambda: None)
     for name in ("Stream", "Device", "Event"):
         monkeypatch.setattr(getattr(trace, f"{name}SynchronizationCallbacks"), "callback_list", [])
@@ -68,6 +70,90 @@ def test_in_the_engines_thread_the_forward_line_is_named(gpu: Any, monkeypatch: 
     assert "called at" in seen[0].message
 
 
+def test_a_hook_in_the_engines_thread_is_named(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread of the engine's that runs a GPU's part of backward has no scopes, and does not come from `backward()`."""
+
+    def hook(grad: Any) -> None:
+        def elsewhere() -> None:
+            gpu.StreamSynchronizationCallbacks.fire_callbacks(0)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(gpu_watcher.private_torch, "current_node", lambda: z.grad_fn)
+            thread = threading.Thread(target=elsewhere)
+            thread.start()
+            thread.join()
+
+    def quiet() -> None:
+        gpu.StreamSynchronizationCallbacks.fire_callbacks(0)
+
+    with observe() as seen:
+        x = torch.ones(2, requires_grad=True)
+        z = x.sum()
+        hook(x)
+        thread = threading.Thread(target=quiet)  # somebody's own thread, in which backward does not run
+        thread.start()
+        thread.join()
+    assert [o.facts["expression"] for o in seen] == ["gpu.StreamSynchronizationCallbacks.fire_callbacks(0)"]
+
+
+def test_what_our_own_checks_read_is_not_the_user_s(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They read inside torch's modes, from which a call of the user's is handed on in the same way."""
+    from pytest_tensorcheck import numerics
+    from pytest_tensorcheck.determinism.recorder import Recorder
+
+    def waits(real: Any) -> Any:
+        def read(self: Any, *args: Any) -> Any:
+            gpu.StreamSynchronizationCallbacks.fire_callbacks(0)
+            return real(self, *args)
+
+        return read
+
+    for name in ("__bool__", "tolist"):
+        monkeypatch.setattr(torch.Tensor, name, waits(getattr(torch.Tensor, name)))
+    with observe() as seen, numerics.observe(), Recorder(0):
+        x = torch.ones(3)
+        x.mul_(2)
+        y = x / 0
+    assert seen == []
+    with observe() as seen:
+        assert torch.ones(1)
+        assert y.tolist()
+    assert seen
+
+
+def test_blocks_inside_one_another_leave_one_mode(gpu: Any) -> None:
+    depth = torch._C._len_torch_function_stack
+    with observe():
+        assert depth() == 1
+        with no_sync(), observe():
+            assert depth() == 1
+        assert depth() == 1
+    assert depth() == 0
+
+
+def test_the_watcher_s_own_mode_is_no_leak(gpu: Any, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+        import torch
+
+        def test_plain():
+            torch.ones(2).sum()
+
+        @pytest.mark.tensorcheck(sync="error")
+        def test_marked():
+            torch.ones(2).sum()
+
+        def test_leaves_a_mode():
+            torch.device("meta").__enter__()
+        """
+    )
+    result = pytester.runpytest_inprocess("--tensorcheck", "--tensorcheck-sync=report", "-p", "no:randomly")
+    text = result.stdout.str()
+    assert "ForwardLines" not in text
+    assert "state left changed: 1 finding in 1 test" in text
+
+
 def test_debug_mode_is_the_fallback_and_is_put_back(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     state = ["default"]
     monkeypatch.setattr(gpu_watcher, "_register_trace", lambda: False)
@@ -95,7 +181,7 @@ def test_operation_is_read_from_the_expression(expression: str, operation: str) 
     assert gpu_watcher.operation_of(expression) == operation
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU")
+@pytest.mark.gpu
 def test_on_a_real_gpu() -> None:
     x = torch.ones(3, device="cuda")
     with no_sync():

@@ -321,7 +321,11 @@ class ModeStack:
     """
 
     def __init__(self, torch: Any) -> None:
+        from torch.utils._device import DeviceContext
+
         self._rows = _modes(torch)[:2]
+        self._functions = torch.overrides._get_current_function_mode_stack
+        self._pop_function, self._device_context = torch.overrides._pop_mode, DeviceContext
         self.lengths = (torch._C._len_torch_function_stack, torch._C._len_torch_dispatch_stack)
 
     def depth(self) -> tuple[int, int]:
@@ -333,12 +337,22 @@ class ModeStack:
         """Pop what lies above `depth`; the modes' names. A default device that was set has a row of its own."""
         if self.depth() <= depth:
             return []
-        leaked: list[str] = []
+        leaked = self._leave_devices()
         for row, length in zip(self._rows, depth, strict=True):
             now = row.get()
             if len(now) > length and row.set is not None:
                 leaked.extend(type(mode).__name__ for mode in now[length:])
                 row.set(now[:length])
+        return leaked
+
+    def _leave_devices(self) -> list[str]:
+        """Pop `with torch.device(…)` blocks that lie on top of a mode of ours; set_default_device puts its own to the bottom."""
+        leaked: list[str] = []
+        while (stack := self._functions()) and isinstance(stack[-1], self._device_context):
+            if not any(type(mode).__module__.startswith(f"{__package__}.") for mode in stack):
+                break
+            leaked.append(f"torch.device({str(stack[-1].device)!r})")
+            self._pop_function()
         return leaked
 
 

@@ -137,6 +137,39 @@ def test_modes_left_behind_while_broadcasts_are_watched(pytester):
     )
 
 
+def test_a_device_entered_and_never_left(pytester):
+    """`with torch.device(…)` lies on top of the watcher's mode, `set_default_device` below it."""
+    pytester.makepyfile(
+        """
+        import torch
+
+        def test_enters():
+            torch.device("meta").__enter__()
+            torch.device("cpu").__enter__()
+
+        def test_after():
+            assert torch.ones(1).device.type == "cpu"
+
+        def test_sets():
+            torch.set_default_device("meta")
+
+        def test_last():
+            assert torch.ones(1).device.type == "cpu"
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=4)
+    assert torch.overrides._get_current_function_mode_stack() == []
+    result.stdout.fnmatch_lines(
+        [
+            "*torch default device: cpu → meta, left by *test_sets",
+            "*torch modes: none → torch.device('cpu'), left by *test_enters",
+            "*torch modes: none → torch.device('meta'), left by *test_enters",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*BroadcastMode*")
+
+
 def test_mode_error_fails_the_polluter_once_and_nobody_else(pytester):
     pytester.makepyfile(
         """

@@ -27,6 +27,11 @@ class Analysis:
     bindings: list[Binding] = field(default_factory=list)
 
 
+def default_device(source: str) -> str | None:
+    """Where tensors go that are made without a device, as far as this file says."""
+    return None if "set_default_device" in source or "with torch.device" in source else "cpu"
+
+
 def analyse(
     tree: ast.Module,
     source: str,
@@ -54,7 +59,7 @@ def analyse(
         autocast="autocast" in source,
         # Modules that are converted return channels-last results whatever they are given.
         module_layouts=not ("channels_last" in source and "memory_format" in source),
-        default_device=None if "set_default_device" in source or "with torch.device" in source else "cpu",
+        default_device=default_device(source),
     )  # fmt: skip
     interpreter = Interpreter(file, project, shows=shapes)
     interpreter.run()

@@ -37,7 +37,7 @@ def sweep(info: Any, tally: Tally, *, most: int, modes: tuple[str, ...] = MODES)
         warnings.simplefilter("ignore")
         try:
             inputs = info.module_inputs_func(
-                info, device="cpu", dtype=torch.float32, requires_grad=False, training=True
+                info, device=torch.get_default_device().type, dtype=torch.float32, requires_grad=False, training=True
             )
         except Exception:  # a generator that needs what is not here
             return

@@ -69,14 +69,15 @@ _DTYPES = (torch.float32, torch.int64, torch.bool)
 def sweep(info: Any, tally: Tally, *, most: int, modes: tuple[str, ...] = ("numbers", "shared", "own")) -> int:
     """Compare at most `most` samples of each dtype; returns how many calls were compared."""
     calls = 0
+    device = torch.get_default_device().type
     for dtype in _DTYPES:
-        if dtype not in info.supported_dtypes("cpu"):
+        if dtype not in info.supported_dtypes(device):
             continue
         try:
             # Not info.sample_inputs(), which goes through the whole Python stack for each operator, to find a unittest, and for
             # each sample, to seed devices that are not there: below pytest six times what all the rest takes.
             torch.manual_seed(0)
-            samples = list(itertools.islice(info.sample_inputs_func(info, "cpu", dtype, False), most))
+            samples = list(itertools.islice(info.sample_inputs_func(info, device, dtype, False), most))
         except Exception:  # a sample generator that needs what is not here
             continue
         for sample in samples:

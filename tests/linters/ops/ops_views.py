@@ -151,7 +151,8 @@ def einsums(seed: int, count: int) -> Tally:
         letters = sorted(set("".join(terms)))
         output = "".join(random_.sample(letters, random_.randint(0, len(letters))))
         equation = ",".join(terms) + (f"->{output}" if random_.random() < 0.9 else "")
-        operands = [tensor(random_, tuple(lengths[letter] for letter in term)) for term in terms]
+        dtype = random_.choice([torch.float32] * 4 + [torch.int32, torch.bool, torch.int64, torch.complex64])
+        operands = [tensor(random_, tuple(lengths[letter] for letter in term), dtype) for term in terms]
         try:
             real = torch.einsum(equation, *operands)
         except RuntimeError:
@@ -171,12 +172,21 @@ def attentions(seed: int, count: int) -> Tally:
     entry = ops.function("torch.nn.functional.scaled_dot_product_attention")
     assert entry is not None
     for _ in range(count):
-        batch, heads, queries, keys, width = (random_.choice([1, 2, 3, 4]) for _ in range(5))
-        query = tensor(random_, (batch, heads, queries, width))
-        key, value = (tensor(random_, (batch, heads, keys, width)) for _ in range(2))
+        batch, heads, queries, keys = (random_.choice([1, 2, 3, 4]) for _ in range(4))
+        width = random_.choice([1, 2, 3, 4, 8, 64])
+        dtype = random_.choice([torch.float32, torch.float32, torch.bfloat16])
+        query = tensor(random_, (batch, heads, queries, width), dtype)
+        key, value = (tensor(random_, (batch, heads, keys, width), dtype) for _ in range(2))
+        if query.is_cuda and any(
+            step not in (1, 0) and step % 8 for each in (query, key, value) for step in each.stride()
+        ):
+            continue  # CUDA's kernels can fail for such addresses, and nothing works in the process any more
         mask = torch.ones(queries, keys, dtype=torch.bool)
         keywords = random_.choice([{}, {}, {"is_causal": True}, {"dropout_p": 0.3}, {"attn_mask": mask}])
-        real = torch.nn.functional.scaled_dot_product_attention(query, key, value, **keywords)
+        try:
+            real = torch.nn.functional.scaled_dot_product_attention(query, key, value, **keywords)
+        except RuntimeError:  # CUDA's kernels refuse operands that are not aligned
+            continue
         for mode in MODES:
             sizes = Sizes(mode)
             lifted = [lift(one, sizes) for one in (query, key, value)]

@@ -75,8 +75,9 @@ def test_einsum() -> None:
 
 def test_attention() -> None:
     tally = attentions(81, 400)
-    _no_wrong_claim(tally, 1_000)
-    assert tally.strides > 0.5 * tally.results
+    on_cpu = torch.get_default_device().type == "cpu"
+    _no_wrong_claim(tally, 1_000 if on_cpu else 100)
+    assert not on_cpu or tally.strides > 0.5 * tally.results
 
 
 def test_numpy_functions() -> None:

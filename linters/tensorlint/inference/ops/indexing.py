@@ -151,7 +151,7 @@ def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
     if isinstance(item, Slice):
         size, stride = axes.take()
         length, step = slice_length(size, item)
-        if length != size:
+        if length != size or step != 1:
             axes.cut = True
         if step is None:
             axes.keep(length, None)

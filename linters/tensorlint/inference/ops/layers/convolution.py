@@ -74,8 +74,9 @@ def conv(call: Call, obj: LibraryObject, input: Value) -> Value:
         spelled(obj, "in_channels", "out_channels") if outputs == 1 else None,
     )
     mode = argument(obj, "padding_mode")
-    if not (isinstance(mode, Const) and mode.value == "zeros") and given.contiguous is not True:
-        result.strides = None
+    if not (isinstance(mode, Const) and mode.value == "zeros"):
+        if given.contiguous is not True or not (given.in_order or given.device == "cpu"):
+            result.strides = None
     return result
 
 

@@ -71,7 +71,7 @@ def _group_attribute(obj: LibraryObject, name: str) -> Value | None:
 
 @layer("GroupNorm", "num_groups num_channels eps=1e-5 affine=True device=None dtype=None", attribute=_group_attribute)
 def group_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
-    return normalization.batch_like(call, input)
+    return normalization.group_norm(call, input)
 
 
 def _layer_attribute(obj: LibraryObject, name: str) -> Value | None:

@@ -48,13 +48,14 @@ def attention(
 def attention_layout(
     q: Tensor, k: Tensor, v: Tensor, target: Shape, dropout_p: Value, mask: Value, grouped: bool
 ) -> Strides | None:
-    """CPU: the fused kernel returns a tensor laid out as the query, the plain one a contiguous tensor.
+    """CPU: the fused kernel returns a tensor laid out as the query, the plain one a contiguous tensor. On a GPU that depends
+    on which of four kernels is taken: one gives (batch, length, heads, width) with the middle axes swapped.
 
     The fused kernel (`use_flash_attention_cpp`) wants rank 4, one batch, one width, a last axis of stride 1 and no dropout,
     and no mask that needs a gradient.
     """
     shapes = (q.shape or (), k.shape or (), v.shape or ())
-    if grouped:
+    if grouped or q.device != "cpu":
         return None
     plain = layout.contiguous(target)
     fused = layout.preserve(q.shape or (), q.strides)

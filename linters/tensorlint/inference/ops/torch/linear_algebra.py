@@ -150,12 +150,10 @@ def eigh(call: Call, input: Value, UPLO: Value, out: Value) -> Value:
     hermitian = call.name.endswith("eigh")
     first = dtypes.real_of(ranked.dtype) if hermitian else dtypes.complex_of(ranked.dtype)
     second = ranked.dtype if hermitian else first
-    return tuple_of(
-        [
-            fresh(call, "torch", (*batch, rows), first, ranked.device),
-            column_major(call, (*batch, rows, rows), ranked, second),
-        ]
-    )
+    vectors = column_major(call, (*batch, rows, rows), ranked, second)
+    if not hermitian and ranked.device != "cpu" and isinstance(vectors, Tensor):
+        vectors.strides = None  # CUDA gives them by rows
+    return tuple_of([fresh(call, "torch", (*batch, rows), first, ranked.device), vectors])
 
 
 @op("linalg.eigvalsh linalg.eigvals", "input UPLO='L' / out=None")

@@ -48,7 +48,17 @@ def open_layout(call: Call, input: Value) -> Value:
 
 @op("F.group_norm torch.group_norm", "input num_groups weight=None bias=None eps=1e-5")
 def group_norm(call: Call, input: Value, **rest: Value) -> Value:
-    return batch_like(call, input)
+    """On a CPU in the input's format, on CUDA always contiguous (seen in 2.11 and 2.13)."""
+    return _where_devices_agree(batch_like(call, input), input)
+
+
+def _where_devices_agree(result: Value, input: Value) -> Value:
+    """Every device gives a contiguous result for an input that is, with the usual strides along axes of one element too;
+    what else is known holds on a CPU."""
+    if isinstance(result, Tensor) and isinstance(input, Tensor) and input.shape is not None:
+        if input.strides != layout.contiguous(input.shape) and input.device != "cpu":
+            result.strides = None
+    return result
 
 
 @op(
@@ -64,6 +74,9 @@ def batch_norm(call: Call, input: Value, **rest: Value) -> Value:
         and result.shape is not None
     ):
         result.strides = layout.contiguous(result.shape)  # also where axes of one element let it pass for channels-last
+        return _where_devices_agree(result, input)  # and CUDA then makes it so
+    if isinstance(result, Tensor) and result.shape is not None and len(result.shape) < 4:
+        return _where_devices_agree(result, input)  # CUDA keeps the strides of a transposed matrix
     return result
 
 
@@ -80,7 +93,7 @@ def contiguous_only(call: Call, input: Value) -> Value:
     result = batch_like(call, input)
     if isinstance(result, Tensor) and isinstance(input, Tensor) and input.contiguous is not True:
         result.strides = None
-    return result
+    return _where_devices_agree(result, input)
 
 
 def batch_like(call: Call, input: Value) -> Value:

@@ -103,6 +103,8 @@ def einsum(call: Call, equation: Value, operands: list[Value]) -> Value:
     items = [tensor(item) for item in operands]
     shape, terms, output = products.einsum_shape(equation.value, [item.shape or () for item in items])
     dtype = products.common_dtype(call, "torch", items)
+    if dtype in ("bool", "uint8", "int8", "int16", "int32"):
+        dtype = None  # an axis that is summed up before the product is summed up in int64
     strides = products.einsum_layout(items, terms, output, shape)
     return Tensor("torch", shape, strides, dtype, common_device(items), call.node)
 

@@ -1,6 +1,8 @@
 """For all tests: the same numbers in every run and on every machine; what one oracle does to the process is undone.
 
 Luck must not decide what CI says, and new examples must be looked for on purpose (CONTRIBUTING.md says how).
+They see no GPU even where there is one, so that they say the same everywhere. TESTS_DEVICE=cuda lets them: tests marked
+`gpu` run then, and the oracles of the inference make their tensors there (tests/linters/conftest.py).
 """
 
 from __future__ import annotations
@@ -16,6 +18,24 @@ import pytest
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("explore", max_examples=1000, derandomize=False, deadline=None)
 hypothesis.settings.load_profile("repeatable")
+
+
+ON_GPU = os.environ.get("TESTS_DEVICE") == "cuda"
+if not ON_GPU:
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "gpu: needs a CUDA GPU")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if ON_GPU:
+        return
+    skip = pytest.mark.skip(reason="needs a CUDA GPU; where there is one: TESTS_DEVICE=cuda pytest -m gpu")
+    for item in items:
+        if item.get_closest_marker("gpu") is not None:
+            item.add_marker(skip)
 
 
 @pytest.hookimpl(tryfirst=True)

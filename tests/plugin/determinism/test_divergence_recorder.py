@@ -199,7 +199,7 @@ def test_the_generators_come_back():
     assert draw() == first
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.gpu
 def test_the_gpus_generator_comes_back_and_its_tensors_are_hashed():
     state = RandomState.take()
     first = torch.rand(3, device="cuda")

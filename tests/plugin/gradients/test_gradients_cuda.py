@@ -9,7 +9,7 @@ from torch import nn  # noqa: E402
 
 from pytest_tensorcheck.gradients import GradcheckError, check_gradients_flow, gradcheck, opcheck  # noqa: E402
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU; none is available here")
+pytestmark = pytest.mark.gpu
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from types import FrameType
 from typing import NamedTuple
@@ -51,7 +52,29 @@ def is_user_file(filename: str) -> bool:
         return not filename.startswith(("<frozen", "<__array_function__", "<@beartype", "<eval_with_key>"))
     if filename.startswith(_OURS) or any(mark in filename for mark in _SITE):
         return False
-    return not filename.startswith(_STDLIB)
+    return not filename.startswith((*_STDLIB, *_install_folders(), *_source_folders()))
+
+
+@lru_cache(maxsize=1)
+def _install_folders() -> tuple[str, ...]:
+    """Folders on the path that packages were installed into under another name than usual: `pip install --target`."""
+    found = []
+    for folder in map(os.path.abspath, sys.path):
+        try:
+            names = () if folder == os.getcwd() else os.listdir(folder)
+        except OSError:
+            continue
+        if any(name.endswith(".dist-info") for name in names) and not {"pyproject.toml", "setup.py"} & {*names}:
+            found.append(folder + os.sep)
+    return tuple(found)
+
+
+def _source_folders() -> Iterator[str]:
+    """Where these libraries run from a checkout of their sources."""
+    for name in ("torch", "numpy", "_pytest", "pluggy"):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            yield os.path.dirname(os.path.abspath(file)) + os.sep
 
 
 def user_frame(start: FrameType | None = None) -> FrameType | None:

@@ -7,7 +7,13 @@ import ast
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
-from tensorlint.inference.inheritance import INITIALISERS, Inheritance, is_plain, method_order
+from tensorlint.inference.inheritance import (
+    INITIALISERS,
+    Inheritance,
+    changed_by_operators,
+    is_plain,
+    method_order,
+)
 from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, SELF_METHODS, held_elsewhere, may_return
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
@@ -142,7 +148,10 @@ class Classes(Inheritance):
         return None
 
     def is_rebound(self, cls: Class, name: str) -> bool:
-        """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed."""
+        """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed, or by a
+        method that an operator calls."""
+        if name in changed_by_operators(cls):
+            return True
         if self.rebound is not NOTHING and self.rebound.attribute(name, cls.node):
             return True
         file = cls.scope.file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from operator import is_
 from typing import Any
 
@@ -33,6 +34,9 @@ from tensorlint.inference.values import (
 # What a function gives that only raises.
 NEVER = Unknown()
 _CACHES = frozenset({"lru_cache", "cache"})
+_SHAPED_IN_PLACE = re.compile(
+    r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
+)
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 
 
@@ -70,7 +74,7 @@ class Following(State):
         given = (function.scope, *bound.values())
         start = symbol_serial()
         result = self.follow(function, bound, node)
-        if code.decorator_list and _is_cached(code) and _can_change(result):
+        if code.decorator_list and _is_cached(code) and _can_change(result, function.scope.file.text):
             return Opaque(None)  # each call gives the same object, and any caller may have changed it
         if result is NEVER:
             # Every way through it ends with an error: the caller goes no further.
@@ -226,9 +230,12 @@ def _is_cached(code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return False
 
 
-def _can_change(value: Value) -> bool:
+def _can_change(value: Value, source: str) -> bool:
+    """Whether what is known of an object may not hold any more after other code had it in hand."""
     if isinstance(value, Sequence):
-        return value.kind != "tuple" or any(_can_change(item) for item in value.items or ())
+        return value.kind != "tuple" or any(_can_change(item, source) for item in value.items or ())
+    if isinstance(value, Tensor):
+        return _SHAPED_IN_PLACE.search(source) is not None
     return isinstance(value, (Dictionary, Instance)) or (isinstance(value, LibraryObject) and value.path in CONTAINERS)
 
 

@@ -43,6 +43,72 @@ def is_plain(base: Value) -> bool:
     return isinstance(base, Library) and base.path.partition(".")[0] in _PLAIN
 
 
+def changed_by_operators(cls: Class) -> frozenset[str]:
+    """Attributes of self that change when Python calls a method by itself: for an operator, a comparison, `in`, `str()`.
+
+    Such calls are not followed, so nothing is known of these attributes at any line.
+    """
+    if cls.changed_by_operators is None:
+        names: set[str] = set()
+        for base in cls.bases:
+            if isinstance(base, Class):
+                names |= changed_by_operators(base)
+        implicit = [name for name in cls.methods if name.startswith("__") and name not in _FOLLOWED]
+        if implicit:
+            reached: set[str] = set()
+            while implicit:
+                name = implicit.pop()
+                method = cls.methods.get(name)
+                if method is None or name in reached or not method.args.args:
+                    continue
+                reached.add(name)
+                changed, called = _changes_of_self(method)
+                names |= changed
+                implicit += called
+        cls.changed_by_operators = frozenset(names)
+    return cls.changed_by_operators
+
+
+# What the interpreter calls where Python does, and what runs before or after all that is asked of an instance.
+_FOLLOWED = frozenset(
+    ["__init__", "__post_init__", "__new__", "__call__", "__enter__", "__getitem__", "__len__", "__init_subclass__",
+     "__class_getitem__", "__set_name__", "__del__"]
+)  # fmt: skip
+
+
+def _changes_of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[set[str], list[str]]:
+    """(attributes that the method assigns or changes in place, names of its own methods that it calls)."""
+    own = method.args.args[0].arg
+    changed: set[str] = set()
+    called: list[str] = []
+    for node in ast.walk(method):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            if (name := _first_attribute(node, own)) is not None:
+                changed.add(name)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if isinstance(node.func.value, ast.Name) and node.func.value.id == own:
+                called.append(node.func.attr)
+            elif node.func.attr in _CHANGES or (node.func.attr.endswith("_") and not node.func.attr.startswith("_")):
+                if (name := _first_attribute(node.func.value, own)) is not None:
+                    changed.add(name)
+    return changed, called
+
+
+_CHANGES = frozenset(
+    ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
+     "appendleft", "popleft"]
+)  # fmt: skip
+
+
+def _first_attribute(node: ast.expr, own: str) -> str | None:
+    """`a` of `self.a.b[0]`."""
+    name = None
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        name = node.attr if isinstance(node, ast.Attribute) else name
+        node = node.value
+    return name if isinstance(node, ast.Name) and node.id == own else None
+
+
 def _merged(parts: list[list[Value]]) -> list[Value]:
     """The bases, each before its own bases, and as they are written where that leaves a choice."""
     found: list[Value] = []

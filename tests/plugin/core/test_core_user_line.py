@@ -41,3 +41,24 @@ def test_where_platform_files_have_a_folder_of_their_own(tmp_path):
     assert platform.startswith(str(tmp_path))
     assert pure != platform
     assert users == ["False", "False"]
+
+
+def test_folders_that_packages_were_installed_into_are_not_the_users(tmp_path):
+    """`pip install --target`, a library that runs from a checkout; a project with a built distribution is the user's."""
+    for folder in ("vendored/thing-1.0.dist-info", "project/own-1.0.dist-info", "torch", "plain"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "project" / "pyproject.toml").write_text("")
+    (tmp_path / "torch" / "__init__.py").write_text("")
+    program = (
+        "import torch\n"
+        "from pytest_tensorcheck.user_line import is_user_file\n"
+        f"root = {str(tmp_path)!r}\n"
+        "for name in ('vendored/thing.py', 'torch/nn/x.py', 'project/x.py', 'plain/x.py', 'test_torch.py'):\n"
+        "    print(is_user_file(f'{root}/{name}'))\n"
+    )
+    folders = [Path(__file__).parents[3], *(tmp_path / name for name in ("vendored", "project", "plain")), tmp_path]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, folders))}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert ran.stdout.split() == ["False", "False", "True", "True", "True"], ran.stderr

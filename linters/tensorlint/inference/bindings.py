@@ -13,6 +13,7 @@ from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Const, Instance, LibraryObject, Number, Opaque, Sequence, Tensor, Value
+from tensorlint.inference.walking import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Bindings(State):
         wanted: set[S.Symbol] = set()
         for size in shape:
             _unnamed(size, wanted)
-        if not wanted or any(isinstance(part, ast.NamedExpr) for part in ast.walk(around.statement)):
+        if not wanted or any(isinstance(part, ast.NamedExpr) for part in walk(around.statement)):
             return {}
         # What the statement binds itself means something else behind it.
         hidden = bound_names([around.statement]) | frame.facts.shared

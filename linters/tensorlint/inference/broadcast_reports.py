@@ -12,6 +12,7 @@ from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import is_primary, operand_nodes
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value, copy
+from tensorlint.inference.walking import walk
 
 
 class BroadcastReports(State):
@@ -181,4 +182,4 @@ def _spelled_here(node: ast.expr | None, said: bool) -> bool:
     axis was asked for so plainly that any such step may be the table it was for."""
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
         return False
-    return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in ast.walk(node))
+    return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in walk(node))

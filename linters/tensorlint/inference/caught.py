@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable
 
 from tensorlint.inference.handling import SUPPRESSORS, last_name, reraises
+from tensorlint.inference.walking import walk
 
 # Exceptions that no torch or numpy function raises for a shape, nor Python for `a, b = x.shape` and `assert`.
 _OTHER_ERRORS = frozenset(
@@ -51,7 +52,7 @@ def may_fail_quietly(
     if not caught:
         return frozenset()
     bodies: dict[str, list[ast.stmt]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             bodies.setdefault(node.name, []).extend(node.body)
     found: set[str] = set()
@@ -86,7 +87,7 @@ _LIBRARY_CALLS = frozenset(
 
 def _called(body: Iterable[ast.AST], names: set[str]) -> None:
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Call):
                 name = last_name(node.func)
                 names.add("_object_" if name is None else name)
@@ -109,4 +110,4 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
-    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for each in body for part in ast.walk(each))
+    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for each in body for part in walk(each))

@@ -37,6 +37,7 @@ from tensorlint.inference.values import (
     copy,
     moved,
 )
+from tensorlint.inference.walking import children
 
 # [frame, block, index of the statement, how the block is entered, its number]; None where an expression may not be evaluated.
 Place = list[Any]
@@ -321,5 +322,5 @@ def _may_leave(statement: ast.stmt) -> bool:
             waiting += [(child, in_loop) for child in node.orelse]
             waiting.append((node.test if isinstance(node, ast.While) else node.iter, in_loop))
             continue
-        waiting += [(child, in_loop) for child in ast.iter_child_nodes(node)]
+        waiting += [(child, in_loop) for child in children(node)]
     return False

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from tensorlint.inference.walking import children, walk
+
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
 # What decides on the shape of a layer's result and can be assigned.
@@ -97,7 +99,7 @@ class DistantChanges:
         if not self.waiting:
             return
         made: dict[str, bool] = {}
-        for node in ast.walk(scope):
+        for node in walk(scope):
             if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Name):
@@ -118,7 +120,7 @@ class DistantChanges:
         if self.containers:
             lists = {
                 target.id
-                for node in ast.walk(tree)
+                for node in walk(tree)
                 if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, _DISPLAYS)
                 for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
                 if isinstance(target, ast.Name)
@@ -130,12 +132,12 @@ class DistantChanges:
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
         functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        for scope in (tree, *(node for node in ast.walk(tree) if isinstance(node, functions))):
-            inside = list(ast.iter_child_nodes(scope))
+        for scope in (tree, *(node for node in walk(tree) if isinstance(node, functions))):
+            inside = children(scope)
             for node in inside:
                 if isinstance(node, functions):
                     continue
-                inside.extend(ast.iter_child_nodes(node))
+                inside.extend(children(node))
                 if not (isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)) and node.args):
                     continue
                 name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
@@ -162,15 +164,15 @@ def _gives(hook: ast.expr, tree: ast.AST) -> bool:
         hook, within = hook.args[0], False
     name = _name(hook.func) if isinstance(hook, ast.Call) else _name(hook)
     found: list[ast.AST] = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == name and within:
             found += [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
         elif isinstance(node, ast.FunctionDef) and node.name == name:
-            inner = [each for each in ast.walk(node) if isinstance(each, ast.FunctionDef) and each is not node]
-            if within and any(isinstance(each, ast.Lambda) for each in ast.walk(node)):
+            inner = [each for each in walk(node) if isinstance(each, ast.FunctionDef) and each is not node]
+            if within and any(isinstance(each, ast.Lambda) for each in walk(node)):
                 return True
             found += inner if within else [node]
-    gives = (isinstance(each, ast.Return) and each.value is not None for node in found for each in ast.walk(node))
+    gives = (isinstance(each, ast.Return) and each.value is not None for node in found for each in walk(node))
     return not found or any(gives)
 
 

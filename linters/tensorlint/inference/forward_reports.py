@@ -22,6 +22,7 @@ from tensorlint.inference.values import (
     Opaque,
     Value,
 )
+from tensorlint.inference.walking import walk
 
 PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
 # Libraries whose modules do something else when called: ExactGP.forward is the prior, calling it gives the posterior.
@@ -152,7 +153,7 @@ class ForwardReports(State):
         code = function.node
         if self.file is not self.own_file or not isinstance(code, ast.Lambda):
             return
-        if any(isinstance(part, ast.Attribute) and part.attr == "forward" for part in ast.walk(code.body)):
+        if any(isinstance(part, ast.Attribute) and part.attr == "forward" for part in walk(code.body)):
             required = len(code.args.posonlyargs) + len(code.args.args) - len(code.args.defaults)
             self.places.append(None)  # nobody knows whether it is called
             self.call_function(function, [Opaque(None) for _ in range(required)], {}, None)
@@ -204,4 +205,4 @@ class ForwardReports(State):
         """Whether the code is (also) compiled by TorchScript, which does not call modules as Python does."""
         if any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list):
             return True
-        return any(isinstance(node, ast.Attribute) and node.attr == "is_scripting" for node in ast.walk(code))
+        return any(isinstance(node, ast.Attribute) and node.attr == "is_scripting" for node in walk(code))

@@ -13,6 +13,7 @@ from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
 from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Value
+from tensorlint.inference.walking import walk
 
 
 class Handling(State):
@@ -154,17 +155,13 @@ def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -
 
 def generator_suppresses(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether a `@contextmanager` function may end the error that is thrown in at its `yield`."""
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, (ast.Try, ast.TryStar)):
-            yields = any(
-                isinstance(each, (ast.Yield, ast.YieldFrom)) for inner in part.body for each in ast.walk(inner)
-            )
+            yields = any(isinstance(each, (ast.Yield, ast.YieldFrom)) for inner in part.body for each in walk(inner))
             if yields and (any(not reraises(handler) for handler in part.handlers) or _leaves(part.finalbody)):
                 return True
         elif isinstance(part, (ast.With, ast.AsyncWith)):
-            yields = any(
-                isinstance(each, (ast.Yield, ast.YieldFrom)) for inner in part.body for each in ast.walk(inner)
-            )
+            yields = any(isinstance(each, (ast.Yield, ast.YieldFrom)) for inner in part.body for each in walk(inner))
             if yields and any(_could_suppress(item.context_expr) for item in part.items):
                 return True
     return False
@@ -172,12 +169,12 @@ def generator_suppresses(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 def exit_suppresses(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether an `__exit__` may return something true."""
-    returned = [part.value for part in ast.walk(node) if isinstance(part, ast.Return)]
+    returned = [part.value for part in walk(node) if isinstance(part, ast.Return)]
     return any(not (each is None or (isinstance(each, ast.Constant) and not each.value)) for each in returned)
 
 
 def _leaves(body: list[ast.stmt]) -> bool:
-    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for each in body for part in ast.walk(each))
+    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for each in body for part in walk(each))
 
 
 def reraises(handler: ast.ExceptHandler) -> bool:

@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Value,
 )
+from tensorlint.inference.walking import walk
 
 INITIALISERS = ("__init__", "__post_init__")
 # Classes of these modules give a module no method that is followed.
@@ -81,7 +82,7 @@ def _changes_of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[se
     own = method.args.args[0].arg
     changed: set[str] = set()
     called: list[str] = []
-    for node in ast.walk(method):
+    for node in walk(method):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, (ast.Store, ast.Del)):
             if (name := _first_attribute(node, own)) is not None:
                 changed.add(name)

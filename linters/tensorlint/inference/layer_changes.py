@@ -22,6 +22,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
 )
+from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -115,4 +116,4 @@ def may_return(hook: list[Value]) -> bool:
         func = body.func if isinstance(body, ast.Call) else None
         name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
         return name not in GIVE_NONE
-    return any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(hook[0].node))
+    return any(isinstance(part, ast.Return) and part.value is not None for part in walk(hook[0].node))

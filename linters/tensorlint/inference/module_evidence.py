@@ -24,6 +24,7 @@ from tensorlint.inference.source_bindings import (
     own_nodes,
 )
 from tensorlint.inference.values import CONTAINERS, Class, Function, Library, Value
+from tensorlint.inference.walking import children, walk
 
 # A container of modules, a module of a library, a module of the user's own; one that is called in another way: its class
 # has a `__call__` of its own, or TorchScript made it.
@@ -51,8 +52,8 @@ class ModuleEvidence(ModuleUses):
         self.tree = tree
         self.resolve = resolve
         self.parents: dict[ast.AST, ast.AST] = {}
-        for node in ast.walk(tree):
-            for child in ast.iter_child_nodes(node):
+        for node in walk(tree):
+            for child in children(node):
                 self.parents[child] = node
         imported = {
             name.partition(".")[0]
@@ -375,7 +376,7 @@ class ModuleEvidence(ModuleUses):
         if called in ("enumerate", "zip"):
             sources: list[ast.expr | None] = [*call.args] if called == "zip" else [None, *call.args[:1]]
             for part, source in zip(parts, sources, strict=False):
-                if any(binds(each, name) for each in ast.walk(part)):
+                if any(binds(each, name) for each in walk(part)):
                     return self._element(source, part, name, depth + 1)
             return None
         if isinstance(func, ast.Attribute) and not call.args and func.attr in (*_PARTS, "items", "values"):

@@ -9,6 +9,7 @@ from tensorlint.inference.module_sources import is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.source_bindings import COMPREHENSIONS, FUNCTIONS, bindings, binds
 from tensorlint.inference.values import Library, Value
+from tensorlint.inference.walking import walk
 
 _DEEPEST = 12  # classes derived from one another
 # What is done with a module, by the part of its interface. One use proves little: two parts are asked for.
@@ -75,9 +76,9 @@ class ModuleUses:
                     return None  # another object of that name
             if area is not None and self._is_rebound(area, text):
                 return None
-        own = {each.name for each in ast.walk(area) if isinstance(each, FUNCTIONS)} if area is not None else set()
+        own = {each.name for each in walk(area) if isinstance(each, FUNCTIONS)} if area is not None else set()
         used: dict[str, str] = {}
-        for part in ast.walk(area) if area is not None else ():
+        for part in walk(area) if area is not None else ():
             if not (isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)):
                 continue
             use = _USES.get(part.func.attr)
@@ -94,7 +95,7 @@ class ModuleUses:
         """Whether the name may mean one object where it is used as a module and another one elsewhere in the scope."""
         found = [
             (target, value, iterated) for target, value, iterated in bindings(area, name)
-            if value is None or iterated or not any(binds(part, name) for part in ast.walk(value))
+            if value is None or iterated or not any(binds(part, name) for part in walk(value))
         ]  # fmt: skip
         if len(found) < 2:
             return False

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from tensorlint.inference.distant_changes import DistantChanges
+from tensorlint.inference.walking import children, walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
@@ -91,7 +92,7 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
 def _yields(function: ast.AST) -> bool:
     waiting = [function]
     while waiting:
-        for child in ast.iter_child_nodes(waiting.pop()):
+        for child in children(waiting.pop()):
             if isinstance(child, (ast.Yield, ast.YieldFrom)):
                 return True
             if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Name)):
@@ -190,7 +191,7 @@ class _Walk:
                 scope.shared.update(statement.names)  # type: ignore[attr-defined]
             elif kind is ast.Match:
                 for case in statement.cases:  # type: ignore[attr-defined]
-                    for part in ast.walk(case.pattern):
+                    for part in walk(case.pattern):
                         name = getattr(part, "name", None) or getattr(part, "rest", None)
                         if isinstance(name, str):
                             self.bind(scope, name, weight)

@@ -10,6 +10,7 @@ from tensorlint.inference.sizes import show_shape
 from tensorlint.inference.source_text import is_primary, operand_nodes, receiver_node
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value
+from tensorlint.inference.walking import walk
 
 
 class RankOneReports(State):
@@ -42,7 +43,7 @@ class RankOneReports(State):
             return  # two arrays: an inner product, with a transpose too many
         # One finding for the expression: the transposes in it are its cause.
         for part in (left_node, right_node):
-            for inner in ast.walk(part) if part is not None else ():
+            for inner in walk(part) if part is not None else ():
                 self.hazards.pop((inner, RankOneTransposeHazard), None)
         plain_node, plain = (left_node, left) if "transposed" not in left.marks else (right_node, right)
         name = self.text_of(plain_node, 40)

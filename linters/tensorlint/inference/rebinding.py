@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.names import ScopeFacts
+from tensorlint.inference.walking import children
 
 # Only statements with one of these are looked into.
 _WORDS = (
@@ -109,7 +110,7 @@ class _Walk:
                 elif isinstance(node, ast.Delete):
                     for target in node.targets:
                         self.target(target, owner, method)
-                self.block(ast.iter_child_nodes(node), owner, method)
+                self.block(children(node), owner, method)
 
     def target(self, target: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):

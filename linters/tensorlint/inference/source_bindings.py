@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tensorlint.inference.walking import children, walk
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
@@ -19,18 +21,18 @@ def is_none(node: ast.expr) -> bool:
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a scope, not those of the functions, classes and comprehensions within it."""
-    pending = list(ast.iter_child_nodes(scope))
+    pending = children(scope)
     while pending:
         node = pending.pop()
         yield node
         if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)):
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
 
 
 def _of_module(tree: ast.Module, name: str) -> Iterator[ast.AST]:
     """The nodes of the module's own scope, and those of the functions that declare `name` global."""
     yield from own_nodes(tree)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, FUNCTIONS) and any(
             isinstance(part, ast.Global) and name in part.names for part in node.body
         ):
@@ -41,7 +43,7 @@ def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.ex
     """(target, value, whether the target takes the value's elements) of everything that binds `name` in the scope."""
     if isinstance(scope, COMPREHENSIONS):
         for generator in scope.generators:
-            if any(binds(part, name) for part in ast.walk(generator.target)):
+            if any(binds(part, name) for part in walk(generator.target)):
                 yield generator.target, generator.iter, True
         return
     if not isinstance(scope, (*FUNCTIONS, ast.Lambda, ast.Module)):
@@ -54,11 +56,11 @@ def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.ex
     for node in _of_module(scope, name) if isinstance(scope, ast.Module) else own_nodes(scope):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if any(binds(part, name) for part in ast.walk(target)):
+                if any(binds(part, name) for part in walk(target)):
                     yield target, node.value, False
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and binds(node.target, name):
             yield (node.target if not isinstance(node, ast.AugAssign) else node), node.value, False
-        elif isinstance(node, (ast.For, ast.AsyncFor)) and any(binds(part, name) for part in ast.walk(node.target)):
+        elif isinstance(node, (ast.For, ast.AsyncFor)) and any(binds(part, name) for part in walk(node.target)):
             yield node.target, node.iter, True
         elif isinstance(node, (*FUNCTIONS, ast.ClassDef)) and node.name == name:
             yield node, None, False
@@ -66,15 +68,15 @@ def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.ex
             if any((each.asname or each.name.partition(".")[0]) == name for each in node.names):
                 yield node, None, False
         elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-            if any(binds(part, name) for part in ast.walk(node.optional_vars)):
+            if any(binds(part, name) for part in walk(node.optional_vars)):
                 yield node, None, False
 
 
 def assigned(owner: ast.ClassDef, own: str, attribute: str) -> Iterator[ast.expr]:
     """What the methods of a class assign to `self.attribute`; an unpacking counts as something unknown."""
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                for part in ast.walk(target):
+                for part in walk(target):
                     if isinstance(part, ast.Attribute) and part.attr == attribute and binds(part.value, own):
                         yield node.value if part is target else ast.Constant(...)

@@ -22,6 +22,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
 )
+from tensorlint.inference.walking import walk
 
 
 class Statements(State):
@@ -208,7 +209,7 @@ class Statements(State):
             return
         second = frame.env
         frame.env = merge(first, second)
-        if not any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in ast.walk(node.test)):
+        if not any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in walk(node.test)):
             remember_branches(frame.env, first, second, self.way_here())
 
     def exec_match(self, node: ast.Match) -> None:
@@ -219,7 +220,7 @@ class Statements(State):
         self.conditional += 1
         for case in node.cases:
             frame.env, frame.dead = dict(before), False
-            for part in ast.walk(case.pattern):
+            for part in walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import NONE, UNKNOWN, Tensor, Value, integer
+from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -37,21 +38,21 @@ def _is_indexed_twice(scope: ast.AST, made: ast.AST | None) -> bool:
                 continue
             for later in body[at + 1 :]:
                 if isinstance(later, (ast.Assign, ast.Expr)):
-                    for part in ast.walk(later.value):
+                    for part in walk(later.value):
                         if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
                             if part.value.id == target.id and _has_two_indices(part.slice):
                                 return True
                 if not isinstance(later, (ast.Assign, ast.Expr)) or any(
                     isinstance(part, ast.Name) and part.id == target.id
                     for each in (later.targets if isinstance(later, ast.Assign) else ())
-                    for part in ast.walk(each)
+                    for part in walk(each)
                 ):
                     return False
     return False
 
 
 def _blocks(scope: ast.AST) -> list[list[ast.stmt]]:
-    return [body for node in ast.walk(scope) if isinstance(body := getattr(node, "body", None), list)]
+    return [body for node in walk(scope) if isinstance(body := getattr(node, "body", None), list)]
 
 
 def _has_two_indices(index: ast.expr) -> bool:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorlint.inference.hazards import UntypedCallHazard
+from tensorlint.inference.walking import children, walk
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -76,7 +77,7 @@ class _Forward:
 def _imports(tree: ast.Module) -> dict[str, str]:
     """Local name to dotted name, of every absolute import in the file."""
     found = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
@@ -121,8 +122,8 @@ def _binds(statement: ast.stmt, name: str) -> bool:
         return statement.name == name
     if isinstance(statement, ast.Assign | ast.AnnAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        return any(isinstance(node, ast.Name) and node.id == name for each in targets for node in ast.walk(each))
-    return any(_binds(child, name) for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt))
+        return any(isinstance(node, ast.Name) and node.id == name for each in targets for node in walk(each))
+    return any(_binds(child, name) for child in children(statement) if isinstance(child, ast.stmt))
 
 
 def _yields(function: Function) -> bool:
@@ -132,7 +133,7 @@ def _yields(function: Function) -> bool:
         if isinstance(node, ast.Yield | ast.YieldFrom):
             return True
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            nodes += ast.iter_child_nodes(node)
+            nodes += children(node)
     return False
 
 
@@ -146,7 +147,7 @@ class _Finder:
         self.tree, self.lines = tree, [line + "\n" for line in text.split("\n")]
         self.imports = _imports(tree)
         self.classes: dict[str, list[ast.ClassDef]] = {}
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.ClassDef):
                 self.classes.setdefault(node.name, []).append(node)
 

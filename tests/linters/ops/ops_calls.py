@@ -109,7 +109,7 @@ numpy.indices((2, 3)) | numpy.blackman(5) | numpy.rollaxis(box, 2) | numpy.conca
 numpy.linalg.outer(numpy.ones(2), numpy.ones(3)) | numpy.concatenate([a, a], axis=1) | numpy.tensordot(box, box, ([0], [0]))
 numpy.require(a) | numpy.frombuffer(b"12345678") | numpy.fromiter([1, 2], float) | numpy.fromiter(range(3), int)
 numpy.polyfit(numpy.arange(5), numpy.arange(5), 2) | numpy.swapaxes(box, 0, 2) | numpy.moveaxis(box, 0, -1)
-numpy.array_split(a, 2) | numpy.array_split(a, 3, axis=1) | numpy.vsplit(a, 3) | numpy.hsplit(a, 2) | numpy.split(a, 3)
+numpy.array_split(a, 2) | numpy.array_split(a, 3, axis=1) | numpy.vsplit(a, 3) | numpy.hsplit(a, 2) | numpy.split(a, 3) | numpy.array_split([a], [1, 1], axis=1)
 numpy.split(a, [1, 2]) | numpy.linalg.matmul(a, a.T) | numpy.einsum("ij,jk->ik", a, a.T) | numpy.einsum("ij->j", a)
 numpy.linalg.tensordot(a, a.T, axes=1) | numpy.linalg.cross(numpy.ones((2, 3)), numpy.ones((2, 3))) | numpy.linalg.inv(square)
 numpy.linalg.inv(stack) | numpy.linalg.cholesky(square + square.T) | numpy.linalg.matrix_power(square, 3)

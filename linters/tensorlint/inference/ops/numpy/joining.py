@@ -168,6 +168,8 @@ def split(call: Call, ary: Value, indices_or_sections: Value, axis: Value) -> Va
         at = 0
     else:
         at = arguments.axis(axis, len(shape))
+    if at and not isinstance(ary, Tensor) and name in ("split", "array_split"):
+        raise Undecided  # the pieces of a list are counted along its first axis, whatever the axis
     total = shape[at]
     number = values.integer(indices_or_sections)
     sizes: list[Size]

@@ -177,6 +177,14 @@ class Assignments(State):
                 # A setter, which may set any attribute.
                 self.forget_fields(receiver)
                 return
+            if isinstance(shown, Instance) and self.find_in_class(shown.cls, "__set__") is not None:
+                self.forget_fields(receiver)
+                receiver.fields[name] = UNKNOWN
+                return
+            if shown is UNKNOWN:
+                # It may be a property, or an object with a `__set__` of its own.
+                self.forget_fields(receiver)
+                value = UNKNOWN
             if (
                 self.frame.record
                 and isinstance(value, (Opaque, Number))

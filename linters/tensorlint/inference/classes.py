@@ -45,9 +45,13 @@ class Classes(Inheritance):
 
     def define_class(self, node: ast.ClassDef) -> Value:
         bases = tuple(self.eval(base) for base in node.bases)
-        for keyword in node.keywords:
-            self.eval(keyword.value)
+        keywords = {keyword.arg: self.eval(keyword.value) for keyword in node.keywords}
         cls = Class(node, self.frame, bases)
+        meta = keywords.get("metaclass")
+        # What a metaclass of the program makes of a call, nobody follows.
+        cls.made_otherwise = any(isinstance(base, Class) and base.made_otherwise for base in bases) or (
+            isinstance(meta, Class) and self.find_in_class(meta, "__call__") is not None
+        )
         self.classes.append(cls)
         cls.is_module = any(self.is_module_base(base) for base in bases)
         cls.complete = all(self.is_known_base(base) for base in bases)
@@ -282,6 +286,9 @@ class Classes(Inheritance):
     # -- making and calling --------------------------------------------------------------------------------------
 
     def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if cls.made_otherwise:
+            self.escape(args, kwargs)
+            return Opaque(None)
         instance = Instance(cls, made=node)
         if cls.record is not None and not isinstance(cls.fields.get("__init__"), Function):
             fields = dict(zip(cls.record, args, strict=False))

@@ -307,6 +307,7 @@ class Class(Value):
     record: tuple[str, ...] | None = None
     complete: bool = True
     order: tuple[Value, ...] | None = None  # see `inheritance.method_order`
+    made_otherwise: bool = False
     changed_by_operators: frozenset[str] | None = None  # see `inheritance.changed_by_operators`
 
     @property

@@ -36,7 +36,9 @@ def igamma(call: Call, input: Value, other: Value, out: Value) -> Value:
 
 @op("polygamma torch.special.polygamma", "input n / out=None")
 def polygamma(call: Call, input: Value, n: Value, out: Value) -> Value:
-    given = input if isinstance(input, Tensor) else n
+    """The function takes the order first, which may be a tensor too; the method is the other's."""
+    function = call.name.startswith("torch.")
+    given = n if isinstance(n, Tensor) and (function or not isinstance(input, Tensor)) else input
     return unary_of(call, tensor(given), kind="float", framework="torch")
 
 

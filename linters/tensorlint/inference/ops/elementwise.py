@@ -33,6 +33,7 @@ from tensorlint.inference.values import (
     Tensor,
     Unknown,
     Value,
+    copy,
 )
 
 COMPARISONS = {"==", "!=", "<", "<=", ">", ">="}
@@ -400,7 +401,20 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
     if operator == "**" and tensor is right and framework == "torch" and isinstance(result, Tensor) and result.shape:
         # A number to the power of a tensor is a fresh tensor.
         result.strides = layout.contiguous(result.shape)
+    if isinstance(result, Tensor) and result.framework == "numpy":
+        others = [side for side in (left, right) if not _is_numpys_own(side)]
+        if others:
+            # A tensor of torch's makes a tensor of it, whichever side it is on.
+            torchs = any(isinstance(side, Tensor) and side.framework == "torch" for side in others)
+            result = copy(result, framework="torch" if torchs else None, dtype=None, strides=None, device=None)
     return result
+
+
+def _is_numpys_own(value: Value) -> bool:
+    """An operand with which numpy's arrays make arrays."""
+    if isinstance(value, Tensor):
+        return value.framework == "numpy"
+    return isinstance(value, (Const, Number, Scalar, Sequence)) or (isinstance(value, Opaque) and value.kind == PLAIN)
 
 
 def _numpy_arithmetic(call: Call, operator: str, left: Value, right: Value) -> Value:

@@ -35,6 +35,8 @@ from pytest_tensorcheck.sync.device_flag import put
 
 SAMPLES = 4
 RECORDED_SAMPLES = 5
+_REFUSED = "raises"
+_CUDA_ONLY = "jiterator"  # kernels that are compiled for a GPU when they are called
 
 
 def moved(value: Any) -> Any:
@@ -236,6 +238,8 @@ def _record_samples(op: Any, real: bool, found: dict[str, dict[str, str]]) -> No
                     device()
                     waits = _run(op, sample, False)
         except Exception:  # a sample for the CPU alone, or one that is meant to be refused
+            if not real and not op.name.startswith(_CUDA_ONLY):
+                found.setdefault(name_of(op), {}).setdefault(key, _REFUSED)
             continue
         found.setdefault(name_of(op), {}).setdefault(key, _flags(waits))
 
@@ -263,6 +267,9 @@ def compare(first: dict[str, Any], second: dict[str, Any]) -> tuple[dict[str, li
             if other is None:
                 continue
             compared += 1
+            if other == _REFUSED:
+                different.setdefault(name, []).append(f"raises on {second['gpu']}: {key}")
+                continue
             for phase in ("forward", "backward"):
                 one, two = (phase[0] in each.lower() for each in (waits, other))
                 if one != two:

@@ -21,6 +21,7 @@ DIFFERENT = [
     ("torch.randn(1, 1, 1, 4{}).movedim(-1, 1)", "F.group_norm(x, 1)"),
     ("torch.randn(6, 2{}).t()", "F.batch_norm(x, None, None, training=True)"),
     ("torch.randn(3, 1, 1, 2{}).movedim(-1, 1)", "F.batch_norm(x, None, None, training=True)"),
+    ("torch.randn(2, 1, 1, 4{}).movedim(-1, 1)", "nn.Conv2d(4, 2, 1, padding_mode='reflect')(x)"),
     ("torch.randn(5, 5{})", "torch.linalg.eig(x)[1]"),
     ("torch.randn(2, 4, 5, 8{})", "F.scaled_dot_product_attention(x, x, x)"),
     ("torch.randn(2, 4, 5, 8{})", "F.scaled_dot_product_attention(x, x, x, dropout_p=0.3)"),
@@ -34,7 +35,7 @@ def row_of(made: str, done: str) -> Binding | None:
 
 @pytest.mark.parametrize(("made", "done"), DIFFERENT)
 def test_known_on_the_cpu_and_not_on_a_gpu(made: str, done: str) -> None:
-    value = eval(done, {"torch": torch, "F": torch.nn.functional, "x": eval(made.format(""))})
+    value = eval(done, {"torch": torch, "F": torch.nn.functional, "nn": torch.nn, "x": eval(made.format(""))})
     row = row_of(made.format(""), done)
     assert row is not None
     assert row.shape == tuple(value.shape)

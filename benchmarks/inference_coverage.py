@@ -79,7 +79,7 @@ def package(requirement: str, whole: bool) -> str:
 
     project = Project() if whole else None
 
-    lines = rows = ranks = full = strides = failed = 0
+    lines = rows = ranks = full = strides = axes = failed = 0
     parsing = analysing = 0.0
     for path in sorted(sources_of(requirement).rglob("*.py")):
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -106,9 +106,10 @@ def package(requirement: str, whole: bool) -> str:
                 ranks += 1
                 full += "?" not in row.shape
                 strides += row.strides is not None
+            axes += row.axes is not None
     share = (lambda part: f"{part / rows:.0%}") if rows else (lambda part: "–")
     ratio = (parsing + analysing) / parsing if parsing else 0
-    return f"| {requirement} | {'package' if whole else 'file'} | {lines:,} | {rows:,} | {share(ranks)} | {share(full)} | {share(strides)} | {failed} | {ratio:.1f} |"
+    return f"| {requirement} | {'package' if whole else 'file'} | {lines:,} | {rows:,} | {share(ranks)} | {share(full)} | {share(strides)} | {share(axes)} | {failed} | {ratio:.1f} |"
 
 
 def main() -> None:
@@ -128,8 +129,8 @@ def main() -> None:
         head = [
             "Assignments of a tensor or array to a name, each file by itself; time in parses of the same files (`ast.parse`).",
             "",
-            "| package | seen | lines | assignments | rank | full shape | strides | failures | time |",
-            "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+            "| package | seen | lines | assignments | rank | full shape | strides | a size, no rank | failures | time |",
+            "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|",
         ]
         parts.append(
             "\n".join(head + [package(each, whole) for each in arguments.packages or PACKAGES for whole in modes])

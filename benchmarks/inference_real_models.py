@@ -310,6 +310,8 @@ class Tracer:
             for claim, size in zip(row.shape, shape, strict=True):
                 if self.differs(claim, size, state, values):
                     return f"shape {row.shape}, is {shape} {state.sizes}"
+        if problem := self.compare_axes(row, shape, state, values):
+            return problem
         if row.strides is not None and 0 not in shape:
             for claim, stride, size in zip(row.strides, value.stride(), shape, strict=True):
                 if size != 1 and self.differs(claim, stride, state, values, bind=False):
@@ -332,6 +334,8 @@ class Tracer:
                 return f"shape {row.shape}, is {shape}"
             if any(self.differs(claim, size, state, values) for claim, size in zip(row.shape, shape, strict=True)):
                 return f"shape {row.shape}, is {shape} {state.sizes}"
+        if problem := self.compare_axes(row, shape, state, values):
+            return problem
         if row.strides is not None and shape and not (set(shape) & {0, 1}):
             strides = tuple(stride // value.itemsize for stride in value.strides)
             for claim, stride in zip(row.strides, strides, strict=True):
@@ -339,6 +343,13 @@ class Tracer:
                     return f"strides {row.strides} of {row.shape}, are {strides} of {shape}"
         if row.dtype is not None and row.dtype != str(value.dtype):
             return f"{row.dtype}, is {value.dtype}"
+        return None
+
+    def compare_axes(self, row: Any, shape: tuple[int, ...], state: Frame, values: dict[str, Any]) -> str | None:
+        """Single axes of a tensor of unknown rank."""
+        for axis, claim in (row.axes or {}).items():
+            if not -len(shape) <= axis < len(shape) or self.differs(claim, shape[axis], state, values):
+                return f"axes {row.axes}, is {shape} {state.sizes}"
         return None
 
     def differs(self, claim: Any, size: int, state: Frame, values: dict[str, Any], *, bind: bool = True) -> bool:

@@ -32,7 +32,12 @@ def _tuple(sizes: Iterable[object]) -> str:
 
 def describe(binding: Binding) -> str:
     """`x: (B, T, 3*C)`; `strided` where the tensor is not contiguous, the dtype and the device where they are known."""
-    shape = "unknown shape" if binding.shape is None else _tuple(binding.shape)
+    from tensorlint.inference.bindings import partial_shape
+
+    if binding.shape is not None:
+        shape = _tuple(binding.shape)
+    else:
+        shape = "unknown shape" if binding.axes is None else partial_shape(binding.axes)
     words = [f"{binding.name}: {shape}"]
     if binding.contiguous is False and binding.strides is not None:
         words.append("strided")
@@ -99,6 +104,7 @@ def _row(path: str, binding: Binding, source: Source) -> dict[str, object]:
         "contiguous": binding.contiguous,
         "dtype": binding.dtype,
         "device": binding.device,
+        "known_axes": None if binding.axes is None else {str(axis): size for axis, size in binding.axes.items()},
     }
     return row if cell is None else {**row, "cell": cell}
 

@@ -18,7 +18,10 @@ from tensorlint.inference.walking import walk
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A name that was given a tensor, as `tensorlint shapes` shows it. Unknown parts are None (or "?" in a shape)."""
+    """A name that was given a tensor, as `tensorlint shapes` shows it. Unknown parts are None (or "?" in a shape).
+
+    Where not even the rank is known, `axes` may have the sizes of single axes all the same: -1 is the last, 0 the first.
+    """
 
     line: int
     column: int
@@ -30,6 +33,7 @@ class Binding:
     dtype: str | None
     device: str | None
     end_line: int
+    axes: dict[int, int | str] | None = None
 
 
 @dataclass(slots=True)
@@ -50,7 +54,8 @@ class Bindings(State):
 
     def note_binding(self, target: ast.Name, value: Tensor) -> None:
         if value.framework is not None and self.file is self.own_file:
-            self.bindings[target] = (target, value)
+            # What is asked of it further down is not known here yet.
+            self.bindings[target] = (target, value, dict(value.axes) if value.axes else {})
             if self.shows and self.rounds is None and len(self.frame.env) <= MOST_NAMES:
                 place = self.places[-1] if self.places else None
                 if place is not None:
@@ -59,8 +64,8 @@ class Bindings(State):
     def shown_bindings(self) -> list[Binding]:
         """All rows of `tensorlint shapes`, in the order of the source."""
         rows: list[Binding] = []
-        for target, value in self.bindings.values():
-            shape = strides = None
+        for target, value, known in self.bindings.values():
+            shape = strides = axes = None
             given = value
             value = self.known_later(value)
             if value.shape is not None:
@@ -69,15 +74,25 @@ class Bindings(State):
                 shape = tuple(_json_size(size, frame, nearby) for size in value.shape)
                 if (laid := known_strides(value)) is not None:
                     strides = tuple(_json_size(size, frame, nearby) for size in laid)
+            elif known:
+                axes = self.shown_axes(target, given, known)
             dtype = value.dtype
             if self.own_file.autocast and dtype is not None and "float" in dtype:
                 dtype = None
             rows.append(
                 Binding(target.lineno, target.col_offset, target.id, value.framework or "", shape, strides,
-                        value.contiguous, dtype, value.device, target.end_lineno or target.lineno)
+                        value.contiguous, dtype, value.device, target.end_lineno or target.lineno, axes)
             )  # fmt: skip
         rows.sort(key=lambda row: (row.line, row.column))
         return rows
+
+    def shown_axes(self, target: ast.Name, given: Tensor, known: dict[int, Size]) -> dict[int, int | str] | None:
+        """The known axes of a tensor of unknown rank that can be told, in the user's names."""
+        certain = {axis: size for axis, size in known.items() if not _atoms(size) & self.asked_perhaps}
+        frame = self.binding_frames.get(target)
+        nearby = self.names_nearby(target, given, tuple(certain.values()), frame)
+        told = {axis: _json_size(size, frame, nearby) for axis, size in sorted(certain.items())}
+        return told if any(size != "?" for size in told.values()) else None
 
     def known_later(self, value: Tensor) -> Tensor:
         """The tensor with what lines that every run comes by told of it since."""
@@ -156,7 +171,7 @@ def description(value: Value) -> str:
     """What a value is, for the person who asks with `reveal_shape`: `a torch tensor (B, 3), strides (3, 1), float32`."""
     match value:
         case Tensor():
-            parts = [show_shape(value.shape) if value.shape is not None else "of unknown rank"]
+            parts = [show_shape(value.shape) if value.shape is not None else _with_known_axes(value)]
             if (strides := known_strides(value)) is not None:
                 parts.append(f"strides {show_shape(strides)}")
             if value.dtype:
@@ -177,6 +192,18 @@ def description(value: Value) -> str:
     return "not known to be a tensor"
 
 
+def partial_shape(axes: dict[int, int | str]) -> str:
+    """`(B, ..., 3, ?)`: the first and the last sizes of a tensor of unknown rank."""
+    first = [str(axes.get(axis, "?")) for axis in range(max(axes) + 1)]
+    last = [str(axes.get(axis, "?")) for axis in range(min(*axes, 0), 0)]
+    return f"({', '.join([*first, '...', *last])})"
+
+
+def _with_known_axes(value: Tensor) -> str:
+    axes = {axis: S.show(size) for axis, size in (value.axes or {}).items() if S.is_named(size)}
+    return f"of unknown rank {partial_shape(dict(axes))}" if axes else "of unknown rank"
+
+
 def _short(value: Value) -> str:
     """An item of a tuple or list: a tensor by its shape, a size by its name."""
     match value:
@@ -193,6 +220,16 @@ def _json_size(size: Size, frame: Frame | None, nearby: dict[S.Symbol, str]) -> 
     if isinstance(size, int):
         return size
     return S.show(size, nearby) if frame is None or _speaks(size, frame) else "?"
+
+
+def _atoms(size: Size) -> set[S.Symbol]:
+    """The symbols of a size, those inside quotients too."""
+    found: set[S.Symbol] = set()
+    for atom in S.symbols(size):
+        found.add(atom)
+        if atom.numerator is not None and atom.denominator is not None:
+            found |= _atoms(atom.numerator) | _atoms(atom.denominator)
+    return found
 
 
 def _unnamed(size: Size, found: set[S.Symbol]) -> None:

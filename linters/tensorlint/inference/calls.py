@@ -8,6 +8,7 @@ from typing import Any
 from tensorlint.inference import (
     builtins,
     containers,
+    known_axes,
     layer_changes,
     library_objects,
     ops,
@@ -74,6 +75,7 @@ class Calls(State):
         kwargs: dict[str, Value] = {}
         known = True
         starred: Sequence | None = None
+        before = 0
         for argument in node.args:
             if isinstance(argument, ast.Starred):
                 value = self.eval(argument.value)
@@ -83,8 +85,10 @@ class Calls(State):
                 else:
                     known = False
                     stars = sum(isinstance(each, ast.Starred) for each in node.args)
-                    if stars == 1 and isinstance(value, Sequence) and value.kin is not None:
-                        starred = Sequence("tuple", kin=moved(value.kin, len(node.args) - 1))
+                    if stars == 1 and isinstance(value, Sequence):
+                        kin = None if value.kin is None else moved(value.kin, len(node.args) - 1)
+                        starred = Sequence("tuple", kin=kin)
+                        before = len(args)
             else:
                 args.append(self.eval(argument))
         for keyword in node.keywords:
@@ -95,6 +99,8 @@ class Calls(State):
                 kwargs.update((str(key), item) for key, item in value.items.items())
             else:
                 known = False
+        if starred is not None:
+            starred.tail = tuple(args[before:])
         self.starred = starred
         return (args, kwargs) if known else None
 
@@ -142,7 +148,10 @@ class Calls(State):
         """A method of a tensor called with stars: `x.view(*shape)` is a tensor, nothing more."""
         if isinstance(receiver, Tensor) and receiver.framework and name in TENSOR_ONLY:
             made = Tensor(receiver.framework, dtype=receiver.dtype)
-            return self.keep_rank(made, self.starred) if name in _SHAPED else made
+            if name not in _SHAPED or self.starred is None:
+                return made
+            made.axes = known_axes.reshaped(self.starred.tail) or None
+            return self.keep_rank(made, self.starred)
         return UNKNOWN
 
     def call_library_starred(self, function: Library, node: ast.Call) -> Value:
@@ -238,6 +247,9 @@ class Calls(State):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
+        if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
+            if entry.framework == "torch":
+                result.axes = known_axes.after_function(entry.name.rpartition(".")[2], args, kwargs) or None
         if args and ((isinstance(result, Tensor) and result.shape is None) or not isinstance(result, Tensor)):
             return self.related_result(entry, result, args, kwargs, node)
         return result
@@ -265,7 +277,9 @@ class Calls(State):
                 return Tensor("torch", shape, None, result.dtype, result.device, node)
             if name in _SHAPED:
                 for arg in args:
-                    if isinstance(arg, Sequence) and arg.items is None and arg.kin is not None:
+                    if isinstance(arg, Sequence) and arg.items is None and (arg.kin is not None or arg.tail):
+                        if arg.tail:
+                            result.axes = known_axes.reshaped(arg.tail)
                         return self.keep_rank(result, arg)
             if entry.name in _JOINING and isinstance(args[0], Sequence):
                 return self.kept_by_joining(entry.name, result, args[0])
@@ -282,11 +296,14 @@ class Calls(State):
         change = ranks.change_of_several(name, args[1:], kwargs)
         if change is None:
             return result
+        axes = known_axes.after_split(name, args, kwargs) or None
         if isinstance(result, Sequence) and result.items is not None:
             for item in result.items:
                 self.keep_rank(item, whole, change)
+                if isinstance(item, Tensor) and item.shape is None and item.axes is None:
+                    item.axes = None if axes is None else dict(axes)
         elif result is UNKNOWN or (isinstance(result, Sequence) and result.element is UNKNOWN):
-            part = self.keep_rank(Tensor("torch", dtype=whole.dtype), whole, change)
+            part = self.keep_rank(Tensor("torch", dtype=whole.dtype, axes=axes), whole, change)
             return Sequence("tuple", None, part)
         return result
 
@@ -342,6 +359,8 @@ class Calls(State):
             receiver = changed
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
         result = layer_changes.after_assignment(receiver, result)
+        if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
+            result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
             result = self.keep_rank(result, args[0])
         elif args and receiver.path == "torch.nn.Embedding":

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import ranks, refinement
+from tensorlint.inference import known_axes, ranks, refinement
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.ops import reshaping
@@ -261,6 +261,8 @@ class Demands(State):
         that has so many, at least as many."""
         if sign == "@":
             return self.kept_by_product(result, left, right)
+        if isinstance(result, Tensor) and result.shape is None and result.axes is None:
+            result.axes = known_axes.broadcast([left, right]) or None
         if isinstance(result, Tensor) and result.shape is None and result.kin is None:
             kins = []
             least = 0

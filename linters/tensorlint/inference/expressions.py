@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import module_containers, ops, probability, ranks, tables
+from tensorlint.inference import known_axes, module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.joins import join
 from tensorlint.inference.layer_changes import CHANGED
 from tensorlint.inference.ops import indexing, modules
@@ -95,11 +96,15 @@ class Expressions(State):
                     items.extend(inner.items)
                 else:
                     starred = isinstance(inner, Sequence) and inner.kin is not None
+                    tail: list[Value] = []
                     for rest in node.elts:
                         if rest is not element:
-                            self.eval(rest.value if isinstance(rest, ast.Starred) else rest)
+                            tail.append(self.eval(rest.value if isinstance(rest, ast.Starred) else rest))
                             starred = starred and not isinstance(rest, ast.Starred)
                     made = Sequence(kind)
+                    behind = node.elts[node.elts.index(element) + 1 :]
+                    if kind == "tuple" and behind and not any(isinstance(rest, ast.Starred) for rest in behind):
+                        made.tail = tuple(tail[-len(behind) :])
                     if starred and isinstance(inner, Sequence) and inner.kin is not None:
                         made.kin = moved(inner.kin, len(node.elts) - 1)
                     return made
@@ -276,6 +281,8 @@ class Expressions(State):
             size = value.axes.get(axis)
             if size is None:
                 size = value.axes[axis] = S.symbol()
+                if any(place is None or place[3] is not ALWAYS for place in self.places[1:]):
+                    self.asked_perhaps |= S.symbols(size)
             return number(size)
         return UNKNOWN
 
@@ -299,6 +306,8 @@ class Expressions(State):
                 self.demand(value, ranks.of_index(index))
                 change = ranks.change_of_index(index)
                 found = indexing.getitem(self.call_context("indexing", node), value, index)
+                if isinstance(found, Tensor) and found.shape is None and found.axes is None:
+                    found.axes = known_axes.indexed(known_axes.of(value), index) or None
                 return found if change is None else self.keep_rank(found, value, change)
             return indexing.getitem(self.call_context("indexing", node), value, index)
         if isinstance(value, Sequence):

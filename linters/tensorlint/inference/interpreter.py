@@ -107,6 +107,7 @@ class Interpreter(
         self.binding_frames: dict[ast.Name, Frame] = {}
         self.memory: dict[Any, Any] = {}
         self.named: set[str] = set()  # what `:=` has bound
+        self.asked_perhaps: set[S.Symbol] = set()  # sizes that not every run asks for: the axis may be missing
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []

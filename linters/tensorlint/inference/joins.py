@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -145,7 +146,8 @@ def join_tensors(a: Tensor, b: Tensor) -> Tensor:
     marks = a.marks & b.marks
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
-        return Tensor(framework, None, None, dtype, device, None, None, marks, kin=kin)
+        axes = known_axes.in_both(a, b)
+        return Tensor(framework, None, None, dtype, device, None, None, marks, axes=axes, kin=kin)
     shape = tuple(x if x == y else S.symbol() for x, y in zip(a.shape, b.shape, strict=True))
     strides = a.strides if a.strides == b.strides else None
     same_source = a.made is b.made

@@ -216,6 +216,7 @@ def _same(a: Value, b: Value) -> bool:
             and a.dtype == b.dtype
             and a.framework == b.framework
             and a.kin == b.kin
+            and a.axes == b.axes
         )
     if isinstance(a, Const) and isinstance(b, Const):
         return type(a.value) is type(b.value) and a.value == b.value

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from tensorlint.inference import known_axes, tables
 from tensorlint.inference import sizes as S
-from tensorlint.inference import tables
 from tensorlint.inference.joins import join
 from tensorlint.inference.ops import elementwise
 from tensorlint.inference.state import State
@@ -160,7 +160,10 @@ class Operators(State):
             return UNKNOWN if truth is None else Const(not truth)
         if isinstance(operand, Tensor):
             sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
-            return elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
+            result = elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
+            if isinstance(result, Tensor) and result.shape is None and result.axes is None:
+                result.axes = known_axes.of(operand) or None
+            return self.keep_rank(result, operand)
         if isinstance(operand, Const) and isinstance(operand.value, (int, float, complex)):
             if isinstance(node.op, ast.USub):
                 return Const(-operand.value)
@@ -285,7 +288,8 @@ class Operators(State):
             for side, other in ((left, right), (right, left)):
                 if side.kin is not None and other.items is not None:
                     kin = moved(side.kin, len(other.items))
-            return Sequence(left.kind, None, UNKNOWN, length, kin=kin)
+            tail = (*left.tail, *right.items) if right.items is not None else right.tail
+            return Sequence(left.kind, None, UNKNOWN, length, kin=kin, tail=tuple(tail) if left.kind == "tuple" else ())
         if sign == "*":
             sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):

@@ -18,6 +18,7 @@ from tensorlint.inference.hazards import (
     ViewHazard,
 )
 from tensorlint.inference.rank_one_reports import RankOneReports
+from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
 from tensorlint.inference.values import Tensor
 from tensorlint.inference.view_reports import ViewReports
@@ -26,7 +27,7 @@ from tensorlint.inference.view_reports import ViewReports
 @dataclass(slots=True)
 class Attempt:
     hazards: dict[Any, Hazard]
-    bindings: dict[Any, tuple[ast.Name, Tensor]]
+    bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
 
 
 class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, ForwardReports):
@@ -34,7 +35,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
 
     def start_reports(self) -> None:
         self.hazards: dict[Any, Hazard] = {}
-        self.bindings: dict[Any, tuple[ast.Name, Tensor]] = {}
+        self.bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]] = {}
         self.surroundings: dict[Any, Surroundings] = {}
         self.contexts: dict[str, str] = {}
         self.reductions: dict[str, ast.AST] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.rebinding import Rebound
+from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import Class, Function, Instance, Tensor, Value
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class State:
     analysed: set[tuple[ast.AST, int]]
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]
-    bindings: dict[Any, tuple[ast.Name, Tensor]]
+    bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
+    asked_perhaps: set[Symbol]
     shows: bool
     starred: Any
     surroundings: dict[Any, Any]

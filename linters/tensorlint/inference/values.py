@@ -225,6 +225,8 @@ class Sequence(Value):
     kin: Kin | None = None
     # What is known of the items of a tensor's split although their number is not.
     pieces: Pieces | None = None
+    # The last items of a tuple whose first ones nobody knows: `(*x.shape[:-1], n, m)`.
+    tail: tuple[Value, ...] = ()
 
     def at(self, index: int) -> Value:
         if self.items is not None:
@@ -422,7 +424,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
             return value
         return _resized(value, value.shape, renamed)
     if isinstance(value, Tensor):
-        return copy(value, kin=value.kin)
+        return copy(value, axes=dict(value.axes) if value.axes else None, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Number(S.symbol())
     if isinstance(value, Opaque) and value.variant:
@@ -447,6 +449,11 @@ def varying(value: Value, start: int) -> Value:
         if not values:
             return value
         return _resized(value, value.shape, values)
+    if isinstance(value, Tensor) and value.axes:
+        fixed = {
+            axis: size for axis, size in value.axes.items() if all(atom.serial < start for atom in S.symbols(size))
+        }
+        return value if len(fixed) == len(value.axes) else copy(value, axes=fixed or None, kin=value.kin)
     if isinstance(value, Number):
         return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
     if isinstance(value, (Opaque, Dictionary)):

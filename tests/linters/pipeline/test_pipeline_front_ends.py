@@ -125,6 +125,7 @@ class TestShapes:
         for row in document["shapes"]:
             assert list(row) == [
                 "path", "line", "column", "name", "framework", "shape", "strides", "contiguous", "dtype", "device",
+                "known_axes",
             ]  # fmt: skip
         assert (document["shapes"][0]["path"], document["shapes"][0]["line"], document["shapes"][0]["column"]) == (
             "a.py",

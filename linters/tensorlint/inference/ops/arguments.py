@@ -122,15 +122,29 @@ def device(value: Value) -> str | None:
 
 
 def least(size: Size) -> int | None:
-    """The smallest value of a size whose symbols are at least 1; None where there is none."""
+    """The smallest value of a size whose symbols are at least 1 (quotients may be less); None where there is none."""
     if not isinstance(size, Poly):
         return size
     total = 0
     for monomial, coefficient in size.terms:
         if monomial and coefficient < 0:
             return None
+        for atom in monomial:
+            smallest = _least_of(atom)
+            if smallest is None:
+                return None
+            coefficient *= smallest
         total += coefficient
     return total
+
+
+def _least_of(atom: S.Symbol) -> int | None:
+    if atom.numerator is None or S.is_plural(atom):
+        return 1
+    numerator = least(atom.numerator)
+    if numerator is None or numerator < 0:
+        return None
+    return numerator // atom.denominator if isinstance(atom.denominator, int) and atom.denominator > 0 else 0
 
 
 def at_least(size: Size, bound: Size) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorlint.inference import layout
+from tensorlint.inference import known_axes, layout
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
@@ -78,10 +78,9 @@ def matmul(call: Call, left: Value, right: Value, operation: str) -> Value:
 
 
 def _half_known(framework: Framework | None, a: Tensor, b: Tensor, dtype: str | None) -> Tensor:
-    """A matrix on the right gives the last size whatever is on the left, as long as that has an axis."""
+    """The rows of the left and the columns of the right, as far as they are known to have them."""
     result = unranked(framework, dtype, common_device([a, b]))
-    if b.shape is not None and len(b.shape) >= 2:
-        result.axes = {-1: b.shape[-1]}
+    result.axes = known_axes.product(a, b) or None
     return result
 
 

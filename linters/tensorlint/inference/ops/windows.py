@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tensorlint.inference import layout
+from collections.abc import Callable
+
+from tensorlint.inference import known_axes, layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Tensor
+from tensorlint.inference.values import Tensor, copy
 
 Window = tuple[Size | None, ...]
 
@@ -85,3 +87,17 @@ def format_like(input: Tensor, shape: Shape, *others: Tensor) -> Strides | None:
     if all(verdict is False for verdict in verdicts):
         return layout.contiguous(shape)
     return None
+
+
+def over_unranked(input: Tensor, rank: int, told: known_axes.Axes, over: Callable[[Tensor], Tensor]) -> Tensor:
+    """Windows over images of which it is not known whether they come in a batch: `over` tells of a batch what its last
+    `rank + 1` axes become, and those of a single image become the same. `told` is known in any case."""
+    known = known_axes.of(input)
+    last = tuple(known.get(axis, S.symbol()) for axis in range(-rank - 1, 0))
+    axes = dict(told)
+    try:
+        shape = over(copy(input, shape=(S.symbol(), *last), strides=None)).shape or ()
+        axes = {axis: shape[axis] for axis in range(-rank - 1, 0)} | axes
+    except Undecided:
+        pass
+    return Tensor("torch", None, None, input.dtype, input.device, axes=axes or None)

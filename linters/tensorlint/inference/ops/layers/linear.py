@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tensorlint.inference import known_axes, values
 from tensorlint.inference import sizes as S
-from tensorlint.inference import values
 from tensorlint.inference.layout import Shape, contiguous
 from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.modules import argument, layer
@@ -53,7 +53,7 @@ def spelled(obj: LibraryObject, *names: str) -> str:
 @layer("Linear", "in_features out_features bias=True device=None dtype=None", attribute=_linear_attribute)
 def linear(call: Call, obj: LibraryObject, input: Value) -> Value:
     if not isinstance(input, Tensor):
-        input = unranked("torch")
+        input = Tensor("torch", axes=known_axes.of(input))
     how = spelled(obj, "in_features", "out_features")
     inputs, outputs = size(obj, "in_features"), size(obj, "out_features")
     if input.shape:
@@ -98,10 +98,12 @@ _EMBEDDING = (
 
 @layer("Embedding", _EMBEDDING, attribute=_embedding_attribute)
 def embedding(call: Call, obj: LibraryObject, input: Value) -> Value:
-    ranked = tensor(input)
     dtype = argument(obj, "dtype")
     name = call.default_dtype if values.is_none(dtype) else dtypes.named(dtype, "torch")
-    return fresh(call, "torch", (*(ranked.shape or ()), size(obj, "embedding_dim")), name, ranked.device)
+    width = size(obj, "embedding_dim")
+    if not isinstance(input, Tensor) or input.shape is None:
+        return affine.looked_up(input, width, name)
+    return fresh(call, "torch", (*input.shape, width), name, input.device)
 
 
 _BAG = (

@@ -44,7 +44,8 @@ def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
         # It takes this rank only; the sizes that were asked for before keep their identity.
         known = getattr(input, "axes", None) or {}
         shape = tuple(known[axis] if axis in known else S.symbol() for axis in range(rank + 2))
-        shape = (shape[0], size(obj, "num_features"), *shape[2:])
+        if True in (arguments.truth(argument(obj, name)) for name in ("affine", "track_running_stats")):
+            shape = (shape[0], size(obj, "num_features"), *shape[2:])
         dtype = input.dtype if isinstance(input, Tensor) else None
         return Tensor("torch", shape, None, dtype, None, call.node)
     return normalization.batch_norm(call, input)

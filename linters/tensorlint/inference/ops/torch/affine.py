@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorlint.inference import known_axes
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import COLUMN, fresh, surviving, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -26,7 +27,7 @@ def linear_to(
     name = input.dtype if input.dtype is not None else dtype
     if input.shape is None:
         result = unranked("torch", name, input.device)
-        result.axes = {-1: outputs}
+        result.axes = known_axes.with_last(known_axes.of(input), outputs)
         if outputs == 1:
             result.marks = COLUMN
             result.how = how
@@ -48,7 +49,17 @@ def bilinear(call: Call, input1: Value, input2: Value, weight: Value, bias: Valu
 
 @op("F.embedding", "input weight padding_idx=None max_norm=None norm_type=2.0 scale_grad_by_freq=False sparse=False")
 def embedding(call: Call, input: Value, weight: Value, **rest: Value) -> Value:
-    ranked, table = tensor(input), tensor(weight)
+    table = tensor(weight)
     if len(table.shape or ()) != 2:
         raise Undecided
+    if not isinstance(input, Tensor) or input.shape is None:
+        return looked_up(input, (table.shape or ())[1], table.dtype)
+    ranked = input
     return fresh(call, "torch", (*(ranked.shape or ()), (table.shape or ())[1]), table.dtype, table.device)
+
+
+def looked_up(indices: Value, width: Size, dtype: str | None) -> Tensor:
+    """Rows of a table, picked by indices of which nobody knows how many axes they have."""
+    result = unranked("torch", dtype, indices.device if isinstance(indices, Tensor) else None)
+    result.axes = known_axes.with_axis(known_axes.of(indices), -1, width)
+    return result

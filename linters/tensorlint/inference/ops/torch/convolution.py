@@ -6,7 +6,7 @@ from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, windows
-from tensorlint.inference.ops.results import COLUMN, laid, unranked
+from tensorlint.inference.ops.results import COLUMN, laid
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
@@ -43,9 +43,12 @@ def convolve(
     """A convolution over the last `rank` axes of (N, C, ...) or (C, ...)."""
     marks = COLUMN if outputs == 1 else frozenset()
     if input.shape is None:
-        result = unranked("torch", input.dtype, input.device)
-        result.axes = {-rank - 1: outputs}
-        return result
+        return windows.over_unranked(
+            input,
+            rank,
+            {-rank - 1: outputs},
+            lambda batch: convolve(call, batch, rank, outputs, kernel, stride, padding, dilation, weight),
+        )
     shape = input.shape
     if len(shape) not in (rank + 1, rank + 2):
         raise Undecided
@@ -125,9 +128,12 @@ def deconvolve(
     how: str | None = None,
 ) -> Tensor:
     if input.shape is None:
-        result = unranked("torch", input.dtype, input.device)
-        result.axes = {-rank - 1: outputs}
-        return result
+        return windows.over_unranked(
+            input,
+            rank,
+            {-rank - 1: outputs},
+            lambda batch: deconvolve(call, batch, rank, outputs, kernel, stride, padding, output_padding, dilation),
+        )
     shape = input.shape
     if len(shape) not in (rank + 1, rank + 2):
         raise Undecided

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tensorlint.inference import layout, values
+from tensorlint.inference import known_axes, layout, values
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, windows
-from tensorlint.inference.ops.results import laid, tuple_of, unranked
+from tensorlint.inference.ops.results import laid, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import Const, Opaque, Sequence, Tensor, Value, copy
@@ -23,7 +23,12 @@ def pooled(
     dtype: str | None = None,
 ) -> Tensor:
     if input.shape is None:
-        return unranked("torch", input.dtype, input.device)
+        return windows.over_unranked(
+            input,
+            rank,
+            {},
+            lambda batch: pooled(call, batch, rank, kernel, stride, padding, dilation, ceil_mode),
+        )
     shape = input.shape
     if len(shape) not in (rank + 1, rank + 2):
         raise Undecided
@@ -118,7 +123,11 @@ def adaptive(call: Call, input: Value, rank: int, output_size: Value) -> Tensor:
     if not isinstance(input, Tensor):
         raise Undecided
     if input.shape is None:
-        return unranked("torch", input.dtype, input.device)
+        result = windows.over_unranked(input, rank, {}, lambda batch: adaptive(call, batch, rank, output_size))
+        if -rank - 1 not in known_axes.of(input):
+            # A pool to one element along each axis also takes what has no axis before these.
+            result.axes = {axis: size for axis, size in (result.axes or {}).items() if axis >= -rank} or None
+        return result
     shape = input.shape
     if len(shape) not in (rank + 1, rank + 2):
         raise Undecided

@@ -6,7 +6,8 @@ import ast
 
 from tensorlint.inference import layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
-from tensorlint.inference.joins import join
+from tensorlint.inference.effects import parts_of
+from tensorlint.inference.joins import join, join_all
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -85,6 +86,9 @@ class Assignments(State):
                 self.note_round(target, value)
             elif isinstance(value, Tensor):
                 self.note_binding(target, value)
+        if isinstance(value, Sequence) and value.kind == "iterator" and value.items is not None:
+            # How far it was gone through when its name is read, nobody knows.
+            value = Sequence("iterator", None, join_all(value.items) if value.items else UNKNOWN)
         if target.id in frame.facts.shared:
             value = UNKNOWN  # a function that declares it global or nonlocal may rebind it at any call
         frame.env[target.id] = value
@@ -169,6 +173,8 @@ class Assignments(State):
                 self.assign(element, UNKNOWN, None)
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
+        if parts_of(receiver):
+            self.touch(receiver, name)
         if isinstance(receiver, Instance):
             if receiver.generic and not self.initialising(receiver):
                 return
@@ -268,6 +274,8 @@ class Assignments(State):
                 atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
+        if parts_of(receiver):
+            self.touch(receiver, None)
         if isinstance(receiver, Instance):
             receiver = receiver.fields.get(BASE, UNKNOWN)
         if isinstance(receiver, Dictionary):
@@ -311,8 +319,11 @@ class Assignments(State):
             }
 
     def forget_contents(self, value: Sequence | Dictionary) -> None:
-        if isinstance(value, Sequence) and value.kind == "tuple":
-            return
+        if isinstance(value, Sequence):
+            if value.kind == "tuple":
+                return
+            if value.parts:
+                self.touch(value, None)
         value.items = None
         value.element = UNKNOWN
         if isinstance(value, Sequence):
@@ -320,6 +331,9 @@ class Assignments(State):
 
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""
+        _, *others = self.one_of.pop(id(value), (value,))
+        for other in others:
+            self.forget_tensor(other)
         if isinstance(value, (Tensor, Opaque)):
             value.axes = value.kin = None
             self.reshaped[id(value)] = value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from tensorlint.inference import containers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
     NONE,
@@ -236,6 +237,14 @@ def _extreme(pick: Any) -> Any:
 def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interp.attribute_of(args[0], args[1].value, node)
+    if len(args) == 2 and isinstance(args[0], Instance):
+        interp.forget_attributes(args[0], interp.file.facts.unstable_attributes)  # should it be a method that is called
+    return UNKNOWN
+
+
+def _hasattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) == 2 and isinstance(args[0], Instance) and isinstance(args[1], Const):
+        interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
     return UNKNOWN
 
 
@@ -257,7 +266,7 @@ def _vars(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 def make_dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if not args:
-        return Dictionary(dict(kwargs))
+        return Dictionary({key: containers.share(value) for key, value in kwargs.items()})
     if isinstance(args[0], Dictionary) and args[0].items is not None:
         return Dictionary({**args[0].items, **kwargs})
     return Dictionary(None)
@@ -342,6 +351,7 @@ _BUILTINS: dict[str, Any] = {
     "min": _extreme(min),
     "max": _extreme(max),
     "getattr": _getattr,
+    "hasattr": _hasattr,
     "setattr": _setattr,
     "delattr": _delattr,
     "vars": _vars,

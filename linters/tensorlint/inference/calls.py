@@ -16,6 +16,7 @@ from tensorlint.inference import (
     tables,
 )
 from tensorlint.inference import sizes as S
+from tensorlint.inference.effects import parts_of
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -50,6 +51,11 @@ _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.s
 
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
+
+_CALLS_NOTHING = frozenset(
+    ["print", "id", "hash", "repr", "str", "callable", "hasattr", "getattr", "setattr", "type", "isinstance", "issubclass", "property",
+     "staticmethod", "classmethod", "list", "tuple", "dict", "set", "len", "zip", "enumerate", "super", "vars", "bool"]
+)  # fmt: skip
 
 Arguments = tuple[list[Value], dict[str, Value]]
 
@@ -102,6 +108,7 @@ class Calls(State):
         if starred is not None:
             starred.tail = tuple(args[before:])
         self.starred = starred
+        self.unsure = args, kwargs
         return (args, kwargs) if known else None
 
     def eval_call(self, node: ast.Call) -> Value:
@@ -121,7 +128,10 @@ class Calls(State):
             if func.attr == "forward":
                 self.saw_forward(receiver, node, called=True, known=arguments is not None)
             if arguments is None:
+                self.escape(*self.unsure)
                 self.escape_receiver(receiver)
+                if isinstance(receiver, Instance):
+                    self.not_followed(self.attribute_of(receiver, func.attr, func), *self.unsure)
                 return self.starred_method(receiver, func.attr, node)
             if isinstance(receiver, Instance) and func.attr in receiver.fields:
                 self.saw_kept_forward(receiver.fields[func.attr], node)
@@ -141,6 +151,8 @@ class Calls(State):
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)
+            self.escape(*self.unsure)
+            self.not_followed(function, *self.unsure)
             return UNKNOWN
         return self.call(function, arguments[0], arguments[1], node)
 
@@ -196,6 +208,10 @@ class Calls(State):
         if isinstance(function, Attribute):
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         self.escape(args, kwargs)
+        for part in parts_of(function):
+            if isinstance(part, Instance):
+                part = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__") or UNKNOWN
+            self.not_followed(part, args, kwargs)
         return UNKNOWN
 
     def kept_shape(self, value: Value, node: ast.AST | None) -> Value:
@@ -215,8 +231,22 @@ class Calls(State):
             ):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
-            elif isinstance(value, Function) and isinstance(value.node, ast.Lambda):
-                self.saw_handed_lambda(value)
+            elif isinstance(value, (Function, Partial)):
+                if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
+                    self.saw_handed_lambda(value)
+                self.not_followed(value, [], {})
+            elif isinstance(value, Opaque) and value.parts:
+                self.touch(value, None)
+            elif isinstance(value, Instance) and not value.generic:
+                self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
+
+    def escape_callbacks(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """`sorted(rows, key=f)` calls f; `map(f, rows)` is followed, and `callable(f)` calls nothing."""
+        if name in _CALLS_NOTHING or (name == "map" and len(args) == 2):
+            return
+        for value in (*args, *kwargs.values()):
+            # What f is given is among the others.
+            self.not_followed(value, [each for each in args if isinstance(each, (Sequence, Dictionary))], {})
 
     def escape_receiver(self, receiver: Value) -> None:
         if isinstance(receiver, (Sequence, Dictionary)):
@@ -225,6 +255,8 @@ class Calls(State):
 
     def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
+            if any(isinstance(value, (Function, Partial)) for value in (*args, *kwargs.values())):
+                self.escape_callbacks(path[9:], args, kwargs)
             return builtins.call(self, path[9:], args, kwargs, node)
         entry = ops.function(path)
         if entry is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
@@ -31,12 +32,15 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
 )
+from tensorlint.inference.walking import walk
 
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
 )  # fmt: skip
+# `self.__size` and `def __size`, which Python spells with the class's name.
+_PRIVATE = re.compile(r"(?:\.|def )(__\w*[^\W_]\w*?_?)\b(?<!__)")
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
@@ -51,6 +55,10 @@ class Classes(Inheritance):
         # What a metaclass of the program makes of a call, nobody follows.
         cls.made_otherwise = any(isinstance(base, Class) and base.made_otherwise for base in bases) or (
             isinstance(meta, Class) and self.find_in_class(meta, "__call__") is not None
+        )
+        # Nor what a `__new__` gives, which may be an object that was made before.
+        cls.made_otherwise = cls.made_otherwise or any(
+            isinstance(each, ast.FunctionDef) and each.name == "__new__" for each in node.body
         )
         self.classes.append(cls)
         cls.is_module = any(self.is_module_base(base) for base in bases)
@@ -88,6 +96,19 @@ class Classes(Inheritance):
             ):
                 cls.methods[name] = value.node
             cls.fields[name] = value
+        if any(isinstance(base, Library) and base.path.startswith("enum.") for base in bases):
+            # Its attributes are members, which hold the values.
+            cls.fields.update((name, UNKNOWN) for name, value in frame.env.items() if not isinstance(value, Function))
+        makers = [each for each in decorators if isinstance(each, Function)]
+        for base in method_order(cls)[1:]:
+            hook = base.fields.get("__init_subclass__") if isinstance(base, Class) else None
+            makers += [hook] if isinstance(hook, Function) else []
+        for value in frame.env.values():
+            hook = self.find_in_class(value.cls, "__set_name__") if isinstance(value, Instance) else None
+            makers += [hook] if isinstance(hook, Function) else []
+        for maker in makers:
+            for name in self.assigned_by(maker.node) & cls.fields.keys():
+                cls.fields[name] = UNKNOWN
         if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
             cls.complete = False
         return cls
@@ -154,7 +175,7 @@ class Classes(Inheritance):
     def is_rebound(self, cls: Class, name: str) -> bool:
         """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed, or by a
         method that an operator calls."""
-        if name in changed_by_operators(cls):
+        if name in changed_by_operators(cls) or (name.startswith("__") and name in self.private_names()):
             return True
         if self.rebound is not NOTHING and self.rebound.attribute(name, cls.node):
             return True
@@ -164,6 +185,19 @@ class Classes(Inheritance):
         if file.rebound is None:
             file.rebound = rebound(file.tree, file.text)
         return file.rebound is not NOTHING and file.rebound.attribute(name, cls.node)
+
+    def private_names(self) -> set[str]:
+        """Names as `__size` that more than one class of the file uses: Python keeps them apart by their class."""
+        if self.private is None:
+            self.private = set()
+            if _PRIVATE.search(self.own_file.text):
+                seen: set[str] = set()
+                for node in walk(self.own_file.tree):
+                    if isinstance(node, ast.ClassDef):
+                        own = set(_PRIVATE.findall(ast.unparse(node)))
+                        self.private |= own & seen
+                        seen |= own
+        return self.private
 
     def class_attribute(self, cls: Class, name: str) -> Value:
         if self.is_rebound(cls, name):
@@ -189,6 +223,10 @@ class Classes(Inheritance):
                 stable = name not in value.cls.unstable and name not in self.file.facts.unstable_attributes
                 made = value.overridden_fields[name] = Opaque(f"self.{name}" if stable else None)
             return made
+        if value.lasting and not self.initialising(value):
+            facts = value.cls.scope.file.facts
+            if name in facts.unstable_attributes or name in facts.foreign_attributes:
+                return Opaque(None)
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN or (value.generic and name in value.cls.unstable):
@@ -252,6 +290,8 @@ class Classes(Inheritance):
                 self.being_made.append(instance)
                 self.analyse_function(method, instance)
                 self.being_made.pop()
+        for name, held in instance.fields.items():
+            self.outlives(name, held)
         if cls.record:
             for name in cls.record:
                 declared = cls.fields.get(name)
@@ -265,9 +305,17 @@ class Classes(Inheritance):
             self.overrides = {}
             for other in self.classes:
                 if other.scope.file is self.own_file:
-                    own = _defined_in(other)
-                    for base in _ancestors(other):
-                        self.overrides.setdefault(base.node, set()).update(own)
+                    before: set[str] = set()
+                    for base in method_order(other):
+                        if isinstance(base, Class):
+                            # Those before it in the order, of which it need not be a base.
+                            self.overrides.setdefault(base.node, set()).update(before)
+                            before |= _defined_in(base)
+                    if any(not isinstance(base, (Class, Library)) for base in other.bases):
+                        # Which class it derives from is computed.
+                        for base in self.classes:
+                            if base is not other:
+                                self.overrides.setdefault(base.node, set()).update(_defined_in(other))
         return frozenset(self.overrides.get(cls.node, ())) - _INITIALISER_NAMES
 
     def attributes_set_elsewhere(self, cls: Class) -> frozenset[str]:
@@ -370,6 +418,9 @@ class Classes(Inheritance):
                 if name == "add_module":
                     self.change_base(value, name, args)
                 return NONE
+            if name in ("register_module", "set_submodule", "register_buffer", "register_parameter"):
+                self.forget_fields(value)
+                self.store_attribute(value, CHANGED, UNKNOWN)
             if self.change_base(value, name, args) is not None:
                 return value if name != "pop" else UNKNOWN
             if name == "forward":
@@ -378,17 +429,6 @@ class Classes(Inheritance):
                         return self.call_base_module(base.path, value, args, kwargs, node)
         self.escape(args, kwargs)
         return UNKNOWN
-
-
-def _ancestors(cls: Class) -> list[Class]:
-    found: list[Class] = []
-    waiting = [cls]
-    while waiting and len(found) < 40:
-        for base in waiting.pop().bases:
-            if isinstance(base, Class) and base is not cls and base not in found:
-                found.append(base)
-                waiting.append(base)
-    return found
 
 
 def _defined_in(cls: Class) -> set[str]:

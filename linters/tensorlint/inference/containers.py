@@ -6,12 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.effects import parts_of
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
     Const,
     Dictionary,
+    Instance,
     Opaque,
     Scalar,
     Sequence,
@@ -44,8 +46,12 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
         "reverse",
     ):
         return None
+    if receiver.parts:
+        interp.touch(receiver, None)
     before = receiver.items
     taken: Value = NONE
+    for arg in args:
+        share(arg)
     if interp.loop_start is not None:
         # What one round puts in stands for that of all: a size of this round is another one in the next.
         args = [varying(arg, interp.loop_start) if isinstance(arg, Tensor) else arg for arg in args]
@@ -63,7 +69,8 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
         else:
             changed = Sequence("list", None, joined_items(receiver, [more.element]))
     elif name == "pop":
-        taken = UNKNOWN
+        taken = joined_items(receiver, [])
+        taken = taken if isinstance(taken, (Instance, Opaque)) and parts_of(taken) else UNKNOWN
         if before is not None and not args and before and not receiver.shared:
             taken, changed = before[-1], Sequence("list", before[:-1])
         else:
@@ -89,7 +96,7 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     if not values:
         return UNKNOWN
     result = join_all(values)
-    return UNKNOWN if isinstance(result, Opaque) else result
+    return UNKNOWN if isinstance(result, Opaque) and not result.parts else result
 
 
 def call_method(interp: State, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -147,3 +154,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("lower", "upper", "strip") and not args:
             return Const(getattr(receiver.value, name)())
     return UNKNOWN
+
+
+def share(value: Value) -> Value:
+    """The list or dictionary is in two hands from here on: the name that had it is not its only one."""
+    if isinstance(value, (Sequence, Dictionary)):
+        value.shared = True
+    return value

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorlint.inference import known_axes, module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.joins import join
 from tensorlint.inference.layer_changes import CHANGED
@@ -46,6 +47,9 @@ _RESULT_FIELDS = {
     "Q": 0, "R": 1, "solution": 0,
 }  # fmt: skip
 
+# An expression that gives an object which something else holds too.
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript)
+
 
 class Expressions(State):
     """Mixed into the interpreter: `eval` and what it dispatches to."""
@@ -78,7 +82,7 @@ class Expressions(State):
         value = self.eval(node.value)
         env, name = self.frame.env, node.target.id
         before = env.get(name)
-        self.assign(node.target, value, node.value)
+        self.assign(node.target, share(value), node.value)
         self.named.add(name)
         if before is not None and self.places and self.places[-1] is None:
             env[name] = join(before, value)  # in what may not be evaluated: `flag and (x := ...)`
@@ -109,7 +113,7 @@ class Expressions(State):
                         made.kin = moved(inner.kin, len(node.elts) - 1)
                     return made
             else:
-                items.append(self.eval(element))
+                items.append(share(self.eval(element)) if isinstance(element, _NAMED) else self.eval(element))
         return Sequence(kind, items)
 
     def eval_long_literal(self, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
@@ -124,7 +128,7 @@ class Expressions(State):
     def eval_dict(self, node: ast.Dict) -> Value:
         items: dict[Any, Value] | None = {}
         for key, value in zip(node.keys, node.values, strict=True):
-            evaluated = self.eval(value)
+            evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else self.eval(value)
             if key is None:
                 if isinstance(evaluated, Dictionary) and evaluated.items is not None and items is not None:
                     items.update(evaluated.items)
@@ -239,7 +243,7 @@ class Expressions(State):
             else:
                 text = f"{value.name}[{name!s}]"
             kind = value.kind if value.kind == PLAIN else None
-            found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind)
+            found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
             found.scope = value.scope
         return found
 
@@ -318,7 +322,14 @@ class Expressions(State):
                     return value.items.get(index.value, UNKNOWN)
                 except TypeError:
                     return UNKNOWN
-            return freshen(value.element) if value.items is None else UNKNOWN
+            if value.items is None:
+                return freshen(value.element)
+            parts = tuple(
+                each
+                for each in value.items.values()
+                if isinstance(each, (Instance, Dictionary, LibraryObject, Function))
+            )
+            return Opaque(None, parts=parts) if parts else UNKNOWN
         if isinstance(value, Opaque):
             if isinstance(index, Const) and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from operator import is_
 from typing import Any
 
+from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.effects import SHAPED_IN_PLACE
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.joins import join
 from tensorlint.inference.sizes import symbol_serial
@@ -34,9 +35,6 @@ from tensorlint.inference.values import (
 # What a function gives that only raises.
 NEVER = Unknown()
 _CACHES = frozenset({"lru_cache", "cache"})
-_SHAPED_IN_PLACE = re.compile(
-    r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
-)
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 
 
@@ -48,21 +46,32 @@ class Following(State):
     ) -> Value:
         if function.decorated:
             self.escape(args, kwargs)
-            self.escape_objects(function, args, kwargs)
+            self.not_followed(function, args, kwargs)
             return UNKNOWN
         if function.receiver is not None:
             args = [function.receiver, *args]
         code = function.node
         if self.depth >= _MAX_DEPTH or self.active.count(code) > 0 or self.budget <= 0:
             self.escape(args, kwargs)
-            self.escape_objects(function, args, kwargs)
+            self.not_followed(function, args, kwargs)
             return UNKNOWN
         if not function.scope.file.own and not worth_following(args, kwargs):
             self.escape(args, kwargs)
             return UNKNOWN
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
+            self.escape(args, kwargs)
+            self.not_followed(function, args, kwargs)
             return UNKNOWN
+        if (
+            isinstance(code, ast.AsyncFunctionDef)
+            or function.scope.file.facts.scopes.get(code, _NO_FACTS()).is_generator
+        ):
+            if self.changes_something(code):
+                # Its statements run when it is iterated or awaited, if ever.
+                self.escape(args, kwargs)
+                self.not_followed(function, args, kwargs)
+                return UNKNOWN if isinstance(code, ast.AsyncFunctionDef) else Sequence("iterator")
         if isinstance(code, ast.Lambda):
             return self.follow(function, bound, node)
         key = (id(code), id(function.scope), tuple((name, _memo_key(value)) for name, value in bound.items()))
@@ -85,15 +94,6 @@ class Following(State):
             # The values are kept, so that their ids stay their own.
             self.memory[key] = (result, given, mutations, start, read_early())
         return result
-
-    def escape_objects(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """A function of the program that is not followed may assign what its file assigns to objects given to it."""
-        names = function.scope.file.facts.foreign_attributes
-        for value in (*args, *kwargs.values()) if names else ():
-            if isinstance(value, Instance) and not value.generic:
-                for name in names & value.fields.keys():
-                    value.fields[name] = UNKNOWN
-                    self.mutations.append((value, name))
 
     def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
         code = function.node
@@ -189,10 +189,10 @@ class Following(State):
         defaults: dict[str, Value] = {}
         names = [*spec.posonlyargs, *spec.args]
         for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
-            defaults[parameter.arg] = self.eval(default)
+            defaults[parameter.arg] = share(self.eval(default))
         for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
             if keyword_default is not None:
-                defaults[parameter.arg] = self.eval(keyword_default)
+                defaults[parameter.arg] = share(self.eval(keyword_default))
         return defaults
 
 
@@ -235,7 +235,7 @@ def _can_change(value: Value, source: str) -> bool:
     if isinstance(value, Sequence):
         return value.kind != "tuple" or any(_can_change(item, source) for item in value.items or ())
     if isinstance(value, Tensor):
-        return _SHAPED_IN_PLACE.search(source) is not None
+        return SHAPED_IN_PLACE.search(source) is not None
     return isinstance(value, (Dictionary, Instance)) or (isinstance(value, LibraryObject) and value.path in CONTAINERS)
 
 

@@ -135,7 +135,7 @@ class Handling(State):
 
     def entered(self, value: Value) -> Value:
         """What `with value as x` binds."""
-        if isinstance(value, Instance) and "__enter__" in value.cls.methods:
+        if isinstance(value, Instance) and self.find_in_class(value.cls, "__enter__") is not None:
             return self.call_method(value, "__enter__", [], {}, None)
         return UNKNOWN
 

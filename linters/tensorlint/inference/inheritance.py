@@ -72,8 +72,8 @@ def changed_by_operators(cls: Class) -> frozenset[str]:
 
 # What the interpreter calls where Python does, and what runs before or after all that is asked of an instance.
 _FOLLOWED = frozenset(
-    ["__init__", "__post_init__", "__new__", "__call__", "__enter__", "__getitem__", "__len__", "__init_subclass__",
-     "__class_getitem__", "__set_name__", "__del__"]
+    ["__init__", "__post_init__", "__new__", "__call__", "__enter__", "__init_subclass__", "__class_getitem__",
+     "__set_name__", "__del__"]
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES, Demands
+from tensorlint.inference.effects import Changes, Effects
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.following import Following
 from tensorlint.inference.frames import READ_EARLY, Frame, SourceFile
@@ -69,6 +70,7 @@ class Interpreter(
     Calls,
     Methods,
     Following,
+    Effects,
     Classes,
     Imports,
     Demands,
@@ -107,6 +109,11 @@ class Interpreter(
         self.binding_frames: dict[ast.Name, Frame] = {}
         self.memory: dict[Any, Any] = {}
         self.named: set[str] = set()  # what `:=` has bound
+        self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
+        self.changed_later: set[str] | None = None
+        self.private: set[str] | None = None
+        self.changes: dict[ast.AST, Changes] = {}
+        self.functions_by_name: dict[str, list[ast.AST]] | None = None
         self.asked_perhaps: set[S.Symbol] = set()  # sizes that not every run asks for: the axis may be missing
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
@@ -183,6 +190,8 @@ class Interpreter(
             self.guarded(lambda statement=statement: self.block([statement], ALWAYS), bound_names([statement]))  # type: ignore[misc]
             self.module_frame.dead = False
         self.module_frame.finished = True
+        for name, value in self.module_frame.env.items():
+            self.outlives(name, value)
         while self.pending:
             function = self.pending.pop(0)
             self.guarded(lambda function=function: self.analyse_pending(function), ())  # type: ignore[misc]

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.containers import share
 from tensorlint.inference.frames import Environment
 from tensorlint.inference.joins import join
 from tensorlint.inference.ops import arguments, indexing
@@ -42,7 +43,7 @@ class Iteration(State):
                 self.assign(node.generators[0].target, item, None)
                 # A generator's are evaluated only for whoever asks.
                 proven = self.begin_perhaps() if kind == "iterator" else None
-                items.append(self.eval(node.elt))
+                items.append(share(self.eval(node.elt)) if isinstance(node.elt, ast.Name) else self.eval(node.elt))
                 if proven is not None:
                     self.end_perhaps(proven)
             self.leave_comprehension(outer)

@@ -47,15 +47,21 @@ def join(a: Value, b: Value) -> Value:
         return a
     if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is None:
         if a.items is not None and b.items is not None and len(a.items) == len(b.items):
-            return Sequence(a.kind, [join(x, y) for x, y in zip(a.items, b.items, strict=True)])
+            return Sequence(a.kind, [join(x, y) for x, y in zip(a.items, b.items, strict=True)], parts=_either(a, b))
         length = a.length if a.length is not None and a.length == b.length else None
-        return Sequence(a.kind, None, join_elements(a, b), length)
+        return Sequence(a.kind, None, join_elements(a, b), length, parts=_either(a, b))
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
-        if a.cls.generic is not None:
-            return a.cls.generic
-        return UNKNOWN
+        generic = a.cls.generic
+        if generic is None:
+            return Opaque(None, parts=(a, b))
+        if a is generic or b is generic:
+            return generic
+        return Instance(a.cls, generic.fields, None, True, generic.overridden_fields, (a, b))
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
-        return _join_objects(a, b)
+        either = _join_objects(a, b)
+        if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:
+            either.parts = (a, b)
+        return either
     if keeps_shape(a) and keeps_shape(b):
         return Opaque(None, kind=KEEPS_SHAPE)
     if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
@@ -73,10 +79,24 @@ def join(a: Value, b: Value) -> Value:
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
     # One of the two, whichever: an object nobody knows, but one object from here on.
-    either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None)
+    either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
         either.kin = a.kin
     return either
+
+
+def _either(a: Value, b: Value) -> tuple[Value, ...]:
+    """The objects that may be changed through a value that is one of two."""
+    found: list[Value] = []
+    for value in (a, b):
+        if isinstance(value, Opaque):
+            if value.parts:
+                found.append(value)
+        elif isinstance(value, (Instance, LibraryObject, Dictionary, Class, Function)):
+            found.append(value)
+        elif isinstance(value, Sequence) and value.kind == "list" and value.shared:
+            found.append(value)
+    return tuple(found)
 
 
 def keeps_shape(value: Value) -> bool:

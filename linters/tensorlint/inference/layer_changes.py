@@ -63,7 +63,10 @@ _KEEPS_SIZES = re.compile(r"Norm|PReLU")
 def after_assignment(receiver: LibraryObject, result: Value) -> Value:
     """What the layer gives now that another weight was assigned to it: as many axes, of sizes nobody knows."""
     if ("weight" in receiver.fields or "bias" in receiver.fields) and isinstance(result, Tensor):
-        if result.shape is None or _KEEPS_SIZES.search(receiver.path):
+        if _KEEPS_SIZES.search(receiver.path):
+            return result
+        if result.shape is None:
+            result.axes = None
             return result
         shape = result.shape
         if receiver.path in ("torch.nn.Linear", "torch.nn.Embedding") and shape:

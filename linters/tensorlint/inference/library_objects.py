@@ -91,6 +91,12 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             if value.path not in CONTAINERS:
                 layer_changes.change_unseen(interp, value)
             return value
+        # What the two have in common may be changed through either.
+        held = value.fields.values() if isinstance(value, Instance) else getattr(value, "items", None) or ()
+        for each in held.values() if isinstance(held, dict) else held:
+            if isinstance(each, (Sequence, Dictionary)):
+                interp.forget_contents(each)
+                interp.mutations.append((each, None))
         return UNKNOWN
     if path in ("torch.Size",) and args:
         value = args[0]

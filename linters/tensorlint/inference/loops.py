@@ -38,6 +38,10 @@ class Loops(State):
     def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
         iterable = self.iterate(self.eval(node.iter))
         frame = self.frame
+        if isinstance(node.iter, ast.Name) and iterable.kind == "list":
+            self.changes_something(node)
+            if node.iter.id in self.changes[node].names:
+                iterable = Sequence("list")  # it changes while it is gone through
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
                 self.unrolled(node, iterable.items)
@@ -231,6 +235,8 @@ def _same(a: Value, b: Value) -> bool:
         return a.kind == b.kind
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
+    if isinstance(a, Instance) and isinstance(b, Instance):
+        return a.cls is b.cls and a.generic and b.generic
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
     return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node

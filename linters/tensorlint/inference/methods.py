@@ -171,6 +171,8 @@ class Methods(State):
         kwargs: dict[str, Value],
         node: ast.AST | None,
     ) -> Value:
+        if receiver.parts and not self.may_read_only(name):
+            self.touch(receiver, None)
         self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
         if name in RESHAPING:
             self.changed_shape(receiver)

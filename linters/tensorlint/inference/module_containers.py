@@ -64,6 +64,8 @@ def named_member(interp: State, value: LibraryObject, name: str) -> Value:
 
 def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value) -> None:
     """`layers["out"] = nn.Linear(4, 2)`."""
+    if receiver.parts:
+        interp.touch(receiver, None)
     members = members_of(interp, receiver)
     changed: Value = Sequence("list")
     if receiver.path == "torch.nn.ModuleDict":
@@ -87,6 +89,8 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     """`layers.append(module)`, `add_module`: the container's members; None if the method is not one of these."""
     if receiver.path not in CONTAINERS or name not in ("append", "extend", "insert", "add_module", "pop", "update"):
         return None
+    if receiver.parts:
+        interp.touch(receiver, None)
     members = members_of(interp, receiver)
     changed: Value = Sequence("list")
     in_branch = bool(interp.perhaps_left or interp.frame.loops)

@@ -74,6 +74,7 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
         known = FileFacts()
         _Walk(known).scope(tree, tree.body, initialiser=True)
         if text is not None and ":=" in text:
+            _met.add(":=")
             for name in set(_NAMED.findall(text)):
                 for scope in known.scopes.values():
                     # In whichever scope, and how often, is not looked at.
@@ -100,9 +101,19 @@ def _yields(function: ast.AST) -> bool:
     return False
 
 
+_SETTERS = frozenset(
+    {"add_module", "register_module", "set_submodule", "register_buffer", "register_parameter", "__setattr__"}
+)
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
 class _Walk:
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
+        self.in_class = False
 
     def scope(self, node: ast.AST, body: list[ast.stmt], *, initialiser: bool) -> ScopeFacts:
         scope = self.facts.scopes[node] = ScopeFacts()
@@ -157,7 +168,9 @@ class _Walk:
                     scope.stored[place] = scope.stored.get(place, 0) + times
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
+                outer, self.in_class = self.in_class, True
                 self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
+                self.in_class = outer
             elif kind is ast.If:
                 self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
@@ -206,7 +219,12 @@ class _Walk:
             scope.textual[name] = scope.textual.get(name, 0) + 1
 
     def set_by_name(self, call: ast.Call) -> None:
-        """`setattr(model, "norm", ...)`."""
+        """`setattr(model, "norm", ...)`, `model.add_module("norm", ...)`."""
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _SETTERS and call.args:
+            name, owner = call.args[0], call.func.value
+            if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")) and not _is_super(owner):
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    self.facts.foreign_attributes.update(name.value.split("."))
         if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
             owner, name = call.args[0], call.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
@@ -223,7 +241,7 @@ class _Walk:
             if not initialiser:
                 self.facts.unstable_attributes.add(target.attr)  # type: ignore[attr-defined]
             owner = target.value  # type: ignore[attr-defined]
-            if not (type(owner) is ast.Name and owner.id in ("self", "cls")):
+            if not (type(owner) is ast.Name and owner.id in ("self", "cls") and self.in_class):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
                 self.facts.distant.attribute(target, initialiser)  # type: ignore[arg-type]
             if type(owner) is ast.Name:
@@ -242,8 +260,15 @@ class _Walk:
             self.target(scope, target.value, weight, initialiser)  # type: ignore[attr-defined]
 
 
+# Whether a file with `:=` was met: expressions are looked into only then.
+_met: set[str] = set()
+
+
 def bound_names(body: list[ast.stmt]) -> set[str]:
     """The names that a block may bind, nested blocks included, nested functions not."""
     scope = ScopeFacts()
     _Walk(FileFacts()).block(scope, body, 1, True)
-    return set(scope.assigned)
+    found = set(scope.assigned)
+    if _met:
+        found |= {part.target.id for statement in body for part in walk(statement) if isinstance(part, ast.NamedExpr)}
+    return found

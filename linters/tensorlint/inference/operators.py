@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorlint.inference import known_axes, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.containers import share
 from tensorlint.inference.joins import join
 from tensorlint.inference.ops import elementwise
 from tensorlint.inference.state import State
@@ -77,6 +78,9 @@ class Operators(State):
                 return self.opaque_operation(sign, left, right)
         if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
             return tables.operation(left, right, node) or UNKNOWN
+        if isinstance(left, Dictionary) or isinstance(right, Dictionary):
+            # `a | b` holds what the two hold.
+            return Opaque(None, parts=tuple(side for side in (left, right) if isinstance(side, Dictionary)))
         return self.scalar_operation(sign, left, right)
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
@@ -239,7 +243,7 @@ class Operators(State):
                 proven = self.begin_perhaps()
                 value = self.eval(operand)
                 self.end_perhaps(proven)
-            truth = self.truth(value)
+            truth = self.truth(share(value))
             last = position == len(node.values) - 1
             if truth is not None and truth is not is_and and not last:
                 # Decided here: what follows is not evaluated.
@@ -269,12 +273,15 @@ class Operators(State):
     def eval_conditional(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.eval(node.test))
         if truth is True:
-            return self.eval(node.body)
+            return share(self.eval(node.body))
         if truth is False:
-            return self.eval(node.orelse)
+            return share(self.eval(node.orelse))
         proven = self.begin_perhaps()
-        either = join(self.eval(node.body), self.eval(node.orelse))
+        first, second = self.eval(node.body), self.eval(node.orelse)
         self.end_perhaps(proven)
+        either = join(share(first), share(second))
+        if isinstance(first, Tensor) and isinstance(second, Tensor) and isinstance(either, Tensor):
+            self.one_of[id(either)] = either, first, second
         return either
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:

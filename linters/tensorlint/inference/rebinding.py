@@ -19,6 +19,7 @@ from tensorlint.inference.walking import children
 # Only statements with one of these are looked into.
 _WORDS = (
     "setattr", "delattr", "__dict__", "__class__ =", "vars(", "patch(", "patch.object", "patch.multiple", "globals()",
+    "register_module(", "set_submodule(",
     *(f"_{kind}{use}" for kind in ("modules", "parameters", "buffers") for use in ("[", ".update", ".pop", ".clear", ".setdefault")),
 )  # fmt: skip
 _STORES = frozenset(["_modules", "_parameters", "_buffers", "__dict__"])
@@ -146,6 +147,8 @@ class _Walk:
                 and not (_is_self(arguments[0]) and method not in _INITIALISERS)
             ):  # `setattr(model, "norm", layer)` is followed as an assignment is
                 self.named(arguments[1], arguments[0], owner, method)
+        elif name in ("register_module", "set_submodule") and isinstance(func, ast.Attribute) and node.args:
+            self.named(node.args[0], func.value, owner, method)
         elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
             self.named(node.args[1], node.args[0], owner, "")
         elif name == "multiple" and isinstance(func, ast.Attribute):

@@ -63,8 +63,14 @@ class State:
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
     asked_perhaps: set[Symbol]
+    one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
+    changed_later: set[str] | None
+    private: set[str] | None
+    changes: dict[ast.AST, Any]
+    functions_by_name: dict[str, list[ast.AST]] | None
     shows: bool
     starred: Any
+    unsure: tuple[list[Value], dict[str, Value]]
     surroundings: dict[Any, Any]
     contexts: dict[str, str]
     reductions: dict[str, ast.AST]

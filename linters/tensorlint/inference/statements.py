@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference import refinement
+from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
@@ -131,6 +132,8 @@ class Statements(State):
 
     def exec_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)
+        if not (isinstance(node.value, ast.Name) and node.value.id in self.frame.env):
+            share(value)  # a list that outlives the call
         self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
         if self.conditional or self.frame.loops:
             self.left_early = True
@@ -229,6 +232,8 @@ class Statements(State):
                 proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)
                 self.end_perhaps(proven)
+                # The next case is looked at with what the pattern and the guard have bound.
+                before = dict(merge(before, frame.env))
             self.block(case.body)
             if not frame.dead:
                 exits.append(frame.env)

@@ -73,9 +73,11 @@ class Opaque(Value):
     `config.hidden` is one size wherever it is read.
     """
 
-    __slots__ = ("_symbol", "axes", "fields", "kin", "kind", "name", "scope", "variant")
+    __slots__ = ("_symbol", "axes", "fields", "kin", "kind", "name", "parts", "scope", "variant")
 
-    def __init__(self, name: str | None, *, variant: bool = False, kind: str | None = None) -> None:
+    def __init__(
+        self, name: str | None, *, variant: bool = False, kind: str | None = None, parts: tuple[Value, ...] = ()
+    ) -> None:
         self.name = name
         self.variant = variant
         self.kind = kind
@@ -84,6 +86,8 @@ class Opaque(Value):
         self.axes: dict[int, Size] | None = None
         self.kin: Kin | None = None
         self.scope: ast.AST | None = None
+        # The objects that it is one of: what is done to it may be done to any of them.
+        self.parts = parts
 
     @property
     def size(self) -> Poly:
@@ -227,6 +231,8 @@ class Sequence(Value):
     pieces: Pieces | None = None
     # The last items of a tuple whose first ones nobody knows: `(*x.shape[:-1], n, m)`.
     tail: tuple[Value, ...] = ()
+    # The lists that it is one of, as of an `Opaque`.
+    parts: tuple[Value, ...] = ()
 
     def at(self, index: int) -> Value:
         if self.items is not None:
@@ -282,6 +288,7 @@ class LibraryObject(Value):
     positional: tuple[Value, ...] = ()
     fields: dict[str, Value] = field(default_factory=dict)
     made: ast.AST | None = None
+    parts: tuple[Value, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -326,6 +333,9 @@ class Instance(Value):
     made: ast.AST | None = None
     generic: bool = False
     overridden_fields: dict[str, Value] = field(default_factory=dict)
+    parts: tuple[Value, ...] = ()
+    # It lives on between the calls of functions, any of which may have assigned its attributes meanwhile.
+    lasting: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -428,7 +438,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Number(S.symbol())
     if isinstance(value, Opaque) and value.variant:
-        return Opaque(None)
+        return Opaque(None, parts=value.parts)
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
         items = [freshen(item, renamed) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
@@ -457,11 +467,12 @@ def varying(value: Value, start: int) -> Value:
     if isinstance(value, Number):
         return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
     if isinstance(value, (Opaque, Dictionary)):
-        return UNKNOWN
+        parts = value.parts if isinstance(value, Opaque) else (value,)
+        return Opaque(None, parts=parts) if parts else UNKNOWN
     if isinstance(value, Sequence):
         if value.items is not None and len(value.items) <= 32:
-            return Sequence(value.kind, [varying(item, start) for item in value.items])
-        return Sequence(value.kind, None, varying(value.element, start))
+            return Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts)
+        return Sequence(value.kind, None, varying(value.element, start), parts=value.parts)
     return value
 
 

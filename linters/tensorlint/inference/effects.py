@@ -1,0 +1,242 @@
+"""What code changes that is not followed: a decorated or recursive function, a callback, one of two objects.
+
+A list, a dictionary or an attribute that such code may change is not known any more. What it may change is read off its
+statements, and those of the file's functions that it calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorlint.inference import layer_changes
+from tensorlint.inference.names import INITIALISERS
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Dictionary,
+    Function,
+    Instance,
+    LibraryObject,
+    Opaque,
+    Partial,
+    Sequence,
+    Tensor,
+    Value,
+)
+from tensorlint.inference.walking import walk
+
+# Methods that change a list, a dictionary or a set.
+CHANGES = frozenset(
+    ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
+     "appendleft", "popleft"]
+)  # fmt: skip
+# Methods of dictionaries and lists that leave them as they are.
+_READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
+SHAPED_IN_PLACE = re.compile(
+    r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
+)
+_MOST_FUNCTIONS = 60
+
+
+@dataclass(slots=True)
+class Changes:
+    """`names` are those whose objects the function changes, `attributes` the ones it assigns or changes of any object."""
+
+    names: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
+
+
+def changes_of(node: ast.AST) -> Changes:
+    found = Changes()
+    for part in walk(node):
+        if isinstance(part, (ast.Attribute, ast.Subscript)):
+            if isinstance(part.ctx, (ast.Store, ast.Del)):
+                _changed(part, found)
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            found.names.add(part.target.id)
+        elif isinstance(part, ast.Call):
+            func = part.func
+            if isinstance(func, ast.Name):
+                found.functions.add(func.id)
+            elif isinstance(func, ast.Attribute):
+                found.methods.add(func.attr)
+                if func.attr in CHANGES or (func.attr.endswith("_") and not func.attr.startswith("_")):
+                    _changed(func.value, found)
+    return found
+
+
+def _changed(target: ast.expr, found: Changes) -> None:
+    """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        if isinstance(target, ast.Attribute):
+            found.attributes.add(target.attr)
+        target = target.value
+    if isinstance(target, ast.Name):
+        found.names.add(target.id)
+
+
+class Effects(State):
+    """Mixed into the interpreter."""
+
+    def not_followed(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """The function is called, and what it does is not looked at."""
+        given = [*args, *kwargs.values()]
+        while isinstance(function, Partial):
+            given += [*function.positional, *function.keywords.values()]
+            function = function.function
+        if not isinstance(function, Function):
+            return
+        if function.receiver is not None:
+            given.append(function.receiver)
+        text = function.scope.file.text
+        reshapes = SHAPED_IN_PLACE.search(text) is not None
+        attributes: set[str] = set()
+        waiting: list[tuple[ast.AST, Any]] = [(function.node, function.scope)]
+        seen: set[ast.AST] = set()
+        while waiting and len(seen) < _MOST_FUNCTIONS:
+            node, scope = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            changes = self.changes.get(node)
+            if changes is None:
+                changes = self.changes[node] = changes_of(node)
+            attributes |= changes.attributes
+            facts = scope.file.facts.scopes.get(node)
+            for name in changes.names:
+                if facts is None or name not in facts.assigned or name in facts.shared:
+                    found = scope.lookup(name)
+                    if found is not None:
+                        self.forget_held(found, changes.attributes, reshapes)
+            for name in changes.functions:
+                found = scope.lookup(name)
+                if isinstance(found, Function):
+                    waiting.append((found.node, found.scope))
+            if changes.methods:
+                waiting += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
+        for value in given:
+            self.forget_held(value, attributes, reshapes)
+
+    def methods_named(self, name: str) -> list[ast.AST]:
+        """The functions of the file of that name: which of them a method call meets is not known."""
+        if self.functions_by_name is None:
+            self.functions_by_name = {}
+            for node in self.own_file.facts.scopes:
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    self.functions_by_name.setdefault(node.name, []).append(node)
+        return self.functions_by_name.get(name, [])
+
+    def forget_held(self, value: Value, attributes: set[str], reshapes: bool) -> None:
+        """What code that has the object in hand, and assigns these attributes, may have changed of it."""
+        if isinstance(value, Instance):
+            if not value.generic:
+                self.forget_attributes(value, attributes)
+        elif isinstance(value, (Sequence, Dictionary)):
+            if not (isinstance(value, Sequence) and value.kind == "tuple"):
+                self.forget_contents(value)
+                self.mutations.append((value, None))
+        elif isinstance(value, Tensor) and reshapes:
+            self.forget_tensor(value)
+        elif isinstance(value, Class):
+            for name in attributes & value.fields.keys():
+                if not isinstance(value.fields[name], Function):
+                    value.fields[name] = UNKNOWN
+                    self.mutations.append((value, name))
+
+    def forget_attributes(self, value: Instance, names: set[str]) -> None:
+        """Attributes of an object and of those it holds that may have changed."""
+        waiting, seen = [value], {id(value)}
+        while waiting and len(seen) < 200:
+            each = waiting.pop()
+            for name in names & each.fields.keys():
+                each.fields[name] = UNKNOWN
+                self.mutations.append((each, name))
+            for held in each.fields.values():
+                if isinstance(held, Instance) and not held.generic and id(held) not in seen:
+                    seen.add(id(held))
+                    waiting.append(held)
+
+    def touch(self, value: Value, name: str | None) -> None:
+        """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""
+        waiting = list(parts_of(value))
+        seen: set[int] = set()
+        while waiting and len(seen) < 200:
+            part = waiting.pop()
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            waiting += parts_of(part)
+            if isinstance(part, Instance):
+                if not part.generic:
+                    if name is None:
+                        self.forget_fields(part)
+                    else:
+                        self.forget_attributes(part, {name})
+            elif isinstance(part, (Sequence, Dictionary)):
+                if name is None:
+                    self.forget_contents(part)
+                    self.mutations.append((part, None))
+            elif isinstance(part, LibraryObject):
+                if name is None:
+                    layer_changes.change_unseen(self, part)
+                else:
+                    self.store_attribute(part, name, UNKNOWN)
+            elif isinstance(part, Class) and name in part.fields:
+                part.fields[name] = UNKNOWN
+                self.mutations.append((part, name))
+
+    def outlives(self, name: str, value: Value) -> None:
+        """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
+        if self.changed_later is None:
+            self.changed_later = set()
+            for node in self.own_file.facts.scopes:
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS:
+                    self.changes_something(node)
+                    changes = self.changes[node]
+                    self.changed_later |= changes.names | changes.attributes
+        if isinstance(value, (Sequence, Dictionary)) and name in self.changed_later:
+            self.forget_contents(value)
+        lasts(value)
+
+    def assigned_by(self, code: ast.AST) -> set[str]:
+        """The attributes that the function assigns, of whatever object."""
+        self.changes_something(code)
+        found: set[str] = self.changes[code].attributes
+        return found
+
+    def changes_something(self, code: ast.AST) -> bool:
+        changes = self.changes.get(code)
+        if changes is None:
+            changes = self.changes[code] = changes_of(code)
+        return bool(changes.names or changes.attributes)
+
+    def may_read_only(self, name: str) -> bool:
+        return name in _READS
+
+
+def parts_of(value: Value) -> tuple[Value, ...]:
+    """The objects that the value is one of."""
+    return value.parts if isinstance(value, (Opaque, Instance, LibraryObject, Sequence)) else ()
+
+
+def lasts(value: Value, depth: int = 0) -> None:
+    """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
+    if depth > 8:
+        return
+    if isinstance(value, Instance):
+        if not (value.lasting or value.generic):
+            value.lasting = True
+            for held in value.fields.values():
+                lasts(held, depth + 1)
+    elif isinstance(value, (Sequence, Dictionary)) and value.items is not None and len(value.items) <= 64:
+        for item in value.items.values() if isinstance(value.items, dict) else value.items:
+            lasts(item, depth + 1)
+    elif isinstance(value, LibraryObject):
+        for held in (*value.positional, *value.arguments.values(), *value.fields.values()):
+            lasts(held, depth + 1)

@@ -6,12 +6,13 @@ import ast
 from typing import Any
 
 from tensorlint.findings import Evidence
+from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import of_itself, repeats
 from tensorlint.inference.hazards import BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.sizes import Size, show_shape
-from tensorlint.inference.source_text import is_primary, operand_nodes
+from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Tensor, Value, copy
+from tensorlint.inference.values import LibraryObject, Sequence, Tensor, Value, copy
 from tensorlint.inference.walking import walk
 
 
@@ -30,7 +31,6 @@ class BroadcastReports(State):
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
-        column, column_text = (left, left_text) if _has_unit(left.shape, right.shape) else (right, right_text)
         evidence = [self.made_evidence(left_text, left), self.made_evidence(right_text, right), *self.called_from()]
         hazard = BroadcastHazard(
             node=node, operation=str(facts["operation"]), left=left_text, left_shape=show_shape(left.shape),
@@ -48,7 +48,7 @@ class BroadcastReports(State):
             selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
-            suggestion=_suggestion(column, column_text, left.shape, right.shape),
+            suggestion=one_shape(self.operand(left, left_node, "first"), self.operand(right, right_node, "second")),
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
@@ -58,6 +58,12 @@ class BroadcastReports(State):
         self.add(node, hazard)
         if not loss:
             self.last_broadcast = key
+
+    def operand(self, tensor: Tensor, node: ast.AST | None, place: str) -> Operand:
+        """What can be advised of an operand. Lists have no squeeze, and neither have distributions."""
+        array = "distribution" not in tensor.marks and not isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
+        array = array and not isinstance(self.peek(node), (Sequence, LibraryObject))
+        return Operand(tensor.shape or (), tensor.framework, self.whole_text(node), place, array)
 
     def is_shaped_by_callee(self, tensor: Tensor) -> bool:
         """Whether the called function made the column itself: `def rbf(x, y): x = x.reshape(-1, 1)`. That both of its
@@ -156,25 +162,6 @@ def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
     if len(squeezed) < len(shorter):
         return False
     return all(x in (1, y) or y == 1 for x, y in zip(reversed(squeezed), reversed(shorter), strict=False))
-
-
-def _has_unit(shape: tuple[Size, ...], other: tuple[Size, ...]) -> bool:
-    """Whether this operand is the column: it has a size-1 axis of its own (the last, if both have)."""
-    mine, theirs = 1 in shape, 1 in other
-    if mine and theirs:
-        return len(shape) >= len(other) and shape[-1] == 1
-    return mine
-
-
-def _suggestion(column: Tensor, name: str, left: tuple[Size, ...], right: tuple[Size, ...]) -> str:
-    assert column.shape is not None
-    axis = max((position for position, size in enumerate(column.shape) if size == 1), default=-1)
-    position = -1 if axis == len(column.shape) - 1 else axis
-    if not is_primary(name):
-        name = f"({name})"
-    if column.framework == "numpy":
-        return f"{name}.squeeze({position})"
-    return f"{name}.squeeze({position})"
 
 
 def _spelled_here(node: ast.expr | None, said: bool) -> bool:

@@ -48,8 +48,9 @@ class BroadcastHazard(Hazard):
     `said` by unsqueeze, [:, None], keepdim and the like. `spelled_here` is true where that is done in
     the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
-    squeeze made. `selected` is true for the index of a largest element, kept with its
-    axis. `deliberate` is true where the operands are the same numbers as a row and as a column, or one is written to
+    squeeze made. `suggestion` is
+    what gives both one shape, as code or in words, "" where nothing is known to. `selected` is true for the index of a
+    largest element, kept with its axis. `deliberate` is true where the operands are the same numbers as a row and as a column, or one is written to
     repeat the other. `ranges` is how many of the two are made of `arange` or `linspace`, `plain_ranges` is true where none
     of these was computed with. `context` is what the result goes into.
     """

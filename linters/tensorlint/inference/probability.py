@@ -152,7 +152,8 @@ def call(
         return Tensor("torch")
     if not event:
         context: Call = interp.call_context(name, node)
-        tell(context, name, Tensor("torch", batch, None), given, shape)
+        batched = Tensor("torch", batch, None, made=receiver.made, marks=frozenset({"distribution"}))
+        tell(context, name, batched, given, shape)
     result = _tensor(shape[: len(shape) - len(event)])
     result.made = node
     result.marks = frozenset(mark for mark in given.marks if mark == "spelled") if 1 in shape else frozenset()

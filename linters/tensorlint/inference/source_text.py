@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from tensorlint.findings import Evidence
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.sizes import show_shape
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Tensor
+from tensorlint.inference.values import Instance, LibraryObject, Tensor, Value
 
 CALLED = "called here"
+_PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 class SourceText(State):
@@ -30,6 +32,32 @@ class SourceText(State):
                      self.lines[end].encode()[:stop].decode(errors="replace")]  # fmt: skip
             text = " ".join(part.strip() for part in parts)
         return text if len(text) <= limit else text[: limit - 1] + "…"
+
+    def whole_text(self, node: ast.AST | None, limit: int = 40) -> str | None:
+        """The source of an expression as a reader may paste it, with a method or an index behind it; None where it is too
+        long for that, or what stands there is not it (a comment between its lines)."""
+        text = self.text_of(node, limit)
+        try:
+            parsed = ast.parse(text, mode="eval").body
+            if node is None or ast.unparse(parsed) != ast.unparse(node):
+                return None
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+        return text if isinstance(parsed, _PRIMARY) else f"({text})"
+
+    def peek(self, node: ast.AST | None) -> Value | None:
+        """What a name, or a field of one, holds now; nothing is evaluated."""
+        if isinstance(node, ast.Name):
+            frame: Frame | None = self.frame
+            while frame is not None:
+                if node.id in frame.env and not (frame.is_class and frame is not self.frame):
+                    return frame.env[node.id]
+                frame = frame.parent
+        elif isinstance(node, ast.Attribute):
+            owner = self.peek(node.value)
+            if isinstance(owner, (Instance, LibraryObject)):
+                return owner.fields.get(node.attr)
+        return None
 
     def evidence_at(self, node: ast.AST | None, message: str) -> Evidence | None:
         line = getattr(node, "lineno", None)
@@ -67,8 +95,9 @@ def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr
     if isinstance(node, ast.AugAssign):
         return node.target, node.value
     if isinstance(node, ast.Call):
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
         args = [arg for arg in node.args if not isinstance(arg, ast.Starred)] + [
-            keyword.value for keyword in node.keywords if keyword.arg in ("input", "target", "other")
+            named[name] for name in ("input", "target", "other") if name in named
         ]
         if len(args) > max(at):
             return args[at[0]], args[at[1]]
@@ -94,4 +123,4 @@ def is_primary(text: str) -> bool:
         parsed = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
         return False
-    return isinstance(parsed, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return isinstance(parsed, _PRIMARY)

@@ -196,9 +196,11 @@ class Tensor(Value):
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
 #   parameter  a parameter of the analysed function
+#   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
-    {"spelled", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter"}
-)
+    {"spelled", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter",
+     "distribution"}
+)  # fmt: skip
 
 
 class Pieces(Protocol):

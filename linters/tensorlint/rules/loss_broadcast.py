@@ -81,15 +81,16 @@ class LossBroadcast(Rule[Hazard]):
             )
         if not isinstance(hazard, BroadcastHazard):
             return None
+        advice = f"{hazard.suggestion} gives both one shape" if hazard.suggestion else "give both one shape"
         if hazard.loss:
             became = f", and broadcasts to {hazard.result_shape}" if hazard.result_shape != "?" else ""
             return (
                 f"{hazard.operation} of {hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} compares "
-                f"shapes that differ{became} — {hazard.suggestion} gives both one shape"
+                f"shapes that differ{became} — {advice}"
             )
         if hazard.context != "reduced" or not is_accident(hazard):
             return None
         return (
             f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
-            f"{hazard.operation}, and all of it is reduced to one number — {hazard.suggestion} gives both one shape"
+            f"{hazard.operation}, and all of it is reduced to one number — {advice}"
         )

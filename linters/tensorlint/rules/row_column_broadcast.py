@@ -102,7 +102,8 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
     def judge(self, hazard: BroadcastHazard, node: cst.CSTNode) -> str | None:
         if hazard.loss or hazard.context == "reduced" or not is_accident(hazard):
             return None
+        advice = f"{hazard.suggestion} gives both one shape; " if hazard.suggestion else ""
         return (
             f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
-            f"{hazard.operation} — {hazard.suggestion} gives both one shape; if the matrix is meant, say so with [:, None]"
+            f"{hazard.operation} — {advice}if the matrix is meant, say so with [:, None]"
         )

@@ -1,0 +1,163 @@
+"""What a message tells its reader to write: the advised code is run, and does what the message says of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tensorlint.checking import Selection, findings_of
+from tensorlint.findings import Finding
+from tensorlint.rules.registry import load
+from tensorlint.source import PythonSource
+
+pytestmark = pytest.mark.filterwarnings("ignore:Using a target size")
+
+
+def findings(code: str) -> list[Finding]:
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+
+
+def message(code: str) -> str:
+    (found,) = findings(code)
+    return found.message
+
+
+def run(code: str) -> dict[str, Any]:
+    pytest.importorskip("torch", reason="the advice is about torch and numpy")
+    scope: dict[str, Any] = {"__name__": "case"}
+    exec(code, scope)
+    return scope
+
+
+def advised(said: str) -> str:
+    found = re.search(r"— (.*) gives both one shape", said)
+    assert found, said
+    return found[1]
+
+
+def brings_together(code: str, left: str, right: str) -> str:
+    """The advice of the program's only finding, after it was seen to give one operand the shape of the other."""
+    advice = advised(message(code))
+    scope = run(code)
+    sides = [side for side in (left, right) if advice.startswith((side, f"({side})"))]
+    assert len(sides) == 1, advice
+    other = eval(right if sides == [left] else left, scope)
+    shape = getattr(other, "batch_shape", None) or other.shape
+    assert eval(advice, scope).shape == shape, advice
+    return advice
+
+
+PAIRS = [
+    ((8, 1), (8,)),
+    ((8, 8, 1), (8, 8)),
+    ((4, 3, 1, 1), (4, 3)),
+    ((4, 1, 4, 1), (4, 4)),
+    ((6, 1, 16, 16), (6, 16, 16)),
+    ((5, 1, 1), (5,)),
+    ((5, 1, 1), (5, 1)),
+    ((3, 3, 1, 1, 1), (3, 3)),
+]
+
+
+@pytest.mark.parametrize("pair", [*PAIRS, *(pair[::-1] for pair in PAIRS)], ids=str)
+class TestBothGetOneShape:
+    def test_in_a_loss(self, pair):
+        code = f"import torch\n\na, b = torch.rand{pair[0]}, torch.rand{pair[1]}\nloss = torch.nn.MSELoss()(a, b)\n"
+        brings_together(code, "a", "b")
+
+    def test_of_arrays(self, pair):
+        a, b = (f"np.random.rand{shape}" for shape in pair)
+        code = f"import numpy as np\n\na, b = {a}, {b}\nloss = np.mean((a - b) ** 2)\n"
+        if 1 in pair[0] and 1 in pair[1]:
+            assert not findings(code)  # as likely meant
+        else:
+            brings_together(code, "a", "b")
+
+    def test_where_only_the_other_side_can_be_shown(self, pair):
+        # The longer side is too long to be pasted, whichever it is.
+        long = "(torch.relu(torch.abs(torch.neg({}))) + 0.25)"
+        names = ["a", "b"]
+        at = int(len(pair[1]) > len(pair[0]))
+        names[at] = long.format(names[at])
+        code = (
+            f"import torch\nimport torch.nn.functional as F\n\na, b = torch.rand{pair[0]}, torch.rand{pair[1]}\n"
+            f"loss = F.l1_loss({names[0]}, {names[1]})\n"
+        )
+        advice = brings_together(code, *names)
+        assert "…" not in advice
+        assert ".unsqueeze(" in advice
+
+
+def test_where_neither_side_can_be_shown_words_remain() -> None:
+    a = "torch.relu(torch.abs(torch.neg(torch.rand(8, 1))))"
+    b = "torch.relu(torch.abs(torch.neg(torch.rand(8)))) + 1"
+    said = message(f"import torch\nimport torch.nn.functional as F\n\nloss = F.l1_loss({a}, {b})\n")
+    assert said.endswith("— .squeeze(-1) behind the first operand gives both one shape")
+
+
+def test_a_comment_within_an_operand_is_not_pasted() -> None:
+    code = (
+        "import torch\n\na, b = torch.rand(8, 1), torch.rand(8)\n"
+        "loss = ((a  # the model's\n         * 2) - b).abs().mean()\n"
+    )
+    assert advised(message(code)) == "b.unsqueeze(-1)"
+
+
+@pytest.mark.parametrize(("a", "b"), [("(32, 1)", "(32, 32)"), ("(32, 1, 3)", "(32, 1, 1)"), ("(32, 10, 1)", "(32,)")])
+def test_what_no_axis_too_many_explains_gets_no_squeeze(a: str, b: str) -> None:
+    code = f"import torch\nimport torch.nn.functional as F\n\na, b = torch.rand({a}), torch.rand({b})\nloss = F.mse_loss(a, b)\n"
+    said = message(code)
+    assert said.endswith("— give both one shape"), said
+    assert "squeeze" not in said
+
+
+def test_a_row_and_a_column() -> None:
+    code = "import torch\nimport torch.nn.functional as F\n\na, b = torch.rand(8, 1), torch.rand(1, 8)\nloss = F.l1_loss(a, b)\n"
+    assert brings_together(code, "a", "b") == "a.reshape(b.shape)"
+
+
+def test_arguments_given_by_name_in_another_order() -> None:
+    code = (
+        "import torch\nimport torch.nn.functional as F\n\na, b = torch.rand(8, 1), torch.rand(8)\n"
+        "loss = F.l1_loss(target=b, input=a)\n"
+    )
+    assert brings_together(code, "a", "b") == "a.squeeze(-1)"
+    assert "a (8, 1) and b (8,)" in message(code)
+
+
+NORMAL = """\
+import torch
+from torch.distributions import Normal
+
+mean, y = torch.rand(8, 1), torch.rand(8)
+dist = Normal(mean, torch.ones(8, 1))
+loss = -dist.log_prob(y).mean()
+"""
+
+
+def test_a_distribution_has_no_squeeze() -> None:
+    assert brings_together(NORMAL, "dist", "y") == "y.unsqueeze(-1)"
+    (found,) = findings(NORMAL)
+    assert "dist was made (8, 1) by Normal(mean, torch.ones(8, 1))" in [each.message for each in found.evidence]
+
+
+@pytest.mark.parametrize("made", ["Normal(mean, torch.ones(8, 1))", "self.dist"])
+def test_however_it_is_reached(made: str) -> None:
+    code = NORMAL.replace("dist = Normal", "class Net:\n    pass\n\n\nself = Net()\nself.dist = Normal").replace(
+        "-dist.", f"-{made}."
+    )
+    assert advised(message(code)) == "y.unsqueeze(-1)"
+
+
+@pytest.mark.parametrize("values", ["[1.0, 2.0, 3.0]", "weights"])
+def test_a_list_has_none_either(values: str) -> None:
+    code = f"import numpy as np\n\nweights = [1.0, 2.0, 3.0]\nx = np.random.rand(3, 1)\ntotal = np.sum(x * {values})\n"
+    assert advised(message(code)) == "x.squeeze(-1)"
+    swapped = code.replace("np.random.rand(3, 1)", "np.random.rand(3)").replace(
+        "[1.0, 2.0, 3.0]", "[[1.0], [2.0], [3.0]]"
+    )
+    assert advised(message(swapped)) == "x[:, None]"
+    assert run(swapped)["x"][:, None].shape == (3, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import Any
 
 from tensorlint.findings import Evidence
@@ -14,6 +15,14 @@ from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.state import State
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor, Value, copy
 from tensorlint.inference.walking import walk
+
+
+@dataclass(frozen=True, slots=True)
+class FollowOn:
+    """A loss that was given the result of a row and a column: that result's shape, and the loss's other operand."""
+
+    shape: str
+    other: str
 
 
 class BroadcastReports(State):
@@ -58,6 +67,13 @@ class BroadcastReports(State):
         self.add(node, hazard)
         if not loss:
             self.last_broadcast = key
+            return
+        for tensor, other, text in ((left, right, right_text), (right, left, left_text)):
+            for mark in tensor.marks:
+                if mark.startswith("outer:"):
+                    self.follow_ons.setdefault(node, {})[mark] = FollowOn(
+                        show_shape(tensor.shape), f"{text} {show_shape(other.shape)}"
+                    )
 
     def operand(self, tensor: Tensor, node: ast.AST | None, place: str) -> Operand:
         """What can be advised of an operand. Lists have no squeeze, and neither have distributions."""
@@ -101,6 +117,26 @@ class BroadcastReports(State):
             return ()
         found = self.evidence_at(reduction, f"reduced to one number here: {self.text_of(reduction, 50)}")
         return () if found is None else (found,)
+
+    def causes_of(self, node: ast.AST) -> dict[ast.AST, FollowOn]:
+        """The operations that gave an operand of this loss its shape, a row that met a column, by their nodes. The shape
+        says whether it is still theirs: what was summed over an axis since is not."""
+        found = {}
+        for mark, follow_on in self.follow_ons.get(node, {}).items():
+            for (cause, _), hazard in self.hazards.items():
+                if isinstance(hazard, BroadcastHazard) and mark == f"outer:{id(cause)}":
+                    if hazard.result_shape == follow_on.shape:
+                        found[cause] = follow_on
+        return found
+
+    def comparison_evidence(self, node: ast.AST, losses: list[tuple[ast.AST, FollowOn]]) -> list[Evidence]:
+        """Where the result of the operation is compared with another shape: the reports that this one stands for."""
+        found = [
+            self.evidence_at(loss, f"compared with {each.other} here: {self.text_of(loss, 50)}")
+            for loss, each in losses
+            if getattr(loss, "lineno", None) != getattr(node, "lineno", None)
+        ]
+        return [evidence for evidence in found if evidence is not None]
 
     def report_one_sided(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left: Tensor = facts["left"]

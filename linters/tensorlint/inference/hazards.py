@@ -48,11 +48,12 @@ class BroadcastHazard(Hazard):
     `said` by unsqueeze, [:, None], keepdim and the like. `spelled_here` is true where that is done in
     the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
-    squeeze made. `suggestion` is
-    what gives both one shape, as code or in words, "" where nothing is known to. `selected` is true for the index of a
-    largest element, kept with its axis. `deliberate` is true where the operands are the same numbers as a row and as a column, or one is written to
-    repeat the other. `ranges` is how many of the two are made of `arange` or `linspace`, `plain_ranges` is true where none
-    of these was computed with. `context` is what the result goes into.
+    squeeze made. `selected` is true for the index of a largest element, kept with its axis. `suggestion` is what gives
+    both one shape, as code or in words, "" where nothing is known to. `deliberate` is true where the operands are the
+    same numbers as a row and as a column, or one is written to repeat the other. `ranges` is how many of the two are
+    made of `arange` or `linspace`, `plain_ranges` is true where none of these was computed with. `context` is what the
+    result goes into: `reduced` to a number, or `compared` with another shape by a loss. `follows` are, for a loss, the
+    broadcasts of a row and a column that gave its operands their shapes.
     """
 
     operation: str
@@ -75,6 +76,7 @@ class BroadcastHazard(Hazard):
     plain_ranges: bool = False
     loss: bool = False
     both_grow: bool = True
+    follows: tuple[BroadcastHazard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

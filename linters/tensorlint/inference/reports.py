@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlint.inference import ops
 from tensorlint.inference.bindings import Bindings, Surroundings
-from tensorlint.inference.broadcast_reports import BroadcastReports
+from tensorlint.inference.broadcast_reports import BroadcastReports, FollowOn
 from tensorlint.inference.forward_reports import PATCHES_FORWARD, ForwardReports
 from tensorlint.inference.hazards import (
     BroadcastHazard,
@@ -39,6 +39,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.surroundings: dict[Any, Surroundings] = {}
         self.contexts: dict[str, str] = {}
         self.reductions: dict[str, ast.AST] = {}
+        self.follow_ons: dict[ast.AST, dict[str, FollowOn]] = {}
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
         self.matrix_transposes: set[ast.AST] = set()
@@ -80,14 +81,22 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
     def finished_hazards(self) -> list[Hazard]:
         """All hazards, with what became of the results known, in the order of the source."""
         found: list[Hazard] = []
+        causes = {node: self.causes_of(node) for node, kind in self.hazards if node in self.follow_ons}
+        broadcasts: dict[ast.AST, BroadcastHazard] = {}
         for (node, kind), hazard in self.hazards.items():
             if kind is RankOneTransposeHazard and node in self.matrix_transposes:
                 continue
             if isinstance(hazard, BroadcastHazard):
-                context: Any = self.contexts.get(f"outer:{id(node)}")
+                compared = [(loss, of[node]) for loss, of in causes.items() if node in of]
+                context: Any = self.contexts.get(f"outer:{id(node)}", "compared" if compared else None)
                 if context is not None:
-                    hazard = replace(hazard, context=context, evidence=hazard.evidence + self.reduction_evidence(node))
-            found.append(hazard)
+                    evidence = (*self.reduction_evidence(node), *self.comparison_evidence(node, compared))
+                    hazard = replace(hazard, context=context, evidence=hazard.evidence + evidence)
+                broadcasts[node] = hazard
+            else:
+                found.append(hazard)
+        for node, hazard in broadcasts.items():
+            found.append(replace(hazard, follows=tuple(broadcasts[cause] for cause in causes.get(node, ()))))
         found.sort(key=lambda hazard: (hazard.node.lineno, hazard.node.col_offset))  # type: ignore[attr-defined]
         return found
 

@@ -74,6 +74,7 @@ class State:
     surroundings: dict[Any, Any]
     contexts: dict[str, str]
     reductions: dict[str, ast.AST]
+    follow_ons: dict[ast.AST, dict[str, Any]]
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
     matrix_transposes: set[ast.AST]

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
+_ENDS = {"reduced": "all of it is reduced to one number", "compared": "a loss compares all of it"}
+
+
 class LossBroadcast(Rule[Hazard]):
     """A loss of `(n, 1)` and `(n,)` compares every prediction with every target: n × n differences, whose mean is a
     number that goes down while the model learns the average. torch warns in some losses, and not at all in
@@ -50,6 +53,9 @@ class LossBroadcast(Rule[Hazard]):
                 shows="loss.shape == (8, 8)", note="torch says nothing here."),
         Example("import numpy as np\n\nimage = np.arange(16.0).reshape(4, 4)\ncentred = image - np.mean(image, axis=1)\n",
                 shows="centred.shape == (4, 4)", note="A square hides it: the rows' means were taken from the columns."),
+        Example("import torch\nimport torch.nn.functional as F\n\nq, later, reward = torch.rand(16, 1), torch.rand(16, 1), torch.rand(16)\n"
+                "target = reward + 0.9 * later\nloss = F.mse_loss(q, target)\n", shows="target.shape == (16, 16)",
+                note="Reported once, where the matrix is made."),
         Example("import numpy as np\n\ny = np.random.rand(100, 2)\neffect = np.random.rand(100, 1)\nscore = np.mean((y[:, 1] - effect) ** 2)\n",
                 shows="(y[:, 1] - effect).shape == (100, 100)"),
     )  # fmt: skip
@@ -83,14 +89,16 @@ class LossBroadcast(Rule[Hazard]):
             return None
         advice = f"{hazard.suggestion} gives both one shape" if hazard.suggestion else "give both one shape"
         if hazard.loss:
+            if any(is_accident(cause) for cause in hazard.follows):
+                return None  # reported where the operand became a matrix
             became = f", and broadcasts to {hazard.result_shape}" if hazard.result_shape != "?" else ""
             return (
                 f"{hazard.operation} of {hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} compares "
                 f"shapes that differ{became} — {advice}"
             )
-        if hazard.context != "reduced" or not is_accident(hazard):
+        if hazard.context not in _ENDS or not is_accident(hazard):
             return None
         return (
             f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
-            f"{hazard.operation}, and all of it is reduced to one number — {advice}"
+            f"{hazard.operation}, and {_ENDS[hazard.context]} — {advice}"
         )

@@ -100,7 +100,7 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
     )  # fmt: skip
 
     def judge(self, hazard: BroadcastHazard, node: cst.CSTNode) -> str | None:
-        if hazard.loss or hazard.context == "reduced" or not is_accident(hazard):
+        if hazard.loss or hazard.context in ("reduced", "compared") or not is_accident(hazard):
             return None
         advice = f"{hazard.suggestion} gives both one shape; " if hazard.suggestion else ""
         return (

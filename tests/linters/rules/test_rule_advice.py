@@ -161,3 +161,53 @@ def test_a_list_has_none_either(values: str) -> None:
     )
     assert advised(message(swapped)) == "x[:, None]"
     assert run(swapped)["x"][:, None].shape == (3, 1)
+
+
+TARGET = """\
+import torch
+import torch.nn.functional as F
+
+q, reward, later = torch.rand(16, 1), torch.rand(16), torch.rand(16, 1)
+target = reward + 0.9 * later
+loss = F.mse_loss(q, target)
+"""
+
+
+class TestALossOfWhatIsAMatrixAlready:
+    def test_is_reported_where_the_matrix_is_made(self):
+        (found,) = findings(TARGET)
+        assert (found.code, found.span.line) == ("TSR112", 5)
+        assert "became (16, 16) in addition, and a loss compares all of it" in found.message
+        assert "line 6: compared with q (16, 1) here: F.mse_loss(q, target)" in [
+            f"line {each.line}: {each.message}" for each in found.evidence
+        ]
+        assert brings_together(TARGET, "reward", "0.9 * later") == "(0.9 * later).squeeze(-1)"
+
+    def test_once_for_every_loss(self):
+        (found,) = findings(TARGET + "other = F.l1_loss(target - 1, 2 * q)\n")
+        assert [each.line for each in found.evidence if "compared" in each.message] == [6, 7]
+
+    def test_also_on_its_own_line(self):
+        code = TARGET.replace("F.mse_loss(q, target)", "F.mse_loss(q, reward + later)").replace("0.9 * later", "0")
+        assert [found.span.column for found in findings(code)] == [code.splitlines()[5].index("reward") + 1]
+
+    def test_whichever_of_the_two_rules_is_asked(self):
+        (found,) = findings_of(PythonSource("case.py", TARGET), load(), Selection(frozenset({"TSR112"})), None)[0]
+        assert found.span.line == 5
+
+    def test_but_not_where_the_matrix_is_meant(self):
+        code = TARGET.replace("0.9 * later", "later[:, 0][:, None]")
+        (found,) = findings(code)
+        assert (found.span.line, found.message[-20:]) == (6, "— give both one shape"[-20:])
+        assert "target was made (16, 16) by" in found.evidence[1].message
+
+    def test_nor_where_it_is_no_matrix_any_more(self):
+        code = TARGET.replace("loss = F.mse_loss(q, target)", "loss = F.mse_loss(q, target.sum(1))")
+        assert [found.span.line for found in findings(code)] == [5, 6]
+
+
+def test_a_matrix_that_no_broadcast_made_is_reported_at_the_loss() -> None:
+    code = TARGET.replace("reward + 0.9 * later", "torch.rand(16, 16)")
+    (found,) = findings(code)
+    assert (found.span.line, found.code) == (6, "TSR112")
+    assert found.message.endswith("broadcasts to (16, 16) — give both one shape")

@@ -142,10 +142,7 @@ class BroadcastReports(State):
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
-        for whole, part, whole_node, part_node in (
-            (left, right, left_node, right_node),
-            (right, left, right_node, left_node),
-        ):
+        for whole, part, part_node in ((left, right, right_node), (right, left, left_node)):
             if part.source is not whole or part.reduced is None or whole.shape is None or part.shape is None:
                 continue
             rank = len(whole.shape)
@@ -156,16 +153,34 @@ class BroadcastReports(State):
                 continue
             if any(whole.shape[axis] == 1 for axis in aligned) or any(whole.shape[axis] == 1 for axis in kept):
                 continue
-            name, reduced = self.text_of(whole_node, 40), self.text_of(part_node, 60)
-            keep = "keepdim=True" if whole.framework == "torch" else "keepdims=True"
+            reduced = self.text_of(part_node, 60)
             self.add(node, WrongAxisHazard(
                 node=node, operation=str(facts["operation"]), left=self.text_of(left_node, 40),
                 left_shape=show_shape(left.shape), right=self.text_of(right_node, 40), right_shape=show_shape(right.shape),
-                suggestion=f"{keep} in {reduced}" if part_node is not None else keep,
+                suggestion=self.kept_axis(part_node, whole, part),
                 evidence=tuple(each for each in [self.made_evidence(reduced, part), *self.called_from()] if each is not None),
             ))  # fmt: skip
-            del name
             return
+
+    def kept_axis(self, node: ast.AST | None, whole: Tensor, part: Tensor) -> str:
+        """Where the reduction is to keep its axis; if no call of this file is seen to make it, the index that gives it back."""
+        keep = "keepdim=True" if whole.framework == "torch" else "keepdims=True"
+        made = part.made
+        if isinstance(made, ast.Call) and self.is_own(made) and self.reduces(made, part):
+            far = made.lineno != getattr(node, "lineno", None)
+            return f"{keep} in {self.call_text(made)}" + (f", line {made.lineno}" if far else "")
+        text, rank = self.whole_text(node), len(whole.shape or ())
+        gone = {axis % rank for axis in part.reduced or ()}
+        index = ", ".join("None" if axis in gone else ":" for axis in range(max(gone) + 1))
+        return f"{text}[{index}]" if text is not None else f"[{index}] behind {self.text_of(node, 40)}"
+
+    def call_text(self, node: ast.Call) -> str:
+        text = self.text_of(node, 60)
+        return text if not text.endswith("…") else f"{self.text_of(node.func, 60)}(…)"
+
+    def reduces(self, node: ast.Call, part: Tensor) -> bool:
+        """Whether the call is the reduction itself: a call of the user's own function is not, and takes no keepdims."""
+        return part.how is not None and part.how.partition("(")[0] == self.text_of(node.func).rpartition(".")[2]
 
 
 def _selects(how: str | None) -> bool:

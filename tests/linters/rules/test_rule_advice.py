@@ -211,3 +211,50 @@ def test_a_matrix_that_no_broadcast_made_is_reported_at_the_loss() -> None:
     (found,) = findings(code)
     assert (found.span.line, found.code) == (6, "TSR112")
     assert found.message.endswith("broadcasts to (16, 16) — give both one shape")
+
+
+class TestAReductionOverTheOtherAxis:
+    """The mended program centres or scales each row by its own number."""
+
+    def said(self, reduction: str, used: str = "d", before: str = "") -> str:
+        code = f"import numpy as np\n\nA = np.random.rand(4, 4)\n{before}{reduction}\nB = A / {used}\n"
+        (found,) = findings(code)
+        assert "a square hides it — use " in found.message
+        advice = found.message.partition("— use ")[2]
+        place = re.fullmatch(r"keepdims=True in (.*\))(?:, line (\d+))?", advice)
+        if place is None:
+            mended = code.replace(f"A / {used}", f"A / {advice}")
+        else:
+            lines = code.splitlines()
+            line = int(place[2] or found.span.line) - 1
+            assert place[1] in lines[line]
+            lines[line] = lines[line].replace(place[1], place[1][:-1] + ", keepdims=True)")
+            mended = "\n".join(lines)
+        scope = run(mended)
+        assert scope["d"].shape == ((4, 1) if place is not None and place[2] else (4,))
+        assert (scope["B"] == scope["A"] / scope["A"].sum(1)[:, None]).all()
+        return advice
+
+    def test_in_a_name(self):
+        assert self.said("d = A.sum(axis=1)") == "keepdims=True in A.sum(axis=1), line 4"
+
+    def test_computed_with_since(self):
+        assert self.said("d = np.abs(A.sum(axis=1))") == "keepdims=True in A.sum(axis=1), line 4"
+
+    def test_on_the_line(self):
+        assert self.said("d = A.sum(axis=1)", "A.sum(axis=1)") == "keepdims=True in A.sum(axis=1)"
+        assert self.said("d = A.sum(axis=1)", "np.abs(np.sum(A, axis=1))") == "keepdims=True in np.sum(A, axis=1)"
+
+    def test_in_a_function_of_the_file(self):
+        before = "\n\ndef total(a):\n    return a.sum(axis=1)\n\n\n"
+        assert self.said("d = total(A)", before=before) == "keepdims=True in a.sum(axis=1), line 7"
+
+    def test_under_another_name_the_axis_is_given_back(self):
+        before = "from numpy import sum as total\n\n"
+        assert self.said("d = total(A, axis=1)", before=before) == "d[:, None]"
+        assert self.said("d = total(A, axis=1)", "total(A, axis=1)", before=before) == "total(A, axis=1)[:, None]"
+
+    def test_a_long_call_is_named_by_its_function(self):
+        name = "adjacency_with_the_loops_of_every_node_to_itself"
+        code = f"import numpy as np\n\n{name} = np.random.rand(4, 4)\nd = np.sum({name}, axis=1)\nB = {name} / d\n"
+        assert message(code).endswith("— use keepdims=True in np.sum(…), line 4")

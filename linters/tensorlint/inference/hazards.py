@@ -93,13 +93,18 @@ class WrongAxisHazard(Hazard):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankOneTransposeHazard(Hazard):
-    """A transpose (`.T`, `.t()`, `transpose`) of a rank-1 array: it does nothing."""
+    """A transpose (`.T`, `.t()`, `transpose`) of a rank-1 array: it does nothing.
+
+    `suggestion` is what to write instead, and for what. `product` says what became of it in a product with another vector:
+    `np.dot(x.T, y) is a single number`.
+    """
 
     framework: Literal["numpy", "torch"]
     receiver: str
     shape: str
     spelling: str
     suggestion: str
+    product: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from tensorlint.inference.hazards import RankOneCreationHazard, RankOneTransposeHazard, RankOneVectorHazard
-from tensorlint.inference.sizes import show_shape
-from tensorlint.inference.source_text import is_primary, operand_nodes, receiver_node
+from tensorlint.inference.sizes import show_shape, surely_differ
+from tensorlint.inference.source_text import CALLED, operand_nodes, receiver_node
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value
 from tensorlint.inference.walking import walk
@@ -26,10 +27,10 @@ class RankOneReports(State):
             return
         receiver = self.text_of(receiver_node(node))
         framework: Any = tensor.framework or "numpy"
-        suggestion = f"{receiver}[:, None]" if receiver.isidentifier() else "x[:, None]"
         self.add(node, RankOneTransposeHazard(
             node=node, framework=framework, receiver=receiver, shape=show_shape(tensor.shape),
-            spelling=str(facts["spelling"]), suggestion=suggestion,
+            spelling=str(facts["spelling"]),
+            suggestion=f"{self.behind(receiver_node(node), '[:, None]')} for a column, or leave the transpose out",
             evidence=tuple(each for each in [self.made_evidence(receiver, tensor), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
@@ -40,7 +41,8 @@ class RankOneReports(State):
         if _is_placeholder(left):
             return
         if left.source is not right and right.source is not left:
-            return  # two arrays: an inner product, with a transpose too many
+            self.explain_transposes(node, (left_node, left), (right_node, right), str(facts["operation"]))
+            return
         # One finding for the expression: the transposes in it are its cause.
         for part in (left_node, right_node):
             for inner in walk(part) if part is not None else ():
@@ -48,26 +50,64 @@ class RankOneReports(State):
         plain_node, plain = (left_node, left) if "transposed" not in left.marks else (right_node, right)
         name = self.text_of(plain_node, 40)
         framework: Any = plain.framework or "numpy"
-        operation = str(facts["operation"])
-        elementwise = operation in ("*", "+", "-", "/", "multiplication", "addition", "subtraction", "division")
-        outcome = f"{show_shape(plain.shape)} again" if elementwise else "a single number"
+        outcome = f"{show_shape(plain.shape)} again" if facts["operation"] == "*" else "a single number"
         outer = "torch.outer" if framework == "torch" else "np.outer"
+        whole = self.whole_text(plain_node)
+        both = f"{outer}({whole}, {whole})" if whole is not None else f"{outer} of it with itself"
+        number = f"{whole} @ {whole}" if whole is not None else "@ without the transpose"
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(plain.shape),
             problem=f"{self.text_of(node, 50)} is {outcome}: .T of a rank-1 array does nothing",
-            suggestion=f"{outer}({name}, {name}) for the outer product, {name} @ {name} for the inner one",
+            suggestion=f"{both} for the outer product, {number} for the inner one",
             evidence=tuple(each for each in [self.made_evidence(name, plain), *self.called_from()] if each is not None),
         ))  # fmt: skip
+
+    def explain_transposes(
+        self, node: ast.AST, left: tuple[ast.expr | None, Tensor], right: tuple[ast.expr | None, Tensor], operation: str
+    ) -> None:
+        """Two vectors, an inner product with a transpose too many: leaving that out keeps it a number."""
+        plain = [
+            receiver_node(part) if part is not None and (part, RankOneTransposeHazard) in self.hazards else part
+            for part, _ in (left, right)
+        ]
+        sizes = [tensor.shape[0] for _, tensor in (left, right) if tensor.shape]
+        if surely_differ(*sizes):
+            if 1 in sizes:
+                return
+            outcome = "raises, as the lengths differ"
+        else:
+            outcome = f"is {show_shape(left[1].shape)} again" if operation == "*" else "is a single number"
+        outer = "torch.outer" if left[1].framework == "torch" else "np.outer"
+        shown = [self.whole_text(part, alone=True) for part in plain]
+        sides = [self.whole_text(part) for part in plain]
+        suggestion = f"{outer}({shown[0]}, {shown[1]})" if None not in shown else f"{outer} of the two"
+        suggestion += " for the matrix"
+        if not surely_differ(*sizes):
+            sign, meant = ("*", "elementwise product") if operation == "*" else ("@", "number")
+            inner = f"{sides[0]} {sign} {sides[1]}" if None not in sides else f"{sign} without the transpose"
+            suggestion += f", {inner} for the {meant}"
+        for at, (part, _) in enumerate((left, right)):
+            hazard = self.hazards.get((part, RankOneTransposeHazard))
+            if isinstance(hazard, RankOneTransposeHazard) and not hazard.product:
+                other = (right, left)[at][1]
+                made = self.made_evidence(self.text_of(plain[1 - at], 40), other.source or other)
+                calls = [each for each in hazard.evidence if each.message.startswith(CALLED)]
+                evidence = [each for each in hazard.evidence if each not in calls and each != made]
+                self.hazards[part, RankOneTransposeHazard] = replace(
+                    hazard, product=f"{self.text_of(node, 50)} {outcome}", suggestion=suggestion,
+                    evidence=(*evidence, *([] if made is None else [made]), *calls),
+                )  # fmt: skip
 
     def report_rank_one_matrix(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         args = node.args if isinstance(node, ast.Call) else []
-        name = self.text_of(args[0] if args else receiver_node(node), 40)
+        given = args[0] if args else receiver_node(node)
+        name = self.text_of(given, 40)
         framework: Any = tensor.framework or "numpy"
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['operation']} needs a matrix and gets the rank-1 {name} {show_shape(tensor.shape)}",
-            suggestion=f"{name}[:, None] for a column, {name}[None, :] for a row",
+            suggestion=f"{self.behind(given, '[:, None]')} for a column, {self.behind(given, '[None, :]')} for a row",
             evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
@@ -82,7 +122,7 @@ class RankOneReports(State):
             item = listed.elts[facts["at"]]
         name = self.text_of(item, 40) if item is not None and not isinstance(item, ast.Starred) else "the vector"
         framework: Any = tensor.framework or "numpy"
-        column = f"{name}[:, None]" if name.isidentifier() else "x[:, None]"
+        column = self.behind(item, "[:, None]")
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['operation']} cannot join the rank-1 {name} {show_shape(tensor.shape)} as a column",
@@ -96,7 +136,6 @@ class RankOneReports(State):
             return
         given = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
         name = self.text_of(given, 40)
-        column = f"{name}.reshape(-1, 1)" if is_primary(name) else f"({name}).reshape(-1, 1)"
         evidence = [self.made_evidence(name, tensor)]
         if isinstance(fitted, Tensor) and fitted.made is not None and self.is_own(fitted.made):
             evidence.append(
@@ -106,7 +145,7 @@ class RankOneReports(State):
             node=node, framework="numpy", operand=name, shape=show_shape(tensor.shape),
             problem=f"{self.text_of(node.func, 40)} wants a matrix (n, features) and gets the rank-1 {name}, which "
             "scikit-learn refuses",
-            suggestion=f"{column} for one feature",
+            suggestion=f"{self.behind(given, '.reshape(-1, 1)')} for one feature",
             evidence=tuple(each for each in [*evidence, *self.called_from()] if each is not None),
         ))  # fmt: skip
 
@@ -115,11 +154,12 @@ class RankOneReports(State):
         tensor: Tensor = facts["tensor"]
         if not isinstance(node, ast.Call) or _is_placeholder(tensor):
             return
-        name = self.text_of(node.args[0] if node.args else None, 40)
+        given = node.args[0] if node.args else None
+        name = self.text_of(given, 40)
         self.add(node, RankOneVectorHazard(
             node=node, framework="torch", operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['layer']} wants (n, 1) and gets the rank-1 {name} {show_shape(tensor.shape)}, and torch raises",
-            suggestion=f"{name if is_primary(name) else f'({name})'}.unsqueeze(-1)",
+            suggestion=self.behind(given, ".unsqueeze(-1)"),
             evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
         ))  # fmt: skip
 

@@ -33,9 +33,14 @@ class SourceText(State):
             text = " ".join(part.strip() for part in parts)
         return text if len(text) <= limit else text[: limit - 1] + "…"
 
-    def whole_text(self, node: ast.AST | None, limit: int = 40) -> str | None:
-        """The source of an expression as a reader may paste it, with a method or an index behind it; None where it is too
-        long for that, or what stands there is not it (a comment between its lines)."""
+    def behind(self, node: ast.AST | None, suffix: str) -> str:
+        """The expression with a method or an index behind it, as code or, where it is too long for that, in words."""
+        text = self.whole_text(node)
+        return f"{suffix} behind it" if text is None else text + suffix
+
+    def whole_text(self, node: ast.AST | None, limit: int = 40, *, alone: bool = False) -> str | None:
+        """The source of an expression as a reader may paste it, with a method or an index behind it unless `alone`; None
+        where it is too long for that, or what stands there is not it (a comment between its lines)."""
         text = self.text_of(node, limit)
         try:
             parsed = ast.parse(text, mode="eval").body
@@ -43,7 +48,7 @@ class SourceText(State):
                 return None
         except (SyntaxError, ValueError, RecursionError):
             return None
-        return text if isinstance(parsed, _PRIMARY) else f"({text})"
+        return text if alone or isinstance(parsed, _PRIMARY) else f"({text})"
 
     def peek(self, node: ast.AST | None) -> Value | None:
         """What a name, or a field of one, holds now; nothing is evaluated."""
@@ -115,12 +120,3 @@ def receiver_node(node: ast.AST) -> ast.expr | None:
         if isinstance(node.func, ast.Attribute):
             return node.func.value
     return None
-
-
-def is_primary(text: str) -> bool:
-    """Whether `.squeeze()` may be written behind the text as it is."""
-    try:
-        parsed = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return False
-    return isinstance(parsed, _PRIMARY)

@@ -57,7 +57,5 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
     )  # fmt: skip
 
     def judge(self, hazard: RankOneTransposeHazard, node: cst.CSTNode) -> str | None:
-        return (
-            f"{hazard.receiver} has shape {hazard.shape}: {hazard.spelling} of a rank-1 array does nothing — "
-            f"write {hazard.suggestion} for a column, or leave the transpose out"
-        )
+        nothing = f"{hazard.receiver} has shape {hazard.shape}: {hazard.spelling} of a rank-1 array does nothing"
+        return f"{nothing}{f', and {hazard.product}' if hazard.product else ''} — write {hazard.suggestion}"

@@ -258,3 +258,97 @@ class TestAReductionOverTheOtherAxis:
         name = "adjacency_with_the_loops_of_every_node_to_itself"
         code = f"import numpy as np\n\n{name} = np.random.rand(4, 4)\nd = np.sum({name}, axis=1)\nB = {name} / d\n"
         assert message(code).endswith("— use keepdims=True in np.sum(…), line 4")
+
+
+class TestATransposeOfAVector:
+    @pytest.mark.parametrize(
+        ("transposed", "column"),
+        [
+            ("x.T", "x[:, None]"),
+            ("np.transpose(x)", "x[:, None]"),
+            ("net.h.transpose()", "net.h[:, None]"),
+            ("rows[0].T", "rows[0][:, None]"),
+            ("(x - 1).T", "(x - 1)[:, None]"),
+        ],
+    )
+    def test_the_users_own_expression_becomes_a_column(self, transposed, column):
+        code = (
+            "import numpy as np\n\n\nclass Net:\n    pass\n\n\nnet = Net()\nx = net.h = np.random.rand(4)\n"
+            f"rows = np.random.rand(3, 4)\ny = {transposed}\n"
+        )
+        assert message(code).endswith(f"does nothing — write {column} for a column, or leave the transpose out")
+        assert eval(column, run(code)).shape == (4, 1)
+
+    def test_a_long_one_is_not_repeated(self):
+        code = "import numpy as np\n\ny = (np.linspace(0.0, 1.0, 12) + np.linspace(0.0, 2.0, 12)).T\n"
+        assert message(code).endswith("— write [:, None] behind it for a column, or leave the transpose out")
+
+    @pytest.mark.parametrize("library", ["np", "torch"])
+    @pytest.mark.parametrize(
+        ("product", "left", "right"),
+        [
+            ("a.T @ b", "a", "b"),
+            ("a @ b.T", "a", "b"),
+            ("X.matmul(a, rows[0].T)", "a", "rows[0]"),
+            ("X.matmul(X.matmul(rows, a), (b - 1).T)", "X.matmul(rows, a)", "b - 1"),
+        ],
+    )
+    def test_in_a_product_of_two_vectors(self, library, product, left, right):
+        make = "np.random.rand" if library == "np" else "torch.rand"
+        product, left, right = (each.replace("X.", f"{library}.") for each in (product, left, right))
+        code = f"import numpy as np\nimport torch\n\na, b = {make}(4), {make}(4)\nrows = {make}(4, 4)\ny = {product}\n"
+        said = message(code)
+        assert "of a rank-1 array does nothing, and " in said
+        assert f"{product} is a single number — write " in said
+        matrix, number = re.fullmatch(
+            r"(.*) for the matrix, (.*) for the number", said.partition("— write ")[2]
+        ).groups()
+        assert matrix == f"{library}.outer({left}, {right})"
+        scope = run(code)
+        assert eval(matrix, scope).shape == (4, 4)
+        assert eval(number, scope) == scope["y"]
+        assert scope["y"].shape == ()
+
+    def test_in_an_elementwise_product(self):
+        code = "import numpy as np\n\na, b = np.random.rand(4), np.random.rand(4)\ny = a * b.T\n"
+        said = message(code)
+        assert said.endswith(
+            "and a * b.T is (4,) again — write np.outer(a, b) for the matrix, a * b for the elementwise product"
+        )
+        scope = run(code)
+        assert scope["y"].shape == (4,)
+        assert (eval("a * b", scope) == scope["y"]).all()
+
+    def test_of_two_lengths_it_raises(self):
+        code = "import numpy as np\n\na, b = np.random.rand(4), np.random.rand(3)\ny = np.dot(a.T, b)\n"
+        assert message(code).endswith(
+            "and np.dot(a.T, b) raises, as the lengths differ — write np.outer(a, b) for the matrix"
+        )
+        with pytest.raises(ValueError, match="not aligned"):
+            run(code)
+
+    def test_with_a_matrix_nothing_is_said_of_the_product(self):
+        code = "import numpy as np\n\na, b = np.random.rand(4), np.random.rand(4, 3)\ny = np.dot(a.T, b)\n"
+        assert message(code).endswith("does nothing — write a[:, None] for a column, or leave the transpose out")
+
+    def test_both_vectors_have_their_evidence(self):
+        code = "import numpy as np\n\na = np.random.rand(4)\nb = np.random.rand(4)\ny = np.dot(a.T, b)\n"
+        (found,) = findings(code)
+        assert [each.line for each in found.evidence] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "column"),
+    [
+        ("np.hstack((X, y * 2))", "(y * 2)[:, None]"),
+        ("np.hstack((X, net.y))", "net.y[:, None]"),
+        ("np.linalg.inv(y + 1)", "(y + 1)[:, None]"),
+    ],
+)
+def test_a_vector_among_matrices_becomes_a_column(wrong: str, column: str) -> None:
+    code = (
+        "import numpy as np\n\n\nclass Net:\n    pass\n\n\nnet, X = Net(), np.random.rand(4, 2)\n"
+        f"y = net.y = np.random.rand(4)\nz = {wrong}\n"
+    )
+    assert f" — {column} for a column" in message(code)
+    assert eval(column, run(code.rpartition("z = ")[0])).shape == (4, 1)

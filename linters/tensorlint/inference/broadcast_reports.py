@@ -40,7 +40,11 @@ class BroadcastReports(State):
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
-        evidence = [self.made_evidence(left_text, left), self.made_evidence(right_text, right), *self.called_from()]
+        evidence = [
+            self.made_evidence(left_text, left, left_node),
+            self.made_evidence(right_text, right, right_node),
+            *self.called_from(),
+        ]
         hazard = BroadcastHazard(
             node=node, operation=str(facts["operation"]), left=left_text, left_shape=show_shape(left.shape),
             right=right_text, right_shape=show_shape(right.shape), result_shape=show_shape(facts.get("shape")),
@@ -158,7 +162,7 @@ class BroadcastReports(State):
                 node=node, operation=str(facts["operation"]), left=self.text_of(left_node, 40),
                 left_shape=show_shape(left.shape), right=self.text_of(right_node, 40), right_shape=show_shape(right.shape),
                 suggestion=self.kept_axis(part_node, whole, part),
-                evidence=tuple(each for each in [self.made_evidence(reduced, part), *self.called_from()] if each is not None),
+                evidence=tuple(each for each in [self.made_evidence(reduced, part, part_node), *self.called_from()] if each is not None),
             ))  # fmt: skip
             return
 

@@ -31,7 +31,7 @@ class RankOneReports(State):
             node=node, framework=framework, receiver=receiver, shape=show_shape(tensor.shape),
             spelling=str(facts["spelling"]),
             suggestion=f"{self.behind(receiver_node(node), '[:, None]')} for a column, or leave the transpose out",
-            evidence=tuple(each for each in [self.made_evidence(receiver, tensor), *self.called_from()] if each is not None),
+            evidence=tuple(each for each in [self.made_evidence(receiver, tensor, receiver_node(node)), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
     def report_rank_one_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ class RankOneReports(State):
             node=node, framework=framework, operand=name, shape=show_shape(plain.shape),
             problem=f"{self.text_of(node, 50)} is {outcome}: .T of a rank-1 array does nothing",
             suggestion=f"{both} for the outer product, {number} for the inner one",
-            evidence=tuple(each for each in [self.made_evidence(name, plain), *self.called_from()] if each is not None),
+            evidence=tuple(each for each in [self.made_evidence(name, plain, plain_node), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
     def explain_transposes(
@@ -90,11 +90,11 @@ class RankOneReports(State):
             hazard = self.hazards.get((part, RankOneTransposeHazard))
             if isinstance(hazard, RankOneTransposeHazard) and not hazard.product:
                 other = (right, left)[at][1]
-                made = self.made_evidence(self.text_of(plain[1 - at], 40), other.source or other)
+                made = self.made_evidence(self.text_of(plain[1 - at], 40), other.source or other, plain[1 - at])
                 calls = [each for each in hazard.evidence if each.message.startswith(CALLED)]
                 evidence = [each for each in hazard.evidence if each not in calls and each != made]
                 self.hazards[part, RankOneTransposeHazard] = replace(
-                    hazard, product=f"{self.text_of(node, 50)} {outcome}", suggestion=suggestion,
+                    hazard, product=f"{self.text_of(node)} {outcome}", suggestion=suggestion,
                     evidence=(*evidence, *([] if made is None else [made]), *calls),
                 )  # fmt: skip
 
@@ -108,7 +108,7 @@ class RankOneReports(State):
             node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['operation']} needs a matrix and gets the rank-1 {name} {show_shape(tensor.shape)}",
             suggestion=f"{self.behind(given, '[:, None]')} for a column, {self.behind(given, '[None, :]')} for a row",
-            evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
+            evidence=tuple(each for each in [self.made_evidence(name, tensor, given), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
     def report_rank_one_join(self, node: ast.AST, facts: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ class RankOneReports(State):
             node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['operation']} cannot join the rank-1 {name} {show_shape(tensor.shape)} as a column",
             suggestion=f"{column} for a column" + ("" if framework == "torch" else ", or np.column_stack"),
-            evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
+            evidence=tuple(each for each in [self.made_evidence(name, tensor, item), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
     def report_bare_features(self, node: ast.AST | None, tensor: Tensor, method: str, fitted: Value | None) -> None:
@@ -136,7 +136,7 @@ class RankOneReports(State):
             return
         given = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
         name = self.text_of(given, 40)
-        evidence = [self.made_evidence(name, tensor)]
+        evidence = [self.made_evidence(name, tensor, given)]
         if isinstance(fitted, Tensor) and fitted.made is not None and self.is_own(fitted.made):
             evidence.append(
                 self.evidence_at(fitted.made, f"the matrix {show_shape(fitted.shape)} of the fit was made here")
@@ -160,7 +160,7 @@ class RankOneReports(State):
             node=node, framework="torch", operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['layer']} wants (n, 1) and gets the rank-1 {name} {show_shape(tensor.shape)}, and torch raises",
             suggestion=self.behind(given, ".unsqueeze(-1)"),
-            evidence=tuple(each for each in [self.made_evidence(name, tensor), *self.called_from()] if each is not None),
+            evidence=tuple(each for each in [self.made_evidence(name, tensor, given), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
     def report_rank_one_creation(self, node: ast.AST, facts: dict[str, Any]) -> None:

@@ -70,14 +70,26 @@ class SourceText(State):
             return None
         return Evidence(line, getattr(node, "col_offset", 0) + 1, message)
 
-    def made_evidence(self, name: str, tensor: Tensor) -> Evidence | None:
+    def made_evidence(self, name: str, tensor: Tensor, node: ast.AST | None = None) -> Evidence | None:
+        """Where the operand, whose expression `node` is, was made; where it is made in that expression, what it is made of."""
         if tensor.made is None or not self.is_own(tensor.made):
             return None
         text = self.text_of(tensor.made, 40)
         how = tensor.how or text
         if text == name and how.partition("(")[0] == name.partition("(")[0]:
-            return None  # the operand is the expression that made it
+            return self.origin_evidence(node)
         return self.evidence_at(tensor.made, f"{name} was made {show_shape(tensor.shape)} by {how}")
+
+    def origin_evidence(self, node: ast.AST | None) -> Evidence | None:
+        """Where the array was made that the expression takes a part of or calls a method of: `x` in `x[k]`."""
+        while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+            node = node.func if isinstance(node, ast.Call) else node.value
+            value, name = self.peek(node), self.text_of(node, 40)
+            if isinstance(value, Tensor) and value.shape is not None:
+                return self.made_evidence(name, value)
+            if isinstance(value, LibraryObject) and value.path.startswith("torch.nn.") and value.made is not None:
+                return self.evidence_at(value.made, f"{name} was made here") if self.is_own(value.made) else None
+        return None
 
     def is_own(self, node: ast.AST) -> bool:
         """Evidence lines are those of this file; a tensor made in another file has none here."""

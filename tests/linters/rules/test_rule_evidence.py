@@ -57,3 +57,29 @@ def test_a_module_that_stands_there_was_not_made_there_either() -> None:
     assert evidence("import torch\nfrom torch import nn\n\nm = nn.Linear(2, 2)\ny = m.forward(torch.rand(1, 2))\n") == [
         "4: m was made here"
     ]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "import numpy as np\n\nx = np.ones((5, 4))\nfor k in range(5):\n    y = np.dot(x[k], x[k].T)\n",
+            "3: x was made (5, 4) by np.ones(5, 4)",
+        ),
+        (
+            "import torch\n\nx = torch.rand(5, 4)\n\n\ndef first(x):\n    return x[0].t()\n\n\nfirst(x)\n",
+            "3: x was made (5, 4) by torch.rand(5, 4)",
+        ),
+        (
+            "import torch\n\nmodel = torch.nn.Linear(2, 1)\ndecay = model.weight.squeeze().t()\n",
+            "3: model was made here",
+        ),
+        (
+            "import numpy as np\n\n\nclass Net:\n    def __init__(self):\n        self.w = np.ones((3, 3))\n\n"
+            "    def row(self):\n        return self.w[0].T\n\n\nNet().row()\n",
+            "6: self.w was made (3, 3) by np.ones(3, 3)",
+        ),
+    ],
+)
+def test_what_is_made_in_the_operand_is_made_of_something(code: str, said: str) -> None:
+    assert said in evidence(code)

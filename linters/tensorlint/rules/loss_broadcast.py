@@ -19,7 +19,8 @@ class LossBroadcast(Rule[Hazard]):
     `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`.
 
     The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
-    column that are reduced to a number, and a square matrix minus a reduction of itself over the wrong axis.
+    column that are reduced to a number, and a square matrix minus a reduction of itself over the wrong axis. A matrix
+    that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made.
     """
 
     code = "TSR112"

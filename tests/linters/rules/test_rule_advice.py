@@ -12,7 +12,8 @@ from tensorlint.findings import Finding
 from tensorlint.rules.registry import load
 from tensorlint.source import PythonSource
 
-pytestmark = pytest.mark.filterwarnings("ignore:Using a target size")
+# What torch says of the programs, which are wrong on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Using a target size", "ignore:The use of `x.T`")
 
 
 def findings(code: str) -> list[Finding]:

@@ -6,12 +6,12 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import names
 from tensorlint.inference import sizes as S
 from tensorlint.inference.bindings import Binding
 from tensorlint.inference.frames import READ_EARLY, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
-from tensorlint.inference.names import collect
 from tensorlint.inference.ops import reshaping
 
 if TYPE_CHECKING:
@@ -49,11 +49,12 @@ def analyse(
     unknown.
     """
     S.begin()
+    names.begin(source)
     READ_EARLY.clear()
     reshaping.forget(0)
     default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
     file = SourceFile(
-        path, source, tree, collect(tree, source),
+        path, source, tree, names.collect(tree, source),
         default_dtype=default_dtype,
         module_dtypes=default_dtype is not None and not any(word in source for word in _DTYPE_WORDS),
         autocast="autocast" in source,

@@ -190,7 +190,7 @@ class Classes(Inheritance):
         """Names as `__size` that more than one class of the file uses: Python keeps them apart by their class."""
         if self.private is None:
             self.private = set()
-            if _PRIVATE.search(self.own_file.text):
+            if (".__" in self.own_file.text or "def __" in self.own_file.text) and _PRIVATE.search(self.own_file.text):
                 seen: set[str] = set()
                 for node in walk(self.own_file.tree):
                     if isinstance(node, ast.ClassDef):

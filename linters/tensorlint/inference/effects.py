@@ -94,34 +94,48 @@ class Effects(State):
             return
         if function.receiver is not None:
             given.append(function.receiver)
-        text = function.scope.file.text
-        reshapes = SHAPED_IN_PLACE.search(text) is not None
+        file = function.scope.file
+        reshapes = self.reshaping.get(file.path)
+        if reshapes is None:
+            reshapes = self.reshaping[file.path] = SHAPED_IN_PLACE.search(file.text) is not None
+        attributes, reached = self.reached_from(function)
+        for changes, facts, scope in reached:
+            for name in changes.names:
+                if facts is None or name not in facts.assigned or name in facts.shared:
+                    found = scope.lookup(name)
+                    if found is not None:
+                        self.forget_held(found, changes.attributes, reshapes)
+        for value in given:
+            self.forget_held(value, attributes, reshapes)
+
+    def reached_from(self, function: Function) -> tuple[set[str], list[tuple[Changes, Any, Any]]]:
+        """The attributes that the function and those it calls change, and the functions that change what names hold."""
+        key = function.node, function.scope
+        known = self.reached.get(key)
+        if known is not None:
+            return known
         attributes: set[str] = set()
-        waiting: list[tuple[ast.AST, Any]] = [(function.node, function.scope)]
+        changing: list[tuple[Changes, Any, Any]] = []
+        waiting: list[tuple[ast.AST, Any]] = [key]
         seen: set[ast.AST] = set()
         while waiting and len(seen) < _MOST_FUNCTIONS:
             node, scope = waiting.pop()
             if node in seen:
                 continue
             seen.add(node)
-            changes = self.changes.get(node)
-            if changes is None:
-                changes = self.changes[node] = changes_of(node)
+            self.changes_something(node)
+            changes = self.changes[node]
             attributes |= changes.attributes
-            facts = scope.file.facts.scopes.get(node)
-            for name in changes.names:
-                if facts is None or name not in facts.assigned or name in facts.shared:
-                    found = scope.lookup(name)
-                    if found is not None:
-                        self.forget_held(found, changes.attributes, reshapes)
+            if changes.names:
+                changing.append((changes, scope.file.facts.scopes.get(node), scope))
             for name in changes.functions:
                 found = scope.lookup(name)
                 if isinstance(found, Function):
                     waiting.append((found.node, found.scope))
-            if changes.methods:
-                waiting += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
-        for value in given:
-            self.forget_held(value, attributes, reshapes)
+            waiting += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
+        if self.module_frame.finished:
+            self.reached[key] = attributes, changing
+        return attributes, changing
 
     def methods_named(self, name: str) -> list[ast.AST]:
         """The functions of the file of that name: which of them a method call meets is not known."""
@@ -193,6 +207,9 @@ class Effects(State):
 
     def outlives(self, name: str, value: Value) -> None:
         """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
+        lasts(value)
+        if not isinstance(value, (Sequence, Dictionary)) or not self.is_written(name):
+            return
         if self.changed_later is None:
             self.changed_later = set()
             for node in self.own_file.facts.scopes:
@@ -200,9 +217,15 @@ class Effects(State):
                     self.changes_something(node)
                     changes = self.changes[node]
                     self.changed_later |= changes.names | changes.attributes
-        if isinstance(value, (Sequence, Dictionary)) and name in self.changed_later:
+        if name in self.changed_later:
             self.forget_contents(value)
-        lasts(value)
+
+    def is_written(self, name: str) -> bool:
+        """Whether the file's text has a line that may change what the name holds: no other is looked for in its tree."""
+        return (
+            re.search(rf"\b{re.escape(name)}\b\s*(?:\[|\.(?:{'|'.join(CHANGES)})\(|[-+*|&]=)", self.own_file.text)
+            is not None
+        )
 
     def assigned_by(self, code: ast.AST) -> set[str]:
         """The attributes that the function assigns, of whatever object."""

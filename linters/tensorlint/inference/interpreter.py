@@ -112,6 +112,8 @@ class Interpreter(
         self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
         self.changed_later: set[str] | None = None
         self.private: set[str] | None = None
+        self.reshaping: dict[str, bool] = {}  # by file: whether it changes the shape of a tensor in place
+        self.reached: dict[Any, Any] = {}
         self.changes: dict[ast.AST, Changes] = {}
         self.functions_by_name: dict[str, list[ast.AST]] | None = None
         self.asked_perhaps: set[S.Symbol] = set()  # sizes that not every run asks for: the axis may be missing

@@ -74,7 +74,6 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
         known = FileFacts()
         _Walk(known).scope(tree, tree.body, initialiser=True)
         if text is not None and ":=" in text:
-            _met.add(":=")
             for name in set(_NAMED.findall(text)):
                 for scope in known.scopes.values():
                     # In whichever scope, and how often, is not looked at.
@@ -260,8 +259,13 @@ class _Walk:
             self.target(scope, target.value, weight, initialiser)  # type: ignore[attr-defined]
 
 
-# Whether a file with `:=` was met: expressions are looked into only then.
-_met: set[str] = set()
+# Whether the file that is looked at has a `:=`: expressions are looked into only then.
+_NAMES_IN_EXPRESSIONS = [False]
+
+
+def begin(text: str) -> None:
+    """Another file is looked at."""
+    _NAMES_IN_EXPRESSIONS[0] = ":=" in text
 
 
 def bound_names(body: list[ast.stmt]) -> set[str]:
@@ -269,6 +273,6 @@ def bound_names(body: list[ast.stmt]) -> set[str]:
     scope = ScopeFacts()
     _Walk(FileFacts()).block(scope, body, 1, True)
     found = set(scope.assigned)
-    if _met:
+    if _NAMES_IN_EXPRESSIONS[0]:
         found |= {part.target.id for statement in body for part in walk(statement) if isinstance(part, ast.NamedExpr)}
     return found

@@ -66,6 +66,8 @@ class State:
     one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
     changed_later: set[str] | None
     private: set[str] | None
+    reshaping: dict[str, bool]
+    reached: dict[Any, Any]
     changes: dict[ast.AST, Any]
     functions_by_name: dict[str, list[ast.AST]] | None
     shows: bool

@@ -39,6 +39,8 @@ class Imports(State):
                 return Const(getattr(math, name))
             if base == "numpy" and name == "newaxis":
                 return NONE
+        elif base in ("typing", "typing_extensions") and name == "TYPE_CHECKING":
+            return Const(False)
         if base.startswith("torch.nn.modules.") and name[:1].isupper():
             base = "torch.nn"
         return Library(f"{base}.{name}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
-from tensorlint.inference import known_axes, tables
+from tensorlint.inference import known_axes, ops, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.joins import join
-from tensorlint.inference.ops import elementwise
+from tensorlint.inference.ops import dtypes, elementwise, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
@@ -265,7 +266,7 @@ class Operators(State):
         ):
             return bool(value.items)
         if isinstance(value, (Function, Class, Instance, Library)):
-            if isinstance(value, Instance) or (isinstance(value, Library) and value.path.startswith("builtins.")):
+            if isinstance(value, Instance) or (isinstance(value, Library) and not _surely_true(value.path)):
                 return None
             return True
         return None
@@ -310,6 +311,26 @@ class Operators(State):
         if isinstance(left, Sequence) and left.kind == "list" and sign == "+":
             return UNKNOWN
         return UNKNOWN
+
+
+_CLASS_NAME = re.compile(r"[A-Z]\w*[a-z]\w*(?<!_)$")
+
+
+def _surely_true(path: str) -> bool:
+    """Whether a library's name is a module, function, class or dtype: `torch.version.cuda` may be None."""
+    root, _, rest = path.partition(".")
+    if not rest or root == "math":
+        return True
+    if root not in ("torch", "numpy", "einops"):
+        return False
+    name = path.rpartition(".")[2]
+    return (
+        ops.function(path) is not None
+        or modules.known(path)
+        or dtypes.named(Library(path), None) is not None
+        or _CLASS_NAME.match(name) is not None
+        or ops.is_module(path)
+    )
 
 
 def _constants(sign: str, left: Any, right: Any) -> Value:

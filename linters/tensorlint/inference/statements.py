@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from tensorlint.inference import refinement
 from tensorlint.inference.containers import share
@@ -187,10 +188,9 @@ class Statements(State):
         test = self.eval(node.test)
         truth = self.truth(test)
         if truth is not None:
-            if truth:
-                refinement.assume(self, node.test, True)
-            else:
-                refinement.assume(self, node.test, False)
+            refinement.assume(self, node.test, truth)
+            if not truth and _is_type_checking(node.test):
+                self.declare(node.body)
             self.block(node.body if truth else node.orelse, ALWAYS)
             return
         frame = self.frame
@@ -214,6 +214,19 @@ class Statements(State):
         frame.env = merge(first, second)
         if not any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in walk(node.test)):
             remember_branches(frame.env, first, second, self.way_here())
+
+    def declare(self, body: list[ast.stmt]) -> None:
+        """The names that `if TYPE_CHECKING:` imports or defines for annotations, where nothing else binds them."""
+        for statement in body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                names = [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
+            elif isinstance(statement, ast.Assign):
+                names = [target.id if isinstance(target, ast.Name) else "" for target in statement.targets]
+            else:
+                continue
+            if all(name.isidentifier() and not hasattr(builtins, name) for name in names):
+                if all(self.frame.lookup(name) is None for name in names):
+                    self.block([statement])
 
     def exec_match(self, node: ast.Match) -> None:
         subject = self.eval(node.subject)
@@ -275,6 +288,10 @@ class Statements(State):
     def exec_class(self, node: ast.ClassDef) -> None:
         made = self.define_class(node)
         self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else made
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return (test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", None)) == "TYPE_CHECKING"
 
 
 # Methods called for their effect that do not stop the program.

@@ -16,6 +16,7 @@ __all__ = [
     "apply",
     "attribute",
     "function",
+    "is_module",
     "method",
     "table_of",
 ]
@@ -76,6 +77,14 @@ def function(path: str) -> Entry | None:
     if path.endswith("_") and not path.endswith("__"):
         return _in_place(functions, path)
     return None
+
+
+def is_module(path: str) -> bool:
+    """Whether the path is that of a module with functions of the tables: `torch.nn.functional`."""
+    library = path.partition(".")[0]
+    if library not in ("torch", "numpy", "einops"):
+        return False
+    return any(name.startswith(f"{path}.") for name in table_of(library).functions)
 
 
 def method(framework: Framework, name: str) -> Entry | None:

@@ -23,6 +23,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
+    NONE,
     UNKNOWN,
     Attribute,
     Class,
@@ -38,8 +39,10 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     copy,
+    is_none,
     moved,
 )
+from tensorlint.inference.walking import walk
 
 # Functions and methods that are told the shape of their result.
 _SHAPED = frozenset(
@@ -271,9 +274,14 @@ class Calls(State):
             if isinstance(made, LibraryObject):
                 made.made = node
             return made
+        if path.startswith("torch.") and "out" in kwargs:
+            self.written(UNKNOWN, kwargs["out"], node)
         return library_objects.call_library(self, path, args, kwargs, node)
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
+            plain = {name: value for name, value in kwargs.items() if name != "out"}
+            return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
         call = self.call_context(entry.name, node)
         if entry.name in _JOINING and args and isinstance(args[0], Sequence):
             args = [self.joined_tensors(args[0]), *args[1:]]
@@ -285,6 +293,28 @@ class Calls(State):
         if args and ((isinstance(result, Tensor) and result.shape is None) or not isinstance(result, Tensor)):
             return self.related_result(entry, result, args, kwargs, node)
         return result
+
+    def written(self, result: Value, out: Value, node: ast.AST | None) -> Value:
+        """What `out` is once a result was written into it: torch gives it the result's shape, it keeps its own dtype."""
+        if isinstance(out, Sequence) and out.items is not None:
+            parts = result.items if isinstance(result, Sequence) else None
+            if parts is None or len(parts) != len(out.items):
+                parts = [UNKNOWN] * len(out.items)
+            return Sequence("tuple", [self.written(*pair, node) for pair in zip(parts, out.items, strict=True)])
+        if not isinstance(out, Tensor):
+            self.changed_shape(out)
+            return UNKNOWN
+        shape = result.shape if isinstance(result, Tensor) else None
+        if shape is not None and shape == out.shape:
+            return out
+        made = Tensor("torch", shape, None, out.dtype, out.device, node)
+        self.forget_tensor(out)
+        env = self.frame.env
+        for part in node.keywords if isinstance(node, ast.Call) else ():
+            for name in walk(part.value) if part.arg == "out" else ():
+                if isinstance(name, ast.Name) and env.get(name.id) is out:
+                    env[name.id] = made
+        return made
 
     def related_result(
         self, entry: Any, result: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None

@@ -192,20 +192,24 @@ def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
 def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if not args:
         return UNKNOWN
+    start = args[1] if len(args) > 1 else kwargs.get("start", Const(0))
     if isinstance(args[0], Tensor):
         tensor = args[0]
         if tensor.shape is not None and len(tensor.shape) >= 1 and tensor.framework is not None:
             item = interp.item(tensor, Const(0), node or ast.Constant(0))
-            return interp.binary("+", item, item, node or ast.Constant(0)) if isinstance(item, Tensor) else UNKNOWN
+            if not isinstance(item, Tensor) or tensor.shape[0] == 0:
+                return UNKNOWN
+            first = interp.binary("+", start, item, node or ast.Constant(0))
+            return interp.binary("+", first, item, node or ast.Constant(0))
         return UNKNOWN
     known = interp.iterate(args[0])
     if known.items is not None and known.items:
-        total: Value = args[1] if len(args) > 1 else Const(0)
+        total = start
         for item in known.items:
             total = interp.binary("+", total, item, node or ast.Constant(0))
         return total
     element = known.element
-    if isinstance(element, Tensor) and element.shape is not None:
+    if isinstance(element, Tensor) and element.shape is not None and isinstance(start, (Const, Number, Scalar)):
         # At least two of them, or 0 plus one: the shape is the items' only if it does not vary.
         if any(atom.variant for size in element.shape for atom in S.symbols(size)):
             return Tensor(element.framework, dtype=None)

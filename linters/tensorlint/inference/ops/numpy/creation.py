@@ -110,13 +110,16 @@ def full(call: Call, shape: Value, fill_value: Value, dtype: Value, order: Value
 
 @op("numpy.zeros_like numpy.ones_like numpy.empty_like", "a dtype=None order='K' subok=True shape=None / device=None")
 def like(call: Call, a: Value, dtype: Value, order: Value, shape: Value, **rest: Value) -> Value:
+    """`order` is K (as `a` is laid out), A (column-major if `a` is), C or F."""
     given = array(call, a)
     name = chosen(dtype, given.dtype)
     if not values.is_none(shape):
         return unplaced(call, "numpy", arguments.shape([shape]), name)
     if given.shape is None:
         return unranked("numpy", name)
-    return laid(call, "numpy", given.shape, kept_order(given), name, marks=given.marks & LASTING)
+    kept = values.is_none(order) or (isinstance(order, Const) and order.value == "K")
+    strides = kept_order(given) if kept else in_order(order, given.shape)
+    return laid(call, "numpy", given.shape, strides, name, marks=given.marks & LASTING)
 
 
 def kept_order(given: Tensor) -> Strides | None:

@@ -84,6 +84,8 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
         if index.items is None:
             raise Undecided
         items = index.items
+    elif tensor.framework != "numpy" and isinstance(index, Sequence) and _read_as_tuple(index):
+        raise Undecided
     else:
         items = [index]
     if tensor.elements is not None and len(tensor.shape) == 1 and len(items) == 1:
@@ -122,6 +124,12 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     return Tensor(
         tensor.framework, shape, strides, tensor.dtype, tensor.device, call.node, how, marks, layout_trail=trail
     )
+
+
+def _read_as_tuple(index: Sequence) -> bool:
+    """Whether torch may take a list for a tuple, which depends on its version: `x[[[0, 1], [1, 2]]]` was `x[[0, 1], [1, 2]]`."""
+    items = [index.element] if index.items is None else index.items
+    return not all(isinstance(item, (Number, Scalar, Const)) and not is_none(item) for item in items)
 
 
 def _element(call: Call, tensor: Tensor, item: Value) -> Tensor | None:

@@ -100,6 +100,8 @@ def construct(call: Call, path: str, args: Sequence_[Value], kwargs: dict[str, V
         arguments = bind(found.parameters, args, kwargs)
     except Misfit:
         return LibraryObject(path, {}, (), {}, call.node)
+    if "kernel_size" in arguments and is_none(arguments.get("stride", UNKNOWN)) and "LPPool" not in path:
+        arguments["stride"] = arguments["kernel_size"]  # which it stays when the kernel is given another size
     return LibraryObject(path, arguments, tuple(args), {}, call.node)
 
 
@@ -162,7 +164,4 @@ def module_attribute(obj: LibraryObject, name: str) -> Value:
         if value is not None:
             return value
     value = obj.arguments.get(name, UNKNOWN)
-    if name == "stride" and is_none(value) and "LPPool" not in obj.path:
-        # A pool's stride is its kernel's size unless it is given.
-        value = obj.arguments.get("kernel_size", UNKNOWN)
     return UNKNOWN if isinstance(value, (list, dict)) or name in ("weight", "bias") else value

@@ -122,6 +122,8 @@ class Statements(State):
                 return UNKNOWN  # whose `__radd__` or `__array_ufunc__` may give anything
             if left.framework is None or (left.shape == () and left.framework == "numpy"):
                 return result
+            if sign == "@" and left.framework == "torch":
+                return result  # a new tensor: torch has no product in place
             return copy(left, marks=left.marks - {"reduction", "transposed"}, source=None, reduced=None)
         if isinstance(left, Sequence) and left.kind == "list":
             if sign == "+" and not left.shared and isinstance(right, Sequence):

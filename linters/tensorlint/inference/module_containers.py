@@ -99,6 +99,8 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
             changed = Sequence("list", [*members.items, args[0]])
         elif name == "add_module" and len(args) == 2:
             changed = Sequence("list", [*members.items, args[1]])
+        elif name == "extend" and isinstance(more := args[0] if args else None, Sequence) and more.items is not None:
+            changed = Sequence("list", [*members.items, *more.items])
     elif (
         isinstance(members, Sequence)
         and name in ("append", "add_module")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import refinement
+from tensorlint.inference import module_containers, refinement
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     NONE,
     UNKNOWN,
     Const,
@@ -131,7 +132,26 @@ class Statements(State):
                 return result if isinstance(result, Sequence) else Sequence("list")
             left.items, left.element, left.length = None, UNKNOWN, None
             return Sequence("list", shared=True)
+        if isinstance(left, Dictionary) and sign == "|":
+            self.update(left, right)
+            return left
+        if isinstance(left, Sequence) and left.kind == "set":
+            self.forget_contents(left)
+            self.mutations.append((left, None))
+            return left
+        if isinstance(left, LibraryObject) and left.path in CONTAINERS:
+            module_containers.change_members(self, left, "extend", [right])
+            return left
         return self.binary(sign, left, right, node)
+
+    def update(self, changed: Dictionary, more: Value) -> None:
+        """`changed |= more`, which other names of the dictionary see too."""
+        if isinstance(more, Dictionary) and more.items is not None:
+            for key, value in more.items.items():
+                self.store_item(changed, Const(key), value)
+        else:
+            self.forget_contents(changed)
+            self.mutations.append((changed, None))
 
     def exec_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)

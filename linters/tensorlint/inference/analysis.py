@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,16 @@ from tensorlint.inference.ops import reshaping
 if TYPE_CHECKING:
     from tensorlint.project import Project
 
-# A file with one of these may change what dtype a module computes in, so no dtype of a module's output is claimed.
-_DTYPE_WORDS = (".half()", ".double()", ".bfloat16()", "float16", "float64", "default_dtype", ".to(dtype", ".type(")
+# A file with one of these may change what dtype a module computes in, so no dtype of a module's output is claimed. What
+# `model.to(x)` does is looked at where the model is known.
+_CONVERTS = re.compile(
+    r"""\.(half|double|bfloat16)\b|["'](half|double)["']|float16|float64|default_dtype|\.type\("""
+    r"""|\.to\(dtype\b(?!\s*=)|\.to\([^()]*\bdtype\s*=(?!\s*torch\.(float32|float|int\d*|long|bool|uint8)\b)"""
+    r"""|\.to\([^()]*\*"""
+    r"""|\.to\([^()=]*,\s*(?!True|False|\w+\s*=)[A-Za-z_]"""
+)
+# `load_state_dict(state, assign=True)` takes the tensors as they are.
+_ASSIGNS = re.compile(r"assign\s*=\s*True")
 
 
 @dataclass(slots=True)
@@ -53,13 +62,16 @@ def analyse(
     READ_EARLY.clear()
     reshaping.forget(0)
     default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
+    facts = names.collect(tree, source)
+    assigns = "load_state_dict" in source and _ASSIGNS.search(source) is not None
     file = SourceFile(
-        path, source, tree, names.collect(tree, source),
+        path, source, tree, facts,
         default_dtype=default_dtype,
-        module_dtypes=default_dtype is not None and not any(word in source for word in _DTYPE_WORDS),
+        module_dtypes=default_dtype is not None and not (_CONVERTS.search(source) or assigns or facts.distant.converts),
         autocast="autocast" in source,
         # Modules that are converted return channels-last results whatever they are given.
         module_layouts=not ("channels_last" in source and "memory_format" in source),
+        parameter_layouts=not assigns,
         default_device=default_device(source),
     )  # fmt: skip
     interpreter = Interpreter(file, project, shows=shapes)

@@ -52,6 +52,7 @@ _SHAPED = frozenset(
 # Functions whose first argument is a list of tensors.
 _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
 
+_PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
 
@@ -287,6 +288,8 @@ class Calls(State):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
+        if isinstance(result, Tensor) and entry.name in _PARAMETERS:
+            return layer_changes.held(self, copy(result))  # an object of its own
         if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
             if entry.framework == "torch":
                 result.axes = known_axes.after_function(entry.name.rpartition(".")[2], args, kwargs) or None

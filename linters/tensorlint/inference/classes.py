@@ -15,7 +15,15 @@ from tensorlint.inference.inheritance import (
     is_plain,
     method_order,
 )
-from tensorlint.inference.layer_changes import CHANGED, FORWARD_HOOKS, SELF_METHODS, held_elsewhere, may_return
+from tensorlint.inference.layer_changes import (
+    CHANGED,
+    FORWARD_HOOKS,
+    SELF_METHODS,
+    held,
+    held_elsewhere,
+    may_return,
+    note_conversion,
+)
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, rebound
@@ -233,6 +241,8 @@ class Classes(Inheritance):
                 return Opaque(None)
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return Opaque(None)
+            if isinstance(found, Tensor) and value.cls.is_module and not self.initialising(value):
+                held(self, found)
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
                 return held_elsewhere(self, name, found, value.generic)
             return found
@@ -401,6 +411,8 @@ class Classes(Inheritance):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
         if value.cls.is_module:
             if name in SELF_METHODS:
+                if name == "to":
+                    note_conversion(self, args, kwargs, node)
                 return value
             if name in FORWARD_HOOKS:
                 if may_return(args[:1]):

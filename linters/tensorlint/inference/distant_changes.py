@@ -7,6 +7,7 @@ part.padding = 1` may change any layer. Read off the statements, since the metho
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
 from tensorlint.inference.walking import children, walk
@@ -49,6 +50,8 @@ class DistantChanges:
     own: set[str] = field(default_factory=set)
     # Names of containers that got other layers, or of lists that became longer.
     containers: list[str] = field(default_factory=list)
+    # Whether `x.to(...)` stands as a statement of its own, as it does of modules only, and may give another dtype.
+    converts: bool = False
 
     def attribute(self, target: ast.Attribute, initialiser: bool) -> None:
         """`owner.stride = ...`."""
@@ -67,7 +70,9 @@ class DistantChanges:
     def call(self, node: ast.Call, initialiser: bool) -> None:
         """`owner.append(...)`."""
         func = node.func
-        if isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
+        if isinstance(func, ast.Attribute) and func.attr == "to":
+            self.converts = self.converts or may_convert(node)
+        elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
             owner = func.value.value if func.value.attr == "data" else func.value
             self._change(owner, "shape", initialiser)
         elif isinstance(func, ast.Attribute) and func.attr in _PUTS:
@@ -152,6 +157,19 @@ class DistantChanges:
     def settings(self, name: str, generic: bool) -> set[str]:
         """What may have changed of the layer that the attribute holds."""
         return self.of_any.get(name, set()) | (self.of_class.get(name, set()) if generic else set())
+
+
+_DEVICE = re.compile(r"dev|cuda|gpu|cpu|rank|mps|^(float32|float|True|False)$", re.IGNORECASE)
+
+
+def may_convert(node: ast.Call) -> bool:
+    """Whether `model.to(...)` may give the model another dtype: an argument is not called as devices are."""
+    given = [*node.args, *(word.value for word in node.keywords if word.arg not in ("device", "memory_format"))]
+    return any(
+        not isinstance(each, ast.Constant)
+        and not _DEVICE.search(_name(each.func) if isinstance(each, ast.Call) else _name(each))
+        for each in given
+    )
 
 
 def _gives(hook: ast.expr, tree: ast.AST) -> bool:

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.joins import join
-from tensorlint.inference.layer_changes import CHANGED
+from tensorlint.inference.layer_changes import CHANGED, held
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -188,7 +188,9 @@ class Expressions(State):
             return self.instance_attribute(value, name, node)
         if isinstance(value, LibraryObject):
             if name in value.fields:
-                return value.fields[name]
+                if isinstance(stored := value.fields[name], Tensor) and modules.known(value.path):
+                    held(self, stored)
+                return stored
             if modules.known(value.path):
                 if name in self.file.facts.distant.anywhere or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
@@ -196,7 +198,7 @@ class Expressions(State):
                 if found is UNKNOWN and value.path == "torch.nn.ModuleDict":
                     found = module_containers.named_member(self, value, name)
                 if found is not UNKNOWN:
-                    return found
+                    return held(self, found) if isinstance(found, Tensor) else found
             elif probability.is_distribution(value.path):
                 part = probability.attribute(value, name)
                 if part is not None:

@@ -26,6 +26,7 @@ class SourceFile:
     module_dtypes: bool = True
     autocast: bool = False
     module_layouts: bool = True
+    parameter_layouts: bool = True
     default_device: str | None = "cpu"
     rebound: Rebound | None = None
     star_imports: list[str] = field(default_factory=list)

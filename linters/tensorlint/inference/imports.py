@@ -121,6 +121,7 @@ class Imports(State):
             default_dtype=self.own_file.default_dtype,
             module_dtypes=self.own_file.module_dtypes,
             module_layouts=self.own_file.module_layouts,
+            parameter_layouts=self.own_file.parameter_layouts,
             default_device=self.own_file.default_device,
             autocast=self.own_file.autocast,
         )

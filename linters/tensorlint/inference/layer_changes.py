@@ -7,11 +7,12 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.distant_changes import GIVE_NONE, MEMBERS, REPLACED
-from tensorlint.inference.ops import modules
+from tensorlint.inference.distant_changes import GIVE_NONE, MEMBERS, REPLACED, may_convert
+from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
     CONTAINERS,
     UNKNOWN,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -73,6 +74,30 @@ def after_assignment(receiver: LibraryObject, result: Value) -> Value:
             return copy(result, shape=(*shape[:-1], S.symbol()), strides=None, dtype=None)
         return copy(result, shape=tuple(S.symbol() for _ in shape), strides=None, dtype=None)
     return result
+
+
+def held(interp: State, tensor: Tensor) -> Tensor:
+    """A parameter or buffer as the program finds it, whose module may have been converted since it was made."""
+    file = interp.file
+    if not file.module_dtypes or (tensor.dtype in _NARROWED and ".float(" in file.text):
+        tensor.dtype = None
+    if not file.parameter_layouts or (not file.module_layouts and tensor.rank in (4, 5)):
+        tensor.strides = None
+    return tensor
+
+
+# What `.float()` changes of parameters and buffers, should they come from arrays.
+_NARROWED = frozenset({"float16", "bfloat16", "float64"})
+
+
+def note_conversion(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> None:
+    """`model.to(...)`: from here on no dtype of a module is known, unless it only went to a device."""
+    for value in (*args, *kwargs.values()):
+        dtype = value.dtype if isinstance(value, Tensor) else dtypes.named(value, "torch")
+        if dtype == "float32" or (isinstance(value, Const) and dtype is None):
+            continue
+        if dtype is not None or not isinstance(node, ast.Call) or may_convert(node):
+            interp.file.module_dtypes = interp.own_file.module_dtypes = False
 
 
 def changed_elsewhere(interp: State, receiver: LibraryObject) -> Value:

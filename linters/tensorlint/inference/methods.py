@@ -227,6 +227,8 @@ class Methods(State):
             if name in ("forward", "__call__"):
                 return self.call_library_object(receiver, args, kwargs, node)
             if name in layer_changes.SELF_METHODS:
+                if name == "to":
+                    layer_changes.note_conversion(self, args, kwargs, node)
                 return receiver
             if name in layer_changes.FORWARD_HOOKS:
                 if layer_changes.may_return(args[:1]):

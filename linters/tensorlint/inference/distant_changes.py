@@ -14,6 +14,8 @@ from tensorlint.inference.walking import children, walk
 
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
+# Stands for the values of parameters, which other tensors may have taken the place of.
+DATA = "<data>"
 # What decides on the shape of a layer's result and can be assigned.
 SETTINGS = frozenset([
     "weight", "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "padding_mode", "ceil_mode",
@@ -53,9 +55,14 @@ class DistantChanges:
     # Whether `x.to(...)` stands as a statement of its own, as it does of modules only, and may give another dtype.
     converts: bool = False
 
-    def attribute(self, target: ast.Attribute, initialiser: bool) -> None:
-        """`owner.stride = ...`."""
+    def attribute(self, target: ast.Attribute, value: ast.expr | None, initialiser: bool) -> None:
+        """`owner.stride = value`."""
         setting, owner = target.attr, target.value
+        if setting == "data" and not _is_alike(value, owner) and _may_be_tensors(owner, value):
+            if isinstance(owner, ast.Attribute):
+                self._change(owner, "shape", initialiser)
+            else:
+                self.anywhere.add(DATA)
         if setting == "data" and isinstance(owner, ast.Attribute):
             setting, owner = owner.attr, owner.value
         if setting in SETTINGS:
@@ -157,6 +164,69 @@ class DistantChanges:
     def settings(self, name: str, generic: bool) -> set[str]:
         """What may have changed of the layer that the attribute holds."""
         return self.of_any.get(name, set()) | (self.of_class.get(name, set()) if generic else set())
+
+
+def _is_alike(value: ast.expr | None, tensor: ast.expr) -> bool:
+    """Whether the value has the tensor's shape, as it is written: `p.data * 2`, `p.data.clamp(0, 1)`, `torch.randn_like(p)`."""
+    if value is None:
+        return False
+    if isinstance(value, ast.Attribute) and value.attr in ("data", "grad"):
+        return _is_alike(value.value, tensor)
+    if isinstance(value, ast.UnaryOp):
+        return _is_alike(value.operand, tensor)
+    if isinstance(value, ast.BinOp):
+        sides = [(_is_alike(side, tensor), side) for side in (value.left, value.right)]
+        return any(same for same, _ in sides) and all(same or _is_factor(side) for same, side in sides)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        first = value.args[0] if value.args else None
+        if isinstance(first, ast.Starred):
+            first = first.value
+        if isinstance(first, ast.Call) and _name(first.func) == "size" and not first.args:
+            first = first.func
+        if isinstance(first, ast.Attribute) and first.attr in ("shape", "size") and len(value.args) == 1:
+            return value.func.attr in _MADE and _is_alike(first.value, tensor)
+        name = value.func.attr.removesuffix("_like").removesuffix("_")
+        return (name in _MADE or name in _POINTWISE) and (
+            _is_alike(value.func.value, tensor) or (first is not None and _is_alike(first, tensor))
+        )
+    return ast.dump(value) == ast.dump(tensor).replace("Store()", "Load()")
+
+
+def _is_factor(value: ast.expr) -> bool:
+    """Whether it is a number, or what is called by a name as numbers are, or made of these."""
+    if isinstance(value, ast.BinOp):
+        return _is_factor(value.left) and _is_factor(value.right)
+    if isinstance(value, ast.Subscript):
+        return _is_factor(value.value)
+    return isinstance(value, (ast.Constant, ast.Name, ast.Attribute))
+
+
+_MADE = frozenset(["zeros", "ones", "empty", "rand", "randn", "full", "new_zeros", "new_ones", "new_empty"])
+_POINTWISE = frozenset([
+    "to", "half", "float", "double", "bfloat16", "cuda", "cpu", "type", "clone", "detach", "contiguous", "clamp", "clip", "abs", "sign",
+    "round", "neg", "mul", "add", "sub", "div", "lerp", "copy", "fill", "zero", "normal", "uniform", "addcmul", "addcdiv",
+    "bernoulli", "masked_fill", "type_as",
+])  # fmt: skip
+
+
+def _may_be_tensors(owner: ast.expr, value: ast.expr | None) -> bool:
+    """Whether `owner.data = value` may be of a parameter: not of a configuration, nor with a text or a list."""
+    if isinstance(owner, (ast.Name, ast.Attribute)) and _NOT_TENSORS.search(_name(owner)):
+        return False
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        root = value.func.value
+        if isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in ("os", "np", "numpy", "json", "pd", "Path"):
+            return False
+    return not isinstance(
+        value, (ast.Constant, ast.JoinedStr, ast.Dict, ast.List, ast.ListComp, ast.Lambda, ast.Compare)
+    )
+
+
+_NOT_TENSORS = re.compile(
+    r"(^|_)(args?|cfg|conf|config|opts?|options?|nodes?|batch|flags|response|request|self|cls|ctx|data|dataset)$"
+)
 
 
 _DEVICE = re.compile(r"dev|cuda|gpu|cpu|rank|mps|^(float32|float|True|False)$", re.IGNORECASE)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.distant_changes import GIVE_NONE, MEMBERS, REPLACED, may_convert
+from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, REPLACED, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -67,8 +67,7 @@ def after_assignment(receiver: LibraryObject, result: Value) -> Value:
         if _KEEPS_SIZES.search(receiver.path):
             return result
         if result.shape is None:
-            result.axes = None
-            return result
+            return copy(result, dtype=None, kin=result.kin)
         shape = result.shape
         if receiver.path in ("torch.nn.Linear", "torch.nn.Embedding") and shape:
             return copy(result, shape=(*shape[:-1], S.symbol()), strides=None, dtype=None)
@@ -79,6 +78,8 @@ def after_assignment(receiver: LibraryObject, result: Value) -> Value:
 def held(interp: State, tensor: Tensor) -> Tensor:
     """A parameter or buffer as the program finds it, whose module may have been converted since it was made."""
     file = interp.file
+    if DATA in file.facts.distant.anywhere:
+        tensor.shape = tensor.strides = tensor.axes = None
     if not file.module_dtypes or (tensor.dtype in _NARROWED and ".float(" in file.text):
         tensor.dtype = None
     if not file.parameter_layouts or (not file.module_layouts and tensor.rank in (4, 5)):
@@ -123,6 +124,8 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
 
 def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
     changed = settings & modules.settings(layer.path)
+    if DATA in settings and "weight" in modules.settings(layer.path):
+        changed.add("weight")
     if not changed:
         return layer
     if changed != {"weight"}:

@@ -153,7 +153,9 @@ class _Walk:
                 for target in statement.targets:  # type: ignore[attr-defined]
                     self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind is ast.AnnAssign or kind is ast.AugAssign:
-                self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign)  # type: ignore[attr-defined]
+                # What is changed in place is itself afterwards.
+                value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]
+                self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign, value)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
                 if isinstance(statement.value, ast.Yield | ast.YieldFrom):  # type: ignore[attr-defined]
                     scope.is_generator = True
@@ -242,7 +244,7 @@ class _Walk:
             owner = target.value  # type: ignore[attr-defined]
             if not (type(owner) is ast.Name and owner.id in ("self", "cls") and self.in_class):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
-                self.facts.distant.attribute(target, initialiser)  # type: ignore[arg-type]
+                self.facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
             if type(owner) is ast.Name:
                 place = (owner.id, target.attr)  # type: ignore[attr-defined]
                 scope.stored[place] = scope.stored.get(place, 0) + 1

@@ -37,8 +37,10 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     Opaque,
+    RecordField,
     Tensor,
     Value,
+    is_none,
 )
 from tensorlint.inference.walking import walk
 
@@ -73,18 +75,7 @@ class Classes(Inheritance):
         cls.complete = all(self.is_known_base(base) for base in bases)
         decorators = [self.eval(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
         if any(isinstance(each, Library) and each.path in _RECORDS for each in (*decorators, *bases)):
-            cls.record = tuple(
-                statement.target.id
-                for statement in node.body
-                if isinstance(statement, ast.AnnAssign)
-                and isinstance(statement.target, ast.Name)
-                and "ClassVar" not in ast.dump(statement.annotation)
-            )
-            inherited: list[str] = []
-            for base in bases:
-                if isinstance(base, Class) and base.record:
-                    inherited += [name for name in base.record if name not in inherited]
-            cls.record = (*inherited, *(name for name in cls.record if name not in inherited))
+            cls.record = ()
         frame = Frame(
             node, self.file, self.frame, {}, self.file.facts.scopes.get(node, self.frame.facts), self.frame.record
         )
@@ -94,6 +85,8 @@ class Classes(Inheritance):
         outer_conditional, self.conditional = self.conditional, 0
         self.frame = frame
         self.block(node.body)
+        if cls.record is not None:
+            self.read_record(cls)
         self.frame, self.conditional = outer, outer_conditional
         frame.finished = True
         for name, value in frame.env.items():
@@ -117,9 +110,71 @@ class Classes(Inheritance):
         for maker in makers:
             for name in self.assigned_by(maker.node) & cls.fields.keys():
                 cls.fields[name] = UNKNOWN
+        cls.generated = cls.generated and "__init__" not in cls.fields
         if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
             cls.complete = False
         return cls
+
+    def read_record(self, cls: Class) -> None:
+        """The fields of a dataclass or named tuple, its bases' first, while the frame is still that of its body."""
+        options: dict[str | None, Value] = {}
+        for decorator in cls.node.decorator_list:
+            if isinstance(decorator, ast.Call):
+                options.update((word.arg, self.eval(word.value)) for word in decorator.keywords)
+        init, by_keyword = options.get("init", Const(True)), options.get("kw_only", Const(False))
+        if None in options or not (isinstance(init, Const) and isinstance(by_keyword, Const)):
+            cls.made_otherwise = True
+            return
+        cls.generated = bool(init.value)
+        found: dict[str, RecordField] = {}
+        for base in reversed(method_order(cls)[1:]):
+            if isinstance(base, Class):
+                found.update((each.name, each) for each in base.record or ())
+        positional = not by_keyword.value
+        env = self.frame.env
+        for statement in cls.node.body:
+            if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+                continue
+            name, said = statement.target.id, ast.dump(statement.annotation)
+            if "ClassVar" in said:
+                continue
+            if "'KW_ONLY'" in said:
+                positional = False
+                continue
+            value = env.get(name)
+            words = self.field_options(statement.value)
+            stated = self.annotation(statement.annotation)
+            declared = stated if isinstance(stated, Tensor) else None
+            default = None if statement.value is None else value
+            if is_none((default if words is None else words.get("default")) or UNKNOWN):
+                declared = None
+            if words is None:
+                found[name] = RecordField(name, default, declared, True, positional, "InitVar" not in said)
+                continue
+            taken, alone = words.get("init", Const(True)), words.get("kw_only", Const(not positional))
+            if None in words or not (isinstance(taken, Const) and isinstance(alone, Const)):
+                cls.made_otherwise = True
+                return
+            default = words.get("default")
+            if default is None:
+                env.pop(name, None)  # which the decorator deletes
+                default = (UNKNOWN if declared is None else declared) if "default_factory" in words else None
+            else:
+                env[name] = default
+            found[name] = RecordField(
+                name, default, declared, bool(taken.value), not alone.value, "InitVar" not in said
+            )
+        cls.record = tuple(found.values())
+
+    def field_options(self, value: ast.expr | None) -> dict[str | None, Value] | None:
+        """The keywords of `dataclasses.field(...)`; None if the default is something else."""
+        if isinstance(value, ast.Call) and self.is_field(value):
+            return {word.arg: self.eval(word.value) for word in value.keywords}
+        return None
+
+    def is_field(self, value: ast.Call) -> bool:
+        function = self.eval(value.func)
+        return isinstance(function, Library) and function.path == "dataclasses.field"
 
     def is_module_base(self, base: Value) -> bool:
         if isinstance(base, Class):
@@ -303,9 +358,9 @@ class Classes(Inheritance):
         for name, held in instance.fields.items():
             self.outlives(name, held)
         if cls.record:
-            for name in cls.record:
-                declared = cls.fields.get(name)
-                instance.fields.setdefault(name, declared if isinstance(declared, Tensor) else Opaque(f"self.{name}"))
+            for each in cls.record:
+                if each.kept:
+                    instance.fields.setdefault(each.name, each.declared or Opaque(f"self.{each.name}"))
         return instance
 
     def overridden_in_subclasses(self, cls: Class) -> frozenset[str]:
@@ -348,15 +403,22 @@ class Classes(Inheritance):
             self.escape(args, kwargs)
             return Opaque(None)
         instance = Instance(cls, made=node)
-        if cls.record is not None and not isinstance(cls.fields.get("__init__"), Function):
-            fields = dict(zip(cls.record, args, strict=False))
-            fields.update(kwargs)
-            for name in cls.record:
-                value = fields.get(name, cls.fields.get(name))
-                instance.fields[name] = UNKNOWN if value is None else value
+        record = _generated_from(cls)
+        if record is not None:
+            given = dict(zip((each.name for each in record if each.taken and each.positional), args, strict=False))
+            given.update(kwargs)
+            passed: list[Value] = []  # on to `__post_init__`
+            for each in record:
+                value = given.get(each.name, each.default) if each.taken else each.default
+                if not each.kept:
+                    passed.append(UNKNOWN if value is None else value)
+                elif value is not None or each.taken:
+                    instance.fields[each.name] = UNKNOWN if value is None else value
             post = self.find_in_class(cls, "__post_init__")
             if isinstance(post, Function):
-                self.call_function(Function(post.node, post.scope, post.owner, instance, post.defaults), [], {}, node)
+                self.call_function(
+                    Function(post.node, post.scope, post.owner, instance, post.defaults), passed, {}, node
+                )
             return instance
         method = self.find_in_class(cls, "__init__")
         if isinstance(method, Function):
@@ -441,6 +503,17 @@ class Classes(Inheritance):
                         return self.call_base_module(base.path, value, args, kwargs, node)
         self.escape(args, kwargs)
         return UNKNOWN
+
+
+def _generated_from(cls: Class) -> tuple[RecordField, ...] | None:
+    """The fields that the class's initialiser takes, if the class or a base has one made from fields."""
+    for base in method_order(cls):
+        if isinstance(base, Class):
+            if base.generated:
+                return base.record
+            if "__init__" in base.fields:
+                return None
+    return None
 
 
 def _defined_in(cls: Class) -> set[str]:

@@ -89,6 +89,8 @@ class Statements(State):
             return
         value = self.eval(node.value)
         declared = self.annotation(node.annotation)
+        if self.frame.is_class and isinstance(node.value, ast.Call) and self.is_field(node.value):
+            declared = None  # which is said of the instances
         if declared is not None:
             value = refinement.meet(value, declared)
         self.assign(node.target, value, node.value)

@@ -301,6 +301,21 @@ class Attribute(Value):
     name: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordField:
+    """A field of a dataclass or named tuple: whether `__init__` takes it, also by its place, and the instance keeps it.
+
+    `default` is None where there is none; `declared` is what the annotation says.
+    """
+
+    name: str
+    default: Value | None
+    declared: Value | None = None
+    taken: bool = True
+    positional: bool = True
+    kept: bool = True
+
+
 @dataclass(slots=True, eq=False)
 class Class(Value):
     """A class of the analysed files. `scope` is the interpreter's scope it was defined in."""
@@ -315,7 +330,8 @@ class Class(Value):
     unstable: frozenset[str] = frozenset()
     # What a subclass in the same file has of its own: a method of this class may meet that instead.
     overridden: frozenset[str] = frozenset()
-    record: tuple[str, ...] | None = None
+    record: tuple[RecordField, ...] | None = None
+    generated: bool = False  # whether `__init__` is made from the record
     complete: bool = True
     order: tuple[Value, ...] | None = None  # see `inheritance.method_order`
     made_otherwise: bool = False

@@ -29,7 +29,7 @@ def wrong_claims(path: Path, source: str) -> dict[Any, str]:
     tracing = importlib.import_module("test_inference_running_models")._tracing()
     score = tracing.Score()
     tracer = tracing.Tracer(tracing.Claims(False), score, (str(path.parent),))
-    code = compile(source, str(path), "exec")
+    code = compile(source, str(path), "exec", dont_inherit=True)  # its annotations are what it says
     tracer.wanted[code] = True  # the module's own lines too
     before = sys.gettrace()
     sys.settrace(tracer)

@@ -179,7 +179,7 @@ class Assignments(State):
             if receiver.generic and not self.initialising(receiver):
                 return
             shown = self.find_in_class(receiver.cls, name)
-            if isinstance(shown, Function) and (shown.kind == "property" or shown.decorated):
+            if isinstance(shown, Function) and (shown.kind in ("property", "cached") or shown.decorated):
                 # A setter, which may set any attribute.
                 self.forget_fields(receiver)
                 return

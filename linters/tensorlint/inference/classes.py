@@ -207,7 +207,7 @@ class Classes(Inheritance):
             elif path == "builtins.classmethod":
                 function.kind = "class"
             elif path in ("builtins.property", "functools.cached_property"):
-                function.kind = "property"
+                function.kind = "property" if path == "builtins.property" else "cached"
             elif path is not None and (
                 path.startswith(_TRANSPARENT)
                 or path in ("torch.compile", "functools.lru_cache", "functools.cache", "abc.abstractmethod")
@@ -306,8 +306,8 @@ class Classes(Inheritance):
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return Opaque(None)
             if isinstance(found, Function):
-                if found.kind == "property":
-                    return self.call_function(
+                if found.kind in ("property", "cached"):
+                    result = self.call_function(
                         Function(
                             found.node, found.scope, found.owner, value, found.defaults, "function", found.decorated
                         ),
@@ -315,6 +315,12 @@ class Classes(Inheritance):
                         {},
                         node,
                     )
+                    if found.kind == "cached" and (not value.generic or self.initialising(value)):
+                        # The instance keeps it from here on, if this line is reached.
+                        perhaps = self.perhaps_left or self.frame.loops
+                        value.fields[name] = UNKNOWN if perhaps else result
+                        self.mutations.append((value, name))
+                    return result
                 if found.kind == "static":
                     return found
                 receiver: Value = value.cls if found.kind == "class" else value

@@ -31,6 +31,7 @@ from tensorlint.inference.values import (
     freshen,
     varying,
 )
+from tensorlint.inference.walking import walk
 
 # What a function gives that only raises.
 NEVER = Unknown()
@@ -83,8 +84,11 @@ class Following(State):
         given = (function.scope, *bound.values())
         start = symbol_serial()
         result = self.follow(function, bound, node)
-        if code.decorator_list and _is_cached(code) and _can_change(result, function.scope.file.text):
-            return Opaque(None)  # each call gives the same object, and any caller may have changed it
+        if code.decorator_list and _is_cached(code):
+            if _can_change(result, function.scope.file.text) or any(map(self.may_differ, bound.values())):
+                return Opaque(None)  # each call gives the same object, and any caller may have changed it
+            if self.reads_what_changes(function, set()):
+                return Opaque(None)  # or it is one that was made of what was there before
         if result is NEVER:
             # Every way through it ends with an error: the caller goes no further.
             if self.places and self.places[-1] is not None:
@@ -94,6 +98,38 @@ class Following(State):
             # The values are kept, so that their ids stay their own.
             self.memory[key] = (result, given, mutations, start, read_early())
         return result
+
+    def reads_what_changes(self, function: Function, seen: set[ast.AST]) -> bool:
+        """Whether another call of the function may find other things under the names that it reads from around it."""
+        code = function.node
+        if code in seen or len(seen) > _MAX_DEPTH:
+            return code not in seen
+        seen.add(code)
+        own = function.scope.file.facts.scopes.get(code)
+        names = {part.id for part in walk(code) if isinstance(part, ast.Name)}
+        names -= {part.arg for part in walk(code.args) if isinstance(part, ast.arg)}
+        if own is not None:
+            names -= own.assigned.keys() - own.shared
+        for name in names:
+            frame = function.scope
+            while frame is not None and (frame.is_class or name not in frame.env):
+                frame = frame.parent
+            if frame is None:
+                continue
+            value = frame.env[name]
+            if not frame.facts.is_stable(name) or self.may_differ(value):
+                return True
+            if isinstance(value, Function) and self.reads_what_changes(value, seen):
+                return True
+        return False
+
+    def may_differ(self, value: Value) -> bool:
+        """Whether the object may hold something else another time, though it is the same one."""
+        if isinstance(value, (Instance, Class)):
+            cls = value.cls if isinstance(value, Instance) else value
+            fields = {*value.fields, *cls.fields}
+            return bool(self.attributes_set_elsewhere(cls) or self.file.facts.foreign_attributes & fields)
+        return isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind != "tuple")
 
     def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:
         code = function.node

@@ -365,7 +365,7 @@ class Function(Value):
     owner: Class | None = None
     receiver: Value | None = None
     defaults: dict[str, Value] = field(default_factory=dict)
-    kind: Literal["function", "static", "class", "property"] = "function"
+    kind: Literal["function", "static", "class", "property", "cached"] = "function"
     decorated: bool = False
 
 

@@ -179,7 +179,7 @@ class Assignments(State):
             if receiver.generic and not self.initialising(receiver):
                 return
             shown = self.find_in_class(receiver.cls, name)
-            if isinstance(shown, Function) and (shown.kind in ("property", "cached") or shown.decorated):
+            if isinstance(shown, Function) and (shown.kind == "property" or shown.decorated):
                 # A setter, which may set any attribute.
                 self.forget_fields(receiver)
                 return
@@ -187,6 +187,8 @@ class Assignments(State):
                 self.forget_fields(receiver)
                 receiver.fields[name] = UNKNOWN
                 return
+            if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:
+                value = UNKNOWN  # elsewhere it is computed
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.
                 self.forget_fields(receiver)

@@ -15,6 +15,7 @@ from tensorlint.inference.inheritance import (
     is_plain,
     method_order,
 )
+from tensorlint.inference.joins import join
 from tensorlint.inference.layer_changes import (
     CHANGED,
     FORWARD_HOOKS,
@@ -317,9 +318,13 @@ class Classes(Inheritance):
                     )
                     if found.kind == "cached" and (not value.generic or self.initialising(value)):
                         # The instance keeps it from here on, if this line is reached.
-                        perhaps = self.perhaps_left or self.frame.loops
-                        value.fields[name] = UNKNOWN if perhaps else result
-                        self.mutations.append((value, name))
+                        if name in value.perhaps_kept:
+                            result = join(value.perhaps_kept[name], result)
+                        if self.perhaps_left or self.frame.loops:
+                            value.perhaps_kept[name] = result
+                        else:
+                            value.fields[name] = result
+                            self.mutations.append((value, name))
                     return result
                 if found.kind == "static":
                     return found

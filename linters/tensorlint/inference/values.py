@@ -354,6 +354,8 @@ class Instance(Value):
     parts: tuple[Value, ...] = ()
     # It lives on between the calls of functions, any of which may have assigned its attributes meanwhile.
     lasting: bool = False
+    # What cached properties gave in a line that may not have been reached.
+    perhaps_kept: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)

@@ -280,9 +280,17 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     if len(args) != 1:
         return UNKNOWN
     if isinstance(args[0], Tensor):
+        if args[0].framework == "numpy":
+            return interp.call_library("numpy.abs", args, {}, node)
         return interp.call_method(args[0], "abs", [], {}, node)
     if isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(abs(args[0].value))
+    return UNKNOWN
+
+
+def _pow(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) == 2 and not kwargs:
+        return interp.binary("**", args[0], args[1], node or ast.Constant(0))
     return UNKNOWN
 
 
@@ -340,6 +348,7 @@ _BUILTINS: dict[str, Any] = {
     "float": _float,
     "bool": _bool,
     "abs": _abs,
+    "pow": _pow,
     "round": _round,
     "list": _to_sequence("list"),
     "tuple": _to_sequence("tuple"),

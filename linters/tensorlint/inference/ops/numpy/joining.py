@@ -21,7 +21,22 @@ def settle(size: Size) -> Size:
     return S.symbol() if any(atom.variant for atom in S.symbols(size)) else size
 
 
+def rows(given: Value) -> Value:
+    """One array in the place of a list: it is taken apart along its first axis."""
+    if not isinstance(given, Tensor) or given.framework != "numpy" or not given.shape:
+        return given
+    row = Tensor("numpy", given.shape[1:], None if given.strides is None else given.strides[1:], given.dtype)
+    count = given.shape[0]
+    if isinstance(count, int) and 0 < count <= _MOST_ROWS:
+        return Sequence("list", [row] * count)
+    return Sequence("list", None, row, count)
+
+
+_MOST_ROWS = 64
+
+
 def arrays(call: Call, given: Value) -> list[Tensor]:
+    given = rows(given)
     if not isinstance(given, Sequence) or not given.items:
         raise Undecided
     return [tensor(array_of(call, item)) for item in given.items]
@@ -72,6 +87,7 @@ def repeated(call: Call, given: Value) -> tuple[Shape, Tensor, Size | None]:
 
 @op("numpy.concatenate numpy.concat", "tensors axis=0 out=None / dtype=None casting=None")
 def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) -> Value:
+    tensors = rows(tensors)
     if isinstance(tensors, Sequence) and tensors.items is None:
         shape, element, count = repeated(call, tensors)
         at = arguments.axis(axis, len(shape))
@@ -95,6 +111,7 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
 
 @op("numpy.stack", "tensors axis=0 out=None / dtype=None casting=None")
 def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) -> Value:
+    tensors = rows(tensors)
     if isinstance(tensors, Sequence) and tensors.items is None:
         shape, element, count = repeated(call, tensors)
         at = arguments.axis(axis, len(shape) + 1)

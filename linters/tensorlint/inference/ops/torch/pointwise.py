@@ -249,7 +249,9 @@ def heaviside(call: Call, input: Value, out: Value, **rest: Value) -> Value:
 @op("torch.where", "condition input=None other=None / out=None", tensor=False)
 def where(call: Call, condition: Value, input: Value, other: Value, out: Value) -> Value:
     if values.is_none(input):
-        raise Undecided
+        from tensorlint.inference.ops.torch.selection import nonzero
+
+        return nonzero(call, condition, Const(True), values.NONE)
     return where_of(call, condition, input, other)
 
 

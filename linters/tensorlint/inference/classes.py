@@ -366,8 +366,8 @@ class Classes(Inheritance):
                 self.being_made.append(instance)
                 self.analyse_function(method, instance)
                 self.being_made.pop()
-        for name, held in instance.fields.items():
-            self.outlives(name, held)
+        for name, value in instance.fields.items():
+            self.outlives(name, value)
         if cls.record:
             for each in cls.record:
                 if each.kept:

@@ -59,7 +59,7 @@ def hazards_of(
         project.begin(source.path)
     found = analyse(source.tree, source.text, path=source.path, project=project, failures=failures, shapes=False)
     hazards = list(found.hazards)
-    hazards += find_hazards(source.tree, source.text)
+    hazards += find_hazards(source.tree, source.text, path=source.path, project=project)
     if any(rule.hazard is UntypedCallHazard for rule in rules):
         from tensorlint.inference.typed_calls import find_untyped_calls
 

@@ -19,12 +19,15 @@ ds = Dataset.from_dict({"text": ["alpha beta", "gamma"], "label": ["pos", "neg"]
 
 class StaleMapFunction(Rule[MapClosureHazard]):
     """The other direction of an unstable fingerprint: it stays although the result would change, and rows of an earlier
-    run are served. A function imported from another module is hashed by its name, so editing it refreshes nothing. What
-    a function reads while it runs (the environment, a file, the clock, the process-wide random generator) is not part
-    of its hash, so the first answer is kept for ever.
+    run are served. A function imported from another module is hashed by its name, so editing it refreshes nothing;
+    so are the methods and class attributes of an imported class. What a function reads while it runs (the environment,
+    a file, the clock, the process-wide random generator) is not part of its hash, so the first answer is kept for ever.
+
+    Modules of the project itself count, wherever the function takes part in the transform: given to `map`, called by
+    the mapped function, in a `partial` or in `fn_kwargs`. Code of an installed library changes with its version.
 
     This may be meant, so the rule speaks under `--strict` only. Put a version number or the value that is read into
-    `fn_kwargs`.
+    `fn_kwargs`; where a name with `version` in it enters the hash, imported code is not reported.
     """
 
     code = "TSR404"

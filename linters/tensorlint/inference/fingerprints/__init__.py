@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.hazards import Hazard
+from tensorlint.project import Project
 
 
-def find_hazards(tree: ast.Module, source: str) -> list[Hazard]:
+def find_hazards(tree: ast.Module, source: str, *, path: str = "", project: Project | None = None) -> list[Hazard]:
     """The hazards of one file, in the order of the source. A file that never says `datasets` costs one search."""
     if "datasets" not in source or (
         ".map(" not in source and ".filter(" not in source and "from_generator" not in source
@@ -20,4 +21,4 @@ def find_hazards(tree: ast.Module, source: str) -> list[Hazard]:
         return []
     from tensorlint.inference.fingerprints.triggers import hazards_of
 
-    return hazards_of(tree)
+    return hazards_of(tree, path, project)

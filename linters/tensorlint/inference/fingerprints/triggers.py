@@ -12,30 +12,33 @@ from tensorlint.inference.fingerprints.constant_sets import is_membership
 from tensorlint.inference.fingerprints.evaluation import Evaluator
 from tensorlint.inference.fingerprints.execution import Execution
 from tensorlint.inference.fingerprints.mutation import changed_before
+from tensorlint.inference.fingerprints.own_modules import OwnModules
 from tensorlint.inference.fingerprints.scopes import Names
 from tensorlint.inference.fingerprints.stale import stale
 from tensorlint.inference.fingerprints.transforms import Transform, caching_is_off, transforms
 from tensorlint.inference.fingerprints.values import Value
 from tensorlint.inference.hazards import Hazard, MapClosureHazard, MapHashSeedHazard, UnseededParentHazard
+from tensorlint.project import Project
 
 # One finding for a function and a captured name, the surest first.
 _RANK = {"M7": 0, "M6": 1, "M8": 2, "M4": 3, "M5": 4, "M9": 5, "M11": 6}
 
 
-def hazards_of(tree: ast.Module) -> list[Hazard]:
+def hazards_of(tree: ast.Module, path: str, project: Project | None) -> list[Hazard]:
     """All hazards of a file."""
     evaluator = Evaluator(Names(tree))
     if not any(call for call in evaluator.names.calls if _may_transform(call)) or caching_is_off(evaluator):
         return []
     found = list(transforms(evaluator))
     execution = Execution(evaluator.names)
+    modules = OwnModules(evaluator.names, path, project)
     collector = _Collector(evaluator)
     for transform in found:
         by_value = execution.is_script(transform.call)
         _follow(transform, evaluator, by_value, collector)
         for moved in changed_before(transform, found, evaluator):
             collector.add(transform, moved)
-        for dated in stale(transform, evaluator, by_value):
+        for dated in stale(transform, evaluator, modules):
             collector.add(transform, dated)
         for parent in transform.receiver.parents:
             if parent.method not in ("shuffle", "train_test_split", "interleave_datasets") and not by_value:
@@ -126,7 +129,8 @@ class _Collector:
             else:
                 function = self.evaluator.value(transform.function).node if transform.function is not None else None
                 owner = id(function) if function is not None else id(transform.call)
-            key = (owner, found.captured if len(found.path) > 1 else "", found.trigger in ("M9", "M11"))
+            named = len(found.path) > 1 or found.trigger == "M9"  # one statement may import several functions
+            key = (owner, found.captured if named else "", found.trigger in ("M9", "M11"))
             table = self._closures
         known = table.get(key)
         if known is None:

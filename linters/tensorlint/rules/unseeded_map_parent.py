@@ -21,7 +21,7 @@ class UnseededMapParent(Rule[UnseededParentHazard]):
     """The fingerprint of `map` starts from the fingerprint of the rows it is given. `shuffle()` and
     `train_test_split()` without a seed draw a new order and put that draw into their own fingerprint, so each run gives
     other rows, and every later `map` and `filter` misses its cache and writes another file. `train_test_split(shuffle=
-    False)` draws a seed all the same.
+    False)` draws a seed all the same. A parameter `seed=None` counts where a call in the file leaves it at that.
 
     Give them a seed. Or shuffle after the expensive `map`: then the cache is found, and the order is new in each run.
 

@@ -93,6 +93,14 @@ def test_parents() -> None:
     assert "the map after it never finds its cache; give train_test_split a seed" in said
 
 
+def test_the_call_that_leaves_a_seed_at_none_is_evidence() -> None:
+    code = programs("moving")["seed left at None two calls above [TSR403]"]
+    (hazard,) = hazards(code)
+    said = str(UnseededMapParent().judge(hazard, NODE))  # type: ignore[arg-type]
+    assert "data.shuffle: outer(...) is called without a seed, and then it draws a new order in every run" in said
+    assert "outer(big)" in code.splitlines()[hazard.evidence[1].line - 1]
+
+
 def test_one_finding_for_a_function_that_is_mapped_twice_with_both_places() -> None:
     code = (
         "from datasets import load_dataset\n"

@@ -82,11 +82,12 @@ class Calls(DatasetCalls):
                 return UNKNOWN
             self._returning.add(id(function.node))
             try:
-                return self.returned(function.node)
+                return self.at_call(self.returned(function.node), function.node, node)
             finally:
                 self._returning.discard(id(function.node))
         if function.kind == "partial" and function.owner is not None:
-            return self.called(function.owner, node)
+            made = self.called(function.owner, node)  # what it leaves unset the partial may have set
+            return replace(made, parents=tuple(p for p in made.parents if p.unset is None and p.caller is not node))
         if function.dotted == "collections.namedtuple" and isinstance(function.node, ast.Call):
             return self._namedtuple(function.node, node)
         return Value("unknown", self._argument_traits(node), self._arguments_vary(node))

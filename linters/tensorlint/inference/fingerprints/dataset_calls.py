@@ -6,7 +6,8 @@ import ast
 from dataclasses import replace
 
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
-from tensorlint.inference.fingerprints.survey import Survey, constant, keyword
+from tensorlint.inference.fingerprints.survey import constant, keyword
+from tensorlint.inference.fingerprints.unset_parameters import UnsetParameters
 from tensorlint.inference.fingerprints.values import (
     UNKNOWN,
     Elements,
@@ -14,8 +15,10 @@ from tensorlint.inference.fingerprints.values import (
     Value,
 )
 
+_DRAWS = {"shuffle": "it draws a new order in every run", "train_test_split": "it takes a new seed in every run"}
 
-class DatasetCalls(Survey):
+
+class DatasetCalls(UnsetParameters):
     """Calls of `datasets`."""
 
     def _dataset_call(self, dotted: str, last: str, node: ast.Call) -> Value | None:
@@ -126,6 +129,7 @@ class DatasetCalls(Survey):
         seed = keyword(node, "seed") or keyword(node, "seeds")
         if seed is None and name == "shuffle" and node.args:
             seed = node.args[0]
+        unset = None
         generator = keyword(node, "generator") or keyword(node, "generators")
         if generator is not None and constant(generator) is not None:
             moving = self.value(generator).traits
@@ -133,8 +137,11 @@ class DatasetCalls(Survey):
         elif seed is not None and constant(seed) is not None:
             moving = tuple(t for t in self.value(seed).traits if t.trigger in ("M6", "M3"))
             reason = moving[0].reason if moving else ""
+            unset = self.unset_parameter(seed) if not moving else None
+            if unset is not None:
+                reason = _DRAWS[name]
         else:
-            reason = "it draws a new order in every run" if name == "shuffle" else "it takes a new seed in every run"
+            reason = _DRAWS[name]
         if not reason:
             return base
-        return replace(base, parents=(*base.parents, Parent("M10", name, node, reason)))
+        return replace(base, parents=(*base.parents, Parent("M10", name, node, reason, unset)))

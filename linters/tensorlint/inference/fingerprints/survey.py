@@ -183,16 +183,9 @@ class Survey:
         """What the calls in this file pass for `parameter`; empty if one of them cannot be read."""
         if isinstance(function, ast.Lambda):
             return []
-        owner = self.names.method_class(function)
-        called = owner.name if owner is not None and function.name == "__init__" else function.name
-        positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        bound = owner is not None and function.name not in self.classes.facts(owner).static
-        if bound:
-            positional = positional[1:]
+        positional = self._positional(function)
         found: list[ast.expr] = []
-        for call in self._by_callee.get(called, ()):
-            if not self._calls(call, function, owner):
-                continue
+        for call in self._calls_of(function):
             given = self._argument(call, positional, parameter)
             if given is None:
                 default = self._default(function, parameter)
@@ -201,6 +194,19 @@ class Survey:
                 given = default
             found.append(given)
         return found
+
+    def _calls_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+        """The calls of a function in this file; of a class where it is the `__init__`."""
+        owner = self.names.method_class(function)
+        called = owner.name if owner is not None and function.name == "__init__" else function.name
+        return (call for call in self._by_callee.get(called, ()) if self._calls(call, function, owner))
+
+    def _positional(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+        """Parameters in the order of a call's arguments."""
+        owner = self.names.method_class(function)
+        positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+        bound = owner is not None and function.name not in self.classes.facts(owner).static
+        return positional[1:] if bound else positional
 
     def _calls(self, call: ast.Call, function: FunctionNode, owner: ast.ClassDef | None) -> bool:
         if isinstance(call.func, ast.Attribute):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
@@ -16,7 +17,7 @@ from tensorlint.inference.fingerprints.own_modules import OwnModules
 from tensorlint.inference.fingerprints.scopes import Names
 from tensorlint.inference.fingerprints.stale import stale
 from tensorlint.inference.fingerprints.transforms import Transform, caching_is_off, transforms
-from tensorlint.inference.fingerprints.values import Value
+from tensorlint.inference.fingerprints.values import Parent, Value
 from tensorlint.inference.hazards import Hazard, MapClosureHazard, MapHashSeedHazard, UnseededParentHazard
 from tensorlint.project import Project
 
@@ -43,7 +44,11 @@ def hazards_of(tree: ast.Module, path: str, project: Project | None) -> list[Haz
         for parent in transform.receiver.parents:
             if parent.method not in ("shuffle", "train_test_split", "interleave_datasets") and not by_value:
                 continue  # a library may be seeded by who imports it
-            collector.add_parent(transform, parent.trigger, parent.method, parent.node, parent.reason)
+            if parent.unset is not None:
+                parent = replace(parent, caller=evaluator.leaving(parent.unset))
+                if parent.caller is None:
+                    continue
+            collector.add_parent(transform, parent)
     return collector.hazards()
 
 
@@ -142,19 +147,24 @@ class _Collector:
             calls.append(transform)
         table[key] = (first, found if better else best, calls)
 
-    def add_parent(self, transform: Transform, trigger: str, method: str, node: ast.Call, reason: str) -> None:
-        if trigger != "M10":
+    def add_parent(self, transform: Transform, parent: Parent) -> None:
+        method, node, reason = parent.method, parent.node, parent.reason
+        if parent.trigger != "M10":
             found = Found("M3", "", (method,), reason, node)
             self.add(transform, found)
             return
         if id(node) in self._parents:
             return
         place = _line(transform.call)
-        evidence = Evidence(*place, f"{transform.method} keeps its result under a fingerprint made from this one")
+        evidence = [Evidence(*place, f"{transform.method} keeps its result under a fingerprint made from this one")]
+        if parent.caller is not None:
+            called = ast.unparse(parent.caller.func)
+            reason = f"{called}(...) is called without a seed, and then {reason}"
+            evidence.append(Evidence(*_line(parent.caller), f"{called} is called without a seed"))
         receiver = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else method
         self._parents[id(node)] = UnseededParentHazard(
             node=node,
-            evidence=(evidence,),
+            evidence=tuple(evidence),
             method=method,
             downstream=transform.method,
             receiver=receiver,

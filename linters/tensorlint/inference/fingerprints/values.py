@@ -23,12 +23,17 @@ class Trait:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """An upstream transform that gives a new fingerprint on every call (M10), or in another hash seed (M3)."""
+    """An upstream transform that gives a new fingerprint on every call (M10), or in another hash seed (M3).
+
+    `unset`: it does so where a call of this function leaves this parameter at None; `caller`: the call that does.
+    """
 
     trigger: Trigger
     method: str
     node: ast.Call
     reason: str
+    unset: tuple[ast.FunctionDef | ast.AsyncFunctionDef, str] | None = None
+    caller: ast.Call | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,83 @@
+"""Parameters whose default is None and which some call of the file leaves at that: `def load(rows, seed=None)`."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from tensorlint.inference.fingerprints.survey import Survey, constant
+from tensorlint.inference.fingerprints.values import Parent, Value
+
+_DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Unset = tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]
+
+
+class UnsetParameters(Survey):
+    """Which seeds are None. `DatasetCalls` adds what draws with them."""
+
+    def unset_parameter(self, node: ast.expr) -> Unset | None:
+        """The parameter that `node` is, if its default is None and the function does not ask whether it is."""
+        if not isinstance(node, ast.Name):
+            return None
+        scope = self.names.resolve(node.id, self.names.scope_at.get(node, self.names.module))
+        if scope is None or not isinstance(scope.node, _DEFS):
+            return None
+        bindings = scope.bindings[node.id]
+        if len(bindings) != 1 or bindings[0].how != "parameter" or constant(bindings[0].value) is not None:
+            return None
+        return None if _is_asked(scope.node, node.id) else (scope.node, node.id)
+
+    def leaving(self, unset: Unset, seen: tuple[ast.AST, ...] = ()) -> ast.Call | None:
+        """The first call in this file after which the parameter is None."""
+        function, parameter = unset
+        if function in seen:
+            return None
+        for call in self._calls_of(function):
+            if isinstance(call.func, ast.Attribute) and self.value(call.func).node is not function:
+                continue  # a method of that name, of nobody knows what
+            left = self._left(call, function, parameter)
+            found = call if left is True else self.leaving(left, (*seen, function)) if left else None
+            if found is not None:
+                return found
+        return None
+
+    def at_call(self, value: Value, function: ast.AST, call: ast.Call) -> Value:
+        """What a function returned, for this call of it: with a seed given, its draw is no other in the next run."""
+        parents: list[Parent] = []
+        for parent in value.parents:
+            if parent.unset is None or parent.unset[0] is not function:
+                parents.append(parent)
+                continue
+            left = self._left(call, *parent.unset)
+            if left is True:
+                parents.append(replace(parent, unset=None, caller=call))
+            elif left:
+                parents.append(replace(parent, unset=left))
+        parts = tuple(self.at_call(part, function, call) for part in value.parts)
+        if tuple(parents) == value.parents and parts == value.parts:
+            return value
+        return replace(value, parents=tuple(parents), parts=parts)
+
+    def _left(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, parameter: str) -> Unset | bool:
+        """True if the call leaves the parameter at None, the caller's own parameter if that decides, else False."""
+        if any(given.arg is None for given in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+            return False
+        given = self._argument(call, self._positional(function), parameter)
+        if given is None or constant(given) is None:
+            return True
+        return self.unset_parameter(given) or False
+
+
+def _is_asked(function: ast.AST, name: str) -> bool:
+    """Whether a condition reads the name: `if seed is not None`, `seed or 0`."""
+    for node in ast.walk(function):
+        asked: list[ast.expr] = []
+        if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+            asked = [node.test]
+        elif isinstance(node, ast.BoolOp):
+            asked = node.values
+        elif isinstance(node, ast.Match):
+            asked = [node.subject]
+        if any(isinstance(part, ast.Name) and part.id == name for test in asked for part in ast.walk(test)):
+            return True
+    return False

@@ -6,7 +6,7 @@ import ast
 
 import libcst
 import pytest
-from fingerprint_programs import hazards, programs
+from fingerprint_programs import codes, hazards, programs
 
 from tensorlint.inference.fingerprints import find_hazards
 from tensorlint.rules.hash_seed_dependent_map import HashSeedDependentMap
@@ -198,3 +198,18 @@ ds = load_dataset("x").map(lambda row: {"t": row["text"][: CFG.width]})
     assert "CFG.rate changes it too" in said
     assert 'fn_kwargs={"width": CFG.width}' in said
     assert find_hazards(ast.parse(code.replace("    rate = 1e-4\n", "")), code) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return dataset.map(KEEP).to_tf_dataset(columns='n').prefetch(1)",
+        "dataset = dataset.map(KEEP)\n    dataset = dataset.to_tf_dataset(columns='n')\n    return dataset.prefetch(1)",
+        "return dataset.map(KEEP).batch(3)",
+        "return dataset.map(KEEP, num_proc=4)",
+    ],
+)
+def test_a_parameter_is_a_dataset_of_the_library_that_the_file_imports(body: str) -> None:
+    keep = 'lambda row: {"t": row["t"] in {"a", "b"}}'
+    code = f"from datasets import load_dataset\n\ndef load(dataset):\n    {body.replace('KEEP', keep)}\n"
+    assert codes(code) == ["TSR402"]

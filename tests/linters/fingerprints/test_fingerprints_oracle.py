@@ -9,6 +9,7 @@ import pytest
 from fingerprint_oracle import moves, run
 from fingerprint_programs import ROWS, codes, expected, programs, threads
 
+from tensorlint.inference.fingerprints.dataset_vocabulary import FOREIGN_METHODS
 from tensorlint.rules.hash_seed_dependent_map import HashSeedDependentMap
 from tensorlint.rules.unseeded_map_parent import UnseededMapParent
 from tensorlint.rules.unstable_map_closure import UnstableMapClosure
@@ -51,6 +52,14 @@ def test_the_library_moves_the_fingerprint_of_exactly_the_programs_that_are_file
 ) -> None:
     wrong = [name for name, (_, expects) in every_program().items() if moves(fingerprints[name]) is not expects]
     assert wrong == []
+
+
+@needs_datasets
+def test_no_dataset_of_the_library_has_a_method_that_is_said_to_be_foreign() -> None:
+    import datasets
+
+    kinds = (datasets.Dataset, datasets.DatasetDict, datasets.IterableDataset, datasets.IterableDatasetDict)
+    assert [name for name in FOREIGN_METHODS for kind in kinds if hasattr(kind, name)] == []
 
 
 def test_there_are_as_many_programs_as_a_rule_needs() -> None:

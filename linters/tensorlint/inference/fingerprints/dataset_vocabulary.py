@@ -74,6 +74,32 @@ DATASET_KEYWORDS = frozenset(
 SHARED_KEYWORDS = frozenset(
     ["batched", "batch_size", "with_indices", "input_columns", "fn_kwargs", "drop_last_batch", "features"]
 )
+# Methods of the datasets of other libraries (tensorflow first) that those of `datasets` do not have.
+FOREIGN_METHODS = frozenset(
+    [
+        "prefetch",
+        "interleave",
+        "parallel_interleave",
+        "padded_batch",
+        "ragged_batch",
+        "unbatch",
+        "cache",
+        "snapshot",
+        "as_numpy_iterator",
+        "from_tensor_slices",
+        "from_tensors",
+        "with_options",
+        "assert_cardinality",
+        "bucket_by_sequence_length",
+        "group_by_window",
+        "rejection_resample",
+        "take_while",
+        "flat_map",
+        "map_batches",
+        "iter_batches",
+    ]
+)
+INTO_TENSORFLOW = frozenset(["to_tf_dataset", "prepare_tf_dataset"])
 FOREIGN_KEYWORDS = frozenset(
     [
         "num_parallel_calls",

@@ -185,7 +185,7 @@ class Survey:
             return []
         positional = self._positional(function)
         found: list[ast.expr] = []
-        for call in self._calls_of(function):
+        for call in self.calls_of(function):
             given = self._argument(call, positional, parameter)
             if given is None:
                 default = self._default(function, parameter)
@@ -195,7 +195,7 @@ class Survey:
             found.append(given)
         return found
 
-    def _calls_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
+    def calls_of(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.Call]:
         """The calls of a function in this file; of a class where it is the `__init__`."""
         owner = self.names.method_class(function)
         called = owner.name if owner is not None and function.name == "__init__" else function.name

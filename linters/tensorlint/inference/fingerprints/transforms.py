@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.evaluation import Evaluator
+from tensorlint.inference.fingerprints.foreign_datasets import is_foreign
 from tensorlint.inference.fingerprints.survey import constant, keyword
 from tensorlint.inference.fingerprints.values import Value
 
@@ -79,7 +80,9 @@ def _receiver(call: ast.Call, evaluator: Evaluator) -> Value | None:
         if value.dotted == "parameter" and not keywords & (
             dataset_words.DATASET_KEYWORDS | dataset_words.SHARED_KEYWORDS
         ):
-            return value if _takes_a_function(call, evaluator) else None
+            return value if _takes_a_function(call, evaluator) and not is_foreign(call, evaluator) else None
+        if value.dotted == "parameter" and not keywords & dataset_words.DATASET_KEYWORDS:
+            return None if is_foreign(call, evaluator) else value
         return value
     if value.kind not in ("unknown", "external") or not evaluator.imports_datasets:
         return None
@@ -101,7 +104,7 @@ def _receiver(call: ast.Call, evaluator: Evaluator) -> Value | None:
         return value
     if re.match(dataset_words.DATASET_NAME, _spelled(node)) and not evaluator.other_datasets:
         proved = keywords & (dataset_words.SHARED_KEYWORDS | {"remove_columns"}) or _takes_a_function(call, evaluator)
-        return value if proved else None
+        return value if proved and not is_foreign(call, evaluator) else None
     return None
 
 

@@ -32,7 +32,7 @@ class UnsetParameters(Survey):
         function, parameter = unset
         if function in seen:
             return None
-        for call in self._calls_of(function):
+        for call in self.calls_of(function):
             if isinstance(call.func, ast.Attribute) and self.value(call.func).node is not function:
                 continue  # a method of that name, of nobody knows what
             left = self._left(call, function, parameter)

@@ -174,6 +174,7 @@ class MapClosureHazard(Hazard):
     `trigger` is M4 to M9 or M11 of the fingerprint table; `path` is the way from the function to the captured name
     (`tokenize → self → trainer.run`); `certain` says that the fingerprint changes in every process. `unrelated` are
     fields the function does not read and that change its fingerprint all the same, `reads` those it does read.
+    `keyed`: these are the keys of a dict.
     `strict`: a hazard of another kind (a result that is not refreshed), which only `--strict` reports.
     """
 
@@ -187,6 +188,7 @@ class MapClosureHazard(Hazard):
     remedy: str
     unrelated: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    keyed: bool = False
     strict: bool = False
 
 

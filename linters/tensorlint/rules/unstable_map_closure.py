@@ -67,7 +67,8 @@ def _what(hazard: MapClosureHazard) -> str:
 
 def _others(hazard: MapClosureHazard) -> str:
     if hazard.unrelated:
-        listed = ", ".join(f"{hazard.captured}.{field}" for field in hazard.unrelated[:3])
+        spelled = '{}["{}"]' if hazard.keyed else "{}.{}"
+        listed = ", ".join(spelled.format(hazard.captured, field) for field in hazard.unrelated[:3])
         more = f" and {len(hazard.unrelated) - 3} more" if len(hazard.unrelated) > 3 else ""
         verb = "change" if len(hazard.unrelated) > 1 else "changes"
         return f": {listed}{more} {verb} it too"

@@ -14,10 +14,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-# What differs between two runs of one program: the hash seed, the process, and two settings a program may read.
+# What differs between two runs of one program: the hash seed, the process, and three settings a program may read.
 ENVIRONMENTS: tuple[dict[str, str], ...] = (
     {"PYTHONHASHSEED": "0"},
-    {"PYTHONHASHSEED": "1", "RUN_DIR": "runs/1"},
+    {"PYTHONHASHSEED": "1", "RUN_DIR": "runs/1", "OUT": "out/1"},
     {"PYTHONHASHSEED": "2", "RANK_": "1"},
 )
 
@@ -67,7 +67,7 @@ def run(
         listing.write_text(json.dumps(dict(programs)))
         for position, environment in enumerate(environments):
             answer = Path(folder, f"answer{position}.json")
-            inherited = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "RANK_", "PYTHONHASHSEED")}
+            inherited = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "OUT", "RANK_", "PYTHONHASHSEED")}
             settings = inherited | {"HF_HUB_OFFLINE": "1", "HF_HOME": folder, "OMP_NUM_THREADS": "1"} | environment
             done = subprocess.run(
                 [sys.executable, "-c", _CHILD, str(listing), str(answer), preload],

@@ -42,6 +42,14 @@ def message(rule: AnyRule, title: str) -> str:
         ),
         ("unseeded random.Random [TSR401]", ["noisy → rng", "takes another seed in every run", "seed it"]),
         ("mutually recursive helpers [TSR401]", ["call each other", "recursion", "make them one function"]),
+        (
+            "global dict with an entry of the environment, read by get [TSR401]",
+            ["cut → D", 'D["out"] changes it too', 'fn_kwargs={"n": D["n"]}'],
+        ),
+        (
+            "class of settings with one of the environment, read by its name [TSR401]",
+            ["CFG.out_dir changes it too", 'fn_kwargs={"max_len": CFG.max_len}'],
+        ),
         ("warmed-up cache decided by a setting [TSR401]", ["length → cache", "changes cache by using it"]),
     ],
 )
@@ -213,3 +221,18 @@ def test_a_parameter_is_a_dataset_of_the_library_that_the_file_imports(body: str
     keep = 'lambda row: {"t": row["t"] in {"a", "b"}}'
     code = f"from datasets import load_dataset\n\ndef load(dataset):\n    {body.replace('KEEP', keep)}\n"
     assert codes(code) == ["TSR402"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "read"),
+    [
+        ('class R:\n    root = os.environ["A"]\n    vocab = root + "/v"\n', "R.vocab"),
+        ('root = os.environ["A"]\nD = {"root": root, "vocab": root + "/v"}\n', 'D["vocab"]'),
+        ('D = {"root": os.environ["A"]}\n', 'D["root"]'),
+        ('D = {"root": os.environ["A"], "n": 3}\n', "list(D.items())"),
+    ],
+)
+def test_what_is_read_moves_with_the_same_setting(settings: str, read: str) -> None:
+    code = f"import os\nfrom datasets import load_dataset\n{settings}"
+    code += f'ds = load_dataset("x").map(lambda row: {{"t": {read}}})\n'
+    assert codes(code) == []

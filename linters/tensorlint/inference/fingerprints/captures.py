@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tensorlint.inference.fingerprints import vocabulary as words
-from tensorlint.inference.fingerprints.classes import self_name
+from tensorlint.inference.fingerprints.classes import ClassFacts, self_name
 from tensorlint.inference.fingerprints.constant_sets import constant_sets
 from tensorlint.inference.fingerprints.evaluation import Evaluator
 from tensorlint.inference.fingerprints.scopes import FunctionNode
 from tensorlint.inference.fingerprints.values import Trigger, Value
 
 _DEEPEST = 6
+_ENUMS = frozenset(["Enum", "IntEnum", "StrEnum", "Flag"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,12 @@ class Captures:
                 fields, whole = self._fields_read(uses)
                 if not whole:
                     yield from self._class_of_settings(value.node, fields, name, path)
+            elif not moved and value.kind == "dict" and value.fields and self._is_global(uses):
+                yield from self._settings(name, value, uses, path)
+
+    def _is_global(self, uses: list[ast.Name]) -> bool:
+        scope = self.names.resolve(uses[0].id, self.names.scope_at[uses[0]]) if uses else None
+        return scope is not None and scope.is_module
 
     # Objects
 
@@ -182,7 +189,7 @@ class Captures:
     def _instance(self, name: str, value: Value, reader: Reader | None, path: tuple[str, ...]) -> Iterator[Found]:
         assert isinstance(value.node, ast.ClassDef)
         facts = self.evaluator.classes.facts(value.node)
-        if facts.node.name.endswith("Error") or {"Enum", "IntEnum", "StrEnum", "Flag"} & set(facts.foreign_bases):
+        if facts.node.name.endswith("Error") or _ENUMS & set(facts.foreign_bases):
             return
         if "BaseModel" in facts.foreign_bases and self._is_by_value(value.node):
             reason = "a pydantic model of the script is another class in every process"
@@ -233,6 +240,10 @@ class Captures:
                 continue
             if held.varies or settings:
                 unread.append(attribute)
+        if self._is_by_value(value.node) and not facts.is_dataclass:
+            of_class = [key for key in self._varying(facts) if key not in reads and key not in attributes]
+            made_of = self._names_in([given for key in reads if (given := facts.constants.get(key)) is not None])
+            unread += [key for key in of_class if key not in made_of]
         if settings and self._is_by_value(value.node):
             plain = [key for key, given in facts.constants.items() if isinstance(given, ast.Constant)]
             unread += [key for key in plain if key not in reads and key not in unread]
@@ -302,13 +313,31 @@ class Captures:
     def _class_of_settings(
         self, node: ast.ClassDef, reads: set[str], name: str, path: tuple[str, ...]
     ) -> Iterator[Found]:
-        """A class of settings, read through its name: `CFG.max_len`."""
+        """A class of settings, read through its name: `CFG.max_len`.
+
+        What the environment or the command line gives counts in any class; a constant that somebody may edit only in
+        one that is there for settings.
+        """
         facts = self.evaluator.classes.facts(node)
-        plain = [key for key, given in facts.constants.items() if isinstance(given, ast.Constant)]
-        unread = tuple(key for key in plain if key not in reads)
-        if unread and reads & set(plain) and re.search(words.SETTINGS_CLASS, node.name) and not facts.methods:
+        plain = {key for key, given in facts.constants.items() if isinstance(given, ast.Constant)}
+        if not (reads & plain and re.search(words.SETTINGS_CLASS, node.name) and not facts.methods):
+            plain = set()
+        varying = self._varying(facts) if reads & set(facts.constants) else []
+        sources = self._names_in([given for key in reads if (given := facts.constants.get(key)) is not None])
+        unread = tuple(
+            key for key in facts.constants if key not in reads | sources and (key in plain or key in varying)
+        )
+        if unread and not set(facts.foreign_bases) & _ENUMS:
             what = ", ".join(f"{name}.{key}" for key in unread[:4])
             yield Found("M5", name, path, what, node, unread, tuple(sorted(reads)))
+
+    def _varying(self, facts: ClassFacts) -> list[str]:
+        """Class attributes that follow the environment or the command line."""
+        return [
+            key
+            for key, given in facts.constants.items()
+            if given is not None and self.evaluator.value(given).varies and not self.evaluator.value(given).traits
+        ]
 
     def _partial(self, value: Value, path: tuple[str, ...]) -> Iterator[Found]:
         assert isinstance(value.node, ast.Call)
@@ -382,13 +411,27 @@ class Captures:
             if value.fields is not None and not named:
                 unread = [field for field in unread if dict(value.fields)[field].varies]
             if value.kind == "dict":
-                unread = [field for field in unread if dict(value.fields or ())[field].varies]
+                same = self._of_one_source(value, reads)
+                unread = [field for field in unread if dict(value.fields or ())[field].varies and field not in same]
             if not unread or (whole and value.dotted != "an argparse namespace") or (whole and not reads):
                 return
             what = ", ".join(f"{name}.{field}" for field in unread[:4])
-            yield Found("M5", name, path, what, value.node or uses[0], tuple(unread), tuple(sorted(reads)))
+            kind = "dict" if value.kind == "dict" else ""
+            yield Found("M5", name, path, what, value.node or uses[0], tuple(unread), tuple(sorted(reads)), kind)
         elif reads and (not whole or value.kind == "settings"):
             yield Found("M5", name, path, "", value.node or uses[0], (), tuple(sorted(reads)))
+
+    def _of_one_source(self, value: Value, reads: set[str]) -> set[str]:
+        """Keys of a dict that are made from names which the keys that are read are made from too."""
+        if not isinstance(value.node, ast.Dict):
+            return set()
+        made = {
+            str(key.value): {part.id for part in ast.walk(entry) if isinstance(part, ast.Name)} - {"os"}
+            for key, entry in zip(value.node.keys, value.node.values, strict=True)
+            if isinstance(key, ast.Constant)
+        }
+        sources = {name for key in reads for name in made.get(key, ())}
+        return {key for key, names in made.items() if names & sources}
 
     def _fields_read(self, uses: list[ast.Name], depth: int = 0) -> tuple[set[str], bool]:
         """Fields of a namespace that are read, and whether it goes somewhere that cannot be followed."""
@@ -396,7 +439,15 @@ class Captures:
         whole = False
         for use in uses:
             above = self.names.parents.get(use)
-            if isinstance(above, ast.Attribute):
+            call = self.names.parents.get(above) if isinstance(above, ast.Attribute) else None
+            if isinstance(above, ast.Attribute) and isinstance(call, ast.Call) and call.func is above:
+                key = call.args[0] if above.attr == "get" and call.args else None
+                if isinstance(key, ast.Constant):
+                    reads.add(str(key.value))
+                else:
+                    whole |= above.attr in ("items", "keys", "values", "copy", "get", "update")
+                    reads.add(above.attr)
+            elif isinstance(above, ast.Attribute):
                 reads.add(above.attr)
             elif isinstance(above, ast.Subscript) and isinstance(above.slice, ast.Constant):
                 reads.add(str(above.slice.value))

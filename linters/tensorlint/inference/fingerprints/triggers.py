@@ -195,6 +195,7 @@ class _Collector:
             remedy=_remedy(found, function),
             unrelated=found.unrelated,
             reads=found.reads,
+            keyed=found.kind == "dict",
             strict=found.trigger in ("M9", "M11"),
         )
 
@@ -253,7 +254,8 @@ def _remedy(found: Found, function: str) -> str:
         return f"hash what the rows depend on and no more: Hasher.hash(({name}.field, …))"
     if found.trigger == "M5":
         fields = found.reads[:2] or ("field",)
-        listed = ", ".join(f'"{field}": {name}.{field}' for field in fields)
+        spelled = '"{1}": {0}["{1}"]' if found.kind == "dict" else '"{1}": {0}.{1}'
+        listed = ", ".join(spelled.format(name, field) for field in fields)
         return f"hand over only what it reads: fn_kwargs={{{listed}}}"
     if found.trigger == "M7":
         if found.kind == "recursion":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.bindings import Bindings
-from tensorlint.inference.fingerprints.classes import ClassFacts, last_name
+from tensorlint.inference.fingerprints.classes import ClassFacts, last_name, self_name
 from tensorlint.inference.fingerprints.values import (
     UNKNOWN,
     Trait,
@@ -18,6 +19,10 @@ from tensorlint.inference.fingerprints.values import (
 
 _DEPTH = 60
 _NOWHERE = 1 << 30
+
+
+def _place(node: ast.AST) -> tuple[int, int]:
+    return (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
 class Evaluator(Bindings):
@@ -75,7 +80,7 @@ class Evaluator(Bindings):
 
     def attribute(self, base: Value, name: str, at: ast.AST) -> Value:
         if base.kind == "instance" and isinstance(base.node, ast.ClassDef):
-            return self.instance_attribute(base, name)
+            return self.instance_attribute(base, name, at)
         if base.kind == "class" and isinstance(base.node, ast.ClassDef):
             facts = self.classes.facts(base.node)
             if name in facts.methods:
@@ -100,7 +105,7 @@ class Evaluator(Bindings):
         traits = () if base.kind == "generator" else base.traits
         return Value("unknown", traits, base.varies)
 
-    def instance_attribute(self, base: Value, name: str) -> Value:
+    def instance_attribute(self, base: Value, name: str, at: ast.AST | None = None) -> Value:
         assert isinstance(base.node, ast.ClassDef)
         facts = self.classes.facts(base.node)
         if name in facts.methods:
@@ -114,13 +119,88 @@ class Evaluator(Bindings):
         values: list[Value] = []
         if facts.is_dataclass and name in given:
             return given[name]
-        values += [self.value(expression) for expression in facts.attributes.get(name, ())]
+        assumed = self._assumed.get((base.node, name))
+        if assumed is not None:
+            self._reaches = 0  # it holds for this question only
+            return assumed
+        made, remade = self._remade(facts.attributes.get(name, ()), name)
+        values += [self.value(expression) for expression in made]
         if not values and name in facts.constants:
             values.append(self._class_constant(facts, name))
         if name in words.RANK_ATTRIBUTES and not values:
             trait = Trait("M6", f".{name} differs between ranks", base.node, rank=True)
             return Value("constant", (trait,), True)
-        return joined(values) if values else UNKNOWN
+        found = joined(values) if values else UNKNOWN
+        if remade and found.kind == "unknown" and not found.traits and self._is_dataset_by_name(name):
+            named = self._with_remade(base.node, name, Value("dataset", dotted="parameter"), remade, at)
+            return named if named.parents else found
+        return self._with_remade(base.node, name, found, remade, at) if found.kind == "dataset" else found
+
+    def _remade(self, expressions: Iterable[ast.expr], name: str) -> tuple[list[ast.expr], list[ast.expr]]:
+        """What an attribute is made from, and what it is made into later: `self.rows = self.rows.shuffle()`."""
+        made: list[ast.expr] = []
+        remade: list[ast.expr] = []
+        for expression in expressions:
+            (remade if self._reads_itself(expression, name) else made).append(expression)
+        return made, remade
+
+    def _reads_itself(self, expression: ast.expr, name: str) -> bool:
+        function = self.names.enclosing_function(expression)
+        own = self_name(function) if function is not None else ""
+        node: ast.AST = expression
+        while isinstance(node, (ast.Call, ast.Subscript, ast.Attribute)):
+            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name):
+                return node.value.id == own
+            node = node.func if isinstance(node, ast.Call) else node.value
+        return False
+
+    def _with_remade(
+        self, node: ast.ClassDef, name: str, value: Value, remade: list[ast.expr], at: ast.AST | None
+    ) -> Value:
+        """What an attribute holds at a place: with the draws of the statements that ran before it."""
+        before = [expression for expression in remade if at is not None and self._runs_before(expression, at)]
+        for expression in sorted(before, key=self._order):
+            self._assumed[node, name] = value
+            try:
+                result = self.value(expression)
+            finally:
+                del self._assumed[node, name]
+            if result.kind == "dataset":
+                parents = tuple(dict.fromkeys((*value.parents, *result.parents)))
+                is_dict = result.is_dict if result.is_dict == value.is_dict else None
+                value = replace(result, parents=parents, is_dict=is_dict)
+        return value
+
+    def _order(self, expression: ast.expr) -> tuple[bool, tuple[int, int]]:
+        function = self.names.enclosing_function(expression)
+        return (function is None or function.name != "__init__", _place(expression))
+
+    def _runs_before(self, expression: ast.expr, at: ast.AST) -> bool:
+        """Whether a statement of one method is seen to run before a place in the same or another method."""
+        first, second = self.names.enclosing_function(expression), self.names.enclosing_function(at)
+        if first is None or second is None:
+            return False
+        if first is second:
+            return _place(self._statement_of(expression)) < _place(self._statement_of(at))
+        if first.name == "__init__":
+            return True
+        for call in self._seen_calls(first):
+            caller = self.names.enclosing_function(call)
+            if caller is second and _place(call) < _place(at):
+                return True
+            for later in self._seen_calls(second):
+                if _place(call) < _place(later) and self.names.enclosing_function(later) is caller:
+                    return True
+        return False
+
+    def _seen_calls(self, method: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.Call]:
+        """Calls of a method on what is known to have it."""
+        return [call for call in self.calls_of(method) if self.value(call.func).node is method]
+
+    def _statement_of(self, node: ast.AST) -> ast.AST:
+        while not isinstance(node, ast.stmt) and node in self.names.parents:
+            node = self.names.parents[node]
+        return node
 
     def _class_constant(self, facts: ClassFacts, name: str) -> Value:
         expression = facts.constants[name]

@@ -87,12 +87,15 @@ class Parameters(Calls):
                 return found
         if said.kind == "instance":
             return said
-        if self._dataset_named(binding.name) and self.imports_datasets and not self.other_datasets:
+        if self._is_dataset_by_name(binding.name):
             return Value("dataset", dotted="parameter")
         if re.match(words.SETTINGS_NAME_OF_PARAMETER, binding.name) and binding.annotation is None:
             return Value("settings", dotted="the settings", varies=True)
         default = self.value(binding.value) if binding.value is not None else UNKNOWN
         return replace(default, kind="unknown" if default.kind == "constant" else default.kind, varies=True)
+
+    def _is_dataset_by_name(self, name: str) -> bool:
+        return self._dataset_named(name) and self.imports_datasets and not self.other_datasets
 
     @staticmethod
     def _dataset_named(name: str) -> bool:

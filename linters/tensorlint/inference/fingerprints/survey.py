@@ -66,6 +66,7 @@ class Survey:
         self._reaches = 1 << 30  # the outermost expression in evaluation that was met again
         self._named_active: set[tuple[str, int, int]] = set()
         self._returning: set[int] = set()
+        self._assumed: dict[tuple[ast.ClassDef, str], Value] = {}  # attributes that are being made into something else
         self.dataset_classes = _DATASET_CLASSES
         self.mutations: dict[str, list[ast.Call]] = {}
         self.filled_in_loops: dict[str, list[ast.For]] = {}

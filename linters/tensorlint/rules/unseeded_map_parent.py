@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.hazards import UnseededParentHazard
@@ -246,7 +247,9 @@ out = ds.shuffle().map(lambda ex: {"m": ex["n"]})
     def judge(self, hazard: UnseededParentHazard, node: libcst.CSTNode) -> str | None:
         seeded = hazard.method in ("shuffle", "train_test_split", "interleave_datasets")
         remedy = f"give {hazard.method} a seed" if seeded else "draw from a seeded generator"
+        period = re.search(r"another (every (?:day|month|year))$", hazard.reason)
+        missed = f"loses its cache {period[1]}" if period else "never finds its cache"
         return (
-            f"{hazard.receiver}.{hazard.method}: {hazard.reason}, so the {hazard.downstream} after it never finds its "
-            f"cache; {remedy}, or {hazard.method} after the {hazard.downstream}"
+            f"{hazard.receiver}.{hazard.method}: {hazard.reason}, so the {hazard.downstream} after it {missed}; "
+            f"{remedy}, or {hazard.method} after the {hazard.downstream}"
         )

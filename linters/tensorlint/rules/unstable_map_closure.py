@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.hazards import MapClosureHazard
@@ -62,6 +63,8 @@ def _what(hazard: MapClosureHazard) -> str:
         return f"{hazard.path}: {hazard.reason}: {hazard.method} takes a random fingerprint and never finds its cache"
     if hazard.trigger == "M8":
         return f"{hazard.path}: {hazard.reason}: the fingerprint of {hazard.method} moves with it"
+    if period := re.search(r"another (every (?:day|month|year))$", hazard.reason):
+        return f"{hazard.path}: {hazard.reason}: {hazard.method} takes a new fingerprint and keeps another copy {period[1]}"
     return f"{hazard.path}: {hazard.reason}: {hazard.method} takes a new fingerprint and never finds its cache"
 
 

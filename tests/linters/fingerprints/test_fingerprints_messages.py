@@ -236,3 +236,39 @@ def test_what_is_read_moves_with_the_same_setting(settings: str, read: str) -> N
     code = f"import os\nfrom datasets import load_dataset\n{settings}"
     code += f'ds = load_dataset("x").map(lambda row: {{"t": {read}}})\n'
     assert codes(code) == []
+
+
+@pytest.mark.parametrize(
+    ("stamp", "period"),
+    [
+        ("datetime.date.today()", "every day"),
+        ("datetime.date.today().isoformat()", "every day"),
+        ("str(datetime.datetime.now().date())", "every day"),
+        ('datetime.datetime.now().strftime("%Y-%m-%d")', "every day"),
+        ('time.strftime("%Y%m%d")', "every day"),
+        ('f"{datetime.datetime.now():%d.%m.%Y}"', "every day"),
+        ("datetime.date.today().year", "every year"),
+        ('datetime.datetime.now().strftime("%Y-%m")', "every month"),
+        ("datetime.datetime.now()", ""),
+        ('datetime.datetime.now().strftime("%Y-%m-%d %H:%M")', ""),
+        ('time.strftime("%c")', ""),
+        ("uuid.uuid4().hex", ""),
+    ],
+)
+def test_a_date_moves_once_a_day(stamp: str, period: str) -> None:
+    code = f"import datetime, time, uuid\nfrom datasets import load_dataset\nstamp = {stamp}\n"
+    code += 'load_dataset("x").map(lambda row: {"t": stamp})\n'
+    (hazard,) = hazards(code)
+    said = str(UnstableMapClosure().judge(hazard, NODE))  # type: ignore[arg-type]
+    if period:
+        assert f"is another {period}: map takes a new fingerprint and keeps another copy {period};" in said
+    else:
+        assert "is another in every run: map takes a new fingerprint and never finds its cache" in said
+
+
+def test_a_seed_that_is_the_date() -> None:
+    code = "import datetime\nfrom datasets import load_dataset\n"
+    code += 'ds = load_dataset("x").shuffle(seed=datetime.date.today().toordinal()).map(lambda row: {"t": 1})\n'
+    (hazard,) = hazards(code)
+    said = str(UnseededMapParent().judge(hazard, NODE))  # type: ignore[arg-type]
+    assert "datetime.date.today() is another every day, so the map after it loses its cache every day;" in said

@@ -6,6 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
+from tensorlint.inference.fingerprints import dates
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.dataset_calls import DatasetCalls
@@ -145,7 +146,10 @@ class Calls(DatasetCalls):
         if dotted in words.DIFFERS_EVERY_RUN and not (
             last in ("strftime", "localtime", "gmtime", "ctime") and node.args[1:]
         ):
-            return Value("unknown", (Trait("M6", f"{dotted}() is another in every run", node),))
+            often = "every day" if dotted == "datetime.date.today" else "in every run"
+            moving = Trait("M6", f"{dotted}() is another {often}", node)
+            period = dates.of_format(constant(node.args[0])) if last == "strftime" and node.args else ""
+            return Value("unknown", dates.at_most([moving], period))
         if dotted in words.RANKS:
             return Value("constant", (Trait("M6", f"{dotted}() differs between ranks", node, rank=True),), True)
         if dotted in words.UNPICKLABLE:
@@ -338,7 +342,9 @@ class Calls(DatasetCalls):
             return base
         if name == "get" and base.kind in ("settings", "dict"):
             return Value("constant", base.traits, base.varies)
-        traits = tuple(t for t in (*base.traits, *self._argument_traits(node)) if t.trigger in ("M6", "M3"))
+        period = dates.of_member(name, constant(node.args[0]) if node.args else None)
+        stamps = dates.at_most(base.traits, period)
+        traits = tuple(t for t in (*stamps, *self._argument_traits(node)) if t.trigger in ("M6", "M3"))
         text: Elements = "strings" if name in _KEEP_TEXT else "unknown"
         return Value("unknown", traits, base.varies or self._arguments_vary(node), elements=text)
 

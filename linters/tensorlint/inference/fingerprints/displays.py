@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tensorlint.inference.fingerprints import dates
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.parameters import Parameters
@@ -178,7 +179,10 @@ class Displays(Parameters):
         return replace(self.mixed(node), elements="strings")
 
     def _of_formattedvalue(self, node: ast.FormattedValue) -> Value:
-        return self.value(node.value)
+        inner = self.value(node.value)
+        shown = node.format_spec.values[0] if isinstance(node.format_spec, ast.JoinedStr) else None
+        period = dates.of_format(shown.value) if isinstance(shown, ast.Constant) else ""
+        return replace(inner, traits=dates.at_most(inner.traits, period))
 
     def _of_ifexp(self, node: ast.IfExp) -> Value:
         both = joined([self.value(node.body), self.value(node.orelse)])

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tensorlint.inference.fingerprints import dates
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.bindings import Bindings
 from tensorlint.inference.fingerprints.classes import ClassFacts, last_name, self_name
@@ -102,7 +103,7 @@ class Evaluator(Bindings):
             return UNKNOWN
         if name in words.RANK_ATTRIBUTES and base.kind == "external":
             return Value("constant", (Trait("M6", f".{name} differs between ranks", at, rank=True),), True)
-        traits = () if base.kind == "generator" else base.traits
+        traits = () if base.kind == "generator" else dates.at_most(base.traits, dates.of_member(name, None))
         return Value("unknown", traits, base.varies)
 
     def instance_attribute(self, base: Value, name: str, at: ast.AST | None = None) -> Value:

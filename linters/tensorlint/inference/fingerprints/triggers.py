@@ -190,7 +190,7 @@ class _Collector:
             function=function,
             captured=found.captured,
             path=" → ".join(found.path),
-            certain=found.trigger in ("M6", "M7"),
+            certain=found.trigger in ("M6", "M7") and not found.reason.endswith(("day", "month", "year")),
             reason=found.reason,
             remedy=_remedy(found, function),
             unrelated=found.unrelated,

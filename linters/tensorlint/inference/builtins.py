@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import containers
+from tensorlint.inference import containers, numbers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
     NONE,
+    PLAIN,
     UNKNOWN,
     Const,
     Dictionary,
@@ -120,7 +121,7 @@ def _int(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         # int(n) is n only if n is an integer already: a size of its own, but always the same one.
         if value.fields is None:
             value.fields = {}
-        return value.fields.setdefault(("int",), Opaque(None, variant=value.variant))
+        return value.fields.setdefault(("int",), Opaque(None, variant=value.variant, kind=PLAIN, integer=True))
     return Scalar("int")
 
 
@@ -233,7 +234,9 @@ def _extreme(pick: Any) -> Any:
             if len(sizes) == 1:
                 return values[0]
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
-        return UNKNOWN
+        if len(args) == 1 and isinstance(args[0], Sequence) and args[0].items is None:
+            values = [args[0].element]
+        return UNKNOWN if kwargs else numbers.one_of(values)
 
     return extreme
 
@@ -285,7 +288,7 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         return interp.call_method(args[0], "abs", [], {}, node)
     if isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(abs(args[0].value))
-    return UNKNOWN
+    return _as_kind({"int": "int", "bool": "int", "float": "float", "complex": "float"}, args[0])
 
 
 def _pow(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -314,7 +317,17 @@ def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 def _round(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 1 and isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(round(args[0].value))
-    return UNKNOWN
+    if len(args) == 1:
+        return _as_kind({"int": "int", "bool": "int", "float": "int"}, args[0])
+    digits = args[1] if len(args) == 2 else UNKNOWN
+    return (
+        _as_kind({"int": "int", "bool": "int", "float": "float"}, args[0]) if integer(digits) is not None else UNKNOWN
+    )
+
+
+def _as_kind(kinds: dict[str, Any], value: Value) -> Value:
+    kind = kinds.get(numbers.kind_of(value) or "")
+    return UNKNOWN if kind is None else numbers.of_kind(kind)
 
 
 def reveal_shape(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

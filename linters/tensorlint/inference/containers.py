@@ -96,7 +96,9 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     if not values:
         return UNKNOWN
     result = join_all(values)
-    return UNKNOWN if isinstance(result, Opaque) and not result.parts else result
+    if isinstance(result, Opaque) and not result.parts:
+        return Scalar("int") if result.integer else UNKNOWN
+    return result
 
 
 def call_method(interp: State, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:

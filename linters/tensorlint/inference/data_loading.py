@@ -142,6 +142,8 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
             "a batch of the DataLoader",
             sample.marks & {"literal", "spelled", "reshaped", "column"},
         )
+    if isinstance(sample, Opaque) and sample.integer:
+        sample = Scalar("int")
     if isinstance(sample, (Scalar, Number)) or (isinstance(sample, Const) and isinstance(sample.value, (int, float))):
         kind = (
             sample.kind

@@ -6,6 +6,7 @@ import re
 
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
+from tensorlint.inference.numbers import kind_of
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
@@ -24,6 +25,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    an_integer,
     varying,
 )
 
@@ -73,11 +75,13 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
         return _join_scalars(a, b)
     for tensor, other in ((a, b), (b, a)):
-        if isinstance(tensor, Tensor) and tensor.shape == () and _scalar_kind(other) is not None:
+        if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
             # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
             return Tensor(tensor.framework, (), ())
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
+    if kind_of(a) == kind_of(b) == "int":
+        return an_integer()
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
@@ -110,20 +114,10 @@ def _is_plain(value: Value) -> bool:
     return isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
 
 
-def _scalar_kind(value: Value) -> str | None:
-    if isinstance(value, Number):
-        return "int"
-    if isinstance(value, Scalar):
-        return value.kind
-    if isinstance(value, Const):
-        return {int: "int", float: "float", bool: "bool", complex: "complex"}.get(type(value.value))
-    return None
-
-
 def _join_scalars(a: Value, b: Value) -> Value:
-    kind = _scalar_kind(a)
-    if kind is not None and kind == _scalar_kind(b):
-        return Scalar(kind)  # type: ignore[arg-type]
+    kind = kind_of(a)
+    if kind is not None and kind == kind_of(b):
+        return Scalar(kind)
     return UNKNOWN
 
 

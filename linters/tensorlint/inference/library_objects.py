@@ -6,7 +6,7 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import builtins, estimators, layer_changes, probability, tables, text_files
+from tensorlint.inference import builtins, estimators, layer_changes, numbers, probability, tables, text_files
 from tensorlint.inference import sizes as S
 from tensorlint.inference.data_loading import DATA_LOADERS, SUBSET
 from tensorlint.inference.inheritance import method_order
@@ -23,7 +23,6 @@ from tensorlint.inference.values import (
     LibraryObject,
     Opaque,
     Partial,
-    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -76,6 +75,10 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return Partial(args[0], tuple(args[1:]), kwargs)
     if path.startswith("math."):
         return _math(path[5:], args)
+    if path.startswith(("random.", "time.")):
+        drawn = numbers.drawn(interp, path, args, kwargs)
+        if drawn is not None:
+            return drawn
     if path in ("copy.deepcopy", "copy.copy") and args:
         value = args[0]
         if isinstance(value, Tensor):
@@ -133,8 +136,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return args[0]
     if path in ("random.sample", "random.choices") and args:
         count = args[1] if len(args) > 1 else kwargs.get("k")
-        drawn = interp.iterate(args[0])
-        return Sequence("list", None, interp.any_item(drawn), None if count is None else size_of(count))
+        population = interp.iterate(args[0])
+        return Sequence("list", None, interp.any_item(population), None if count is None else size_of(count))
     if path == "collections.OrderedDict":
         return (
             builtins.make_dict(interp, args, kwargs, node)
@@ -200,11 +203,7 @@ def _math(name: str, args: list[Value]) -> Value:
         sizes = [size_of(item) for item in args[0].items]
         if all(size is not None for size in sizes):
             return number(S.product([size for size in sizes if size is not None]))
-    if name in ("sqrt", "log", "exp", "cos", "sin", "log2", "tanh"):
-        return Scalar("float")
-    if name in ("ceil", "floor"):
-        return Scalar("int")
-    return UNKNOWN
+    return numbers.of_math(name)
 
 
 def call_object(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tensorlint.inference import known_axes, ops, tables
+from tensorlint.inference import known_axes, numbers, ops, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.joins import join
@@ -32,6 +32,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    an_integer,
     copy,
     integer,
     moved,
@@ -86,7 +87,7 @@ class Operators(State):
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
         """Arithmetic on numbers of which not all are known."""
-        kinds = [_number_kind(value) for value in (left, right)]
+        kinds = [numbers.kind_of(value) for value in (left, right)]
         if None in kinds:
             return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
         if sign in _COMPARISONS:
@@ -98,7 +99,9 @@ class Operators(State):
             return Opaque(None, kind=PLAIN) if sign == "**" and not isinstance(left, Number) else Scalar("float")
         if sign == "**":
             return Opaque(None, kind=PLAIN)
-        return Scalar("int") if sign in ("+", "-", "*", "//", "%") else Opaque(None, kind=PLAIN)
+        if sign not in ("+", "-", "*", "//", "%"):
+            return Opaque(None, kind=PLAIN)
+        return an_integer() if isinstance(left, Opaque) or isinstance(right, Opaque) else Scalar("int")
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
@@ -139,7 +142,8 @@ class Operators(State):
             return UNKNOWN
         if opaque and isinstance(result, S.Poly):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
-            made = Opaque(None, kind=PLAIN if _not_tensors(left, right) else None)
+            whole = numbers.kind_of(left) == numbers.kind_of(right) == "int"
+            made = Opaque(None, kind=PLAIN if _not_tensors(left, right) else None, integer=whole)
             made._symbol = result
             return made
         if opaque:
@@ -179,6 +183,10 @@ class Operators(State):
             return number(S.negate(operand.size))
         if isinstance(operand, Number) and isinstance(node.op, ast.UAdd):
             return operand
+        if isinstance(operand, Opaque) and operand.integer:
+            return an_integer()
+        if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):
+            return Scalar("int") if operand.kind == "bool" else operand
         return UNKNOWN
 
     def eval_compare(self, node: ast.Compare) -> Value:
@@ -389,16 +397,6 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
         elif x != y:
             verdict = None
     return verdict
-
-
-def _number_kind(value: Value) -> str | None:
-    if isinstance(value, Number):
-        return "int"
-    if isinstance(value, Scalar):
-        return value.kind
-    if isinstance(value, Const):
-        return {int: "int", float: "float", bool: "bool", complex: "complex"}.get(type(value.value))
-    return None
 
 
 def _not_tensors(*values: Value) -> bool:

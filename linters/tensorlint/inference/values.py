@@ -73,14 +73,22 @@ class Opaque(Value):
     `config.hidden` is one size wherever it is read.
     """
 
-    __slots__ = ("_symbol", "axes", "fields", "kin", "kind", "name", "parts", "scope", "variant")
+    __slots__ = ("_symbol", "axes", "fields", "integer", "kin", "kind", "name", "parts", "scope", "variant")
 
     def __init__(
-        self, name: str | None, *, variant: bool = False, kind: str | None = None, parts: tuple[Value, ...] = ()
+        self,
+        name: str | None,
+        *,
+        variant: bool = False,
+        kind: str | None = None,
+        integer: bool = False,
+        parts: tuple[Value, ...] = (),
     ) -> None:
         self.name = name
         self.variant = variant
         self.kind = kind
+        # A Python int, which `int(x)` is.
+        self.integer = integer
         self._symbol: Poly | None = None
         self.fields: dict[object, Value] | None = None
         self.axes: dict[int, Size] | None = None
@@ -100,6 +108,11 @@ class Opaque(Value):
 
     def __repr__(self) -> str:
         return f"Opaque({self.name})"
+
+
+def an_integer() -> Opaque:
+    """A Python int of which nothing else is known: used as a size, one that may get a name."""
+    return Opaque(None, kind=PLAIN, integer=True)
 
 
 class Const(Value):
@@ -418,6 +431,11 @@ def size_of(value: Value) -> Size | None:
     return None
 
 
+def is_integer(value: Value) -> bool:
+    """Whether the value is a Python int, and no more than that is known of it as a rule."""
+    return (isinstance(value, Scalar) and value.kind == "int") or (isinstance(value, Opaque) and value.integer)
+
+
 def integer(value: Value) -> int | None:
     """The value as a known integer."""
     return value.value if isinstance(value, Const) and type(value.value) is int else None
@@ -486,6 +504,8 @@ def varying(value: Value, start: int) -> Value:
         return value if len(fixed) == len(value.axes) else copy(value, axes=fixed or None, kin=value.kin)
     if isinstance(value, Number):
         return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
+    if isinstance(value, Opaque) and value.integer:
+        return Scalar("int")
     if isinstance(value, (Opaque, Dictionary)):
         parts = value.parts if isinstance(value, Opaque) else (value,)
         return Opaque(None, parts=parts) if parts else UNKNOWN

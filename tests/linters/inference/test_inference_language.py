@@ -27,6 +27,43 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "",
         "x = torch.zeros(2, 3)\ny = x.t() if torch.rand(1).item() > 2 else x\nz = y.reshape(-1)\n",
     ),
+    "numbers that are drawn, measured and read": (
+        "a b c d e f g h i k z",
+        """
+        import math, random, time
+        a = torch.tensor([random.random() * 6 for _ in range(20)])
+        b = torch.tensor([random.uniform(0, 1) for _ in range(20)])
+        c = torch.tensor([random.choice([1, 2]) for _ in range(20)])
+        d = torch.tensor([max(random.gauss(0, 1), 0.0) for _ in range(20)])
+        e = torch.tensor([round(v, 2) for v in [time.time()] * 3])
+        f = torch.tensor([math.hypot(v, 1.0) for v in range(9)])
+        g = torch.tensor([-abs(random.randrange(4)) for _ in range(20)])
+        h = torch.tensor([random.randint(1, 2), 3])
+        i = torch.zeros(4, 3)[random.randrange(4)]
+        for line in "1 2 3".splitlines():
+            k = torch.zeros(5, 3) * int(line[0])
+        z = torch.zeros(2, 3)[int("1")]
+        """,
+    ),
+    "numbers that are none": (
+        "",
+        """
+        import random
+        low, high = np.zeros(3), np.ones(3)
+        a = torch.tensor(np.array([random.uniform(low, high) for _ in range(4)]))
+        b = torch.stack([random.choice([torch.zeros(2), torch.ones(2)]) for _ in range(4)])
+        c = np.array([max([1, 2], [3, 4]) for _ in range(4)])
+        d = np.array([random.choice([[1, 2], [3, 4]]) for _ in range(4)])
+        e = torch.zeros(random.randint(3, 5), 2)
+        n = random.randint(3, 5)
+        f = torch.zeros(n, 2)
+        n = random.randint(3, 5)
+        g = torch.zeros(n, 2)
+        h = [torch.zeros(random.randint(1, 9), 2) for _ in range(4)]
+        k = h[0]
+        m = torch.cat(h)
+        """,
+    ),
     "a branch that is known": ("y", "x = torch.zeros(2, 3)\nif x.ndim == 2:\n    y = x[None]\nelse:\n    y = x\n"),
     "a branch that ends": (
         "y",

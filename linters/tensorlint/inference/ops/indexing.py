@@ -18,12 +18,12 @@ from tensorlint.inference.values import (
     Const,
     Number,
     Range,
-    Scalar,
     Sequence,
     Slice,
     Tensor,
     Value,
     integer,
+    is_integer,
     is_none,
     size_of,
 )
@@ -175,7 +175,7 @@ def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
         axes.keep(1, stride)
         axes.spelled = True
         return
-    if isinstance(item, (Const, Number)) or (isinstance(item, Scalar) and item.kind == "int"):
+    if isinstance(item, (Const, Number)) or is_integer(item):
         if isinstance(item, Const) and type(item.value) is not int:
             raise Undecided
         size, _ = axes.take()

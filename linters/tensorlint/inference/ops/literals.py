@@ -36,6 +36,8 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
     Raises where even the rank is not known: an item may be a list in turn. `numbers` says that a tensor in a list is
     read as a number, as `torch.tensor` reads it: `torch.tensor([torch.ones(1)])` has one axis, np.array's has two.
     """
+    if isinstance(value, Opaque) and value.integer:
+        return (), [Scalar("int")]
     if isinstance(value, (Const, Number, Scalar)):
         if isinstance(value, Const) and not isinstance(value.value, (bool, int, float, complex)):
             raise Undecided

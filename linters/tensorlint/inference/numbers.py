@@ -1,0 +1,82 @@
+"""Python's numbers: what the standard library draws, measures and computes is no array, whatever it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from tensorlint.inference.values import PLAIN, UNKNOWN, Const, Number, Opaque, Scalar, Value, an_integer
+
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
+Kind = Literal["int", "float", "bool", "complex"]
+
+_FLOATS = frozenset([
+    "random.random", "time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.thread_time",
+])  # fmt: skip
+_INTEGERS = frozenset([
+    "random.randint", "random.randrange", "random.getrandbits", "time.time_ns", "time.perf_counter_ns",
+    "time.monotonic_ns", "time.process_time_ns",
+])  # fmt: skip
+# Written with plain arithmetic on what they are given: of arrays they give arrays.
+_ARITHMETIC = frozenset([
+    "random.uniform", "random.gauss", "random.normalvariate", "random.triangular", "random.expovariate",
+    "random.lognormvariate", "random.betavariate", "random.gammavariate", "random.paretovariate",
+    "random.weibullvariate", "random.vonmisesvariate",
+])  # fmt: skip
+_MATH: dict[str, Kind] = {
+    **dict.fromkeys(
+        ["sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "fabs", "fmod", "remainder", "hypot", "dist",
+         "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "degrees", "radians",
+         "erf", "erfc", "gamma", "lgamma", "copysign", "ldexp", "fsum"],
+        "float",
+    ),
+    **dict.fromkeys(["ceil", "floor", "gcd", "lcm", "comb", "perm", "factorial", "isqrt"], "int"),
+    **dict.fromkeys(["isclose", "isnan", "isinf", "isfinite"], "bool"),
+}  # fmt: skip
+
+
+def of_math(name: str) -> Value:
+    """What a function of `math` gives, whose argument is made a number before."""
+    kind = _MATH.get(name)
+    return UNKNOWN if kind is None else of_kind(kind)
+
+
+def kind_of(value: Value) -> Kind | None:
+    """The type of a Python number by name; None for everything else, True and False being numbers."""
+    if isinstance(value, Scalar):
+        return value.kind
+    if isinstance(value, Number) or (isinstance(value, Opaque) and value.integer):
+        return "int"
+    if isinstance(value, Const):
+        kinds: dict[type, Kind] = {int: "int", float: "float", bool: "bool", complex: "complex"}
+        return kinds.get(type(value.value))
+    return None
+
+
+def one_of(values: list[Value]) -> Value:
+    """One of these values, whichever, if all of them are numbers."""
+    kinds = {kind_of(value) for value in values}
+    if not kinds or None in kinds:
+        return UNKNOWN
+    kind = kinds.pop()
+    return Opaque(None, kind=PLAIN) if kinds or kind is None else of_kind(kind)
+
+
+def of_kind(kind: Kind) -> Value:
+    return an_integer() if kind == "int" else Scalar(kind)
+
+
+def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """A number that `random` draws or `time` measures; None for other functions."""
+    if path in _FLOATS:
+        return Scalar("float")
+    if path in _INTEGERS:
+        return an_integer()
+    if path in _ARITHMETIC:
+        numeric = all(kind_of(value) in ("int", "float", "bool") for value in (*args, *kwargs.values()))
+        return Scalar("float") if numeric else UNKNOWN
+    if path == "random.choice" and len(args) == 1 and not kwargs:
+        items = interp.iterate(args[0])
+        return one_of(items.items if items.items is not None else [items.element])
+    return None

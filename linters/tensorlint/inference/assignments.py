@@ -223,6 +223,8 @@ class Assignments(State):
                 return
             receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))
+            if tables.is_table(receiver):
+                tables.rename(self, receiver) if name == "columns" else tables.store(self, receiver, value)
             if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
@@ -314,7 +316,7 @@ class Assignments(State):
             if receiver.path in CONTAINERS:
                 module_containers.set_member(self, receiver, index, value)
             elif receiver.path.startswith("pandas"):
-                tables.store(self, receiver)
+                tables.store(self, receiver, value)
         elif isinstance(receiver, Opaque) and receiver.fields is not None:
             receiver.fields = {
                 key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()

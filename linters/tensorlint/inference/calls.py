@@ -262,6 +262,9 @@ class Calls(State):
             if any(isinstance(value, (Function, Partial)) for value in (*args, *kwargs.values())):
                 self.escape_callbacks(path[9:], args, kwargs)
             return builtins.call(self, path[9:], args, kwargs, node)
+        series = tables.computed(path, args, kwargs, node)
+        if series is not None:
+            return series
         entry = ops.function(path)
         if entry is not None:
             if args and isinstance(args[0], LibraryObject):

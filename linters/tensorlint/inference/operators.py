@@ -106,7 +106,7 @@ class Operators(State):
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
         if left.name is None or right.name is None:
-            return UNKNOWN
+            return self.scalar_operation(sign, left, right)
         key = (sign, id(right))
         if left.fields is None:
             left.fields = {}
@@ -183,6 +183,8 @@ class Operators(State):
             return number(S.negate(operand.size))
         if isinstance(operand, Number) and isinstance(node.op, ast.UAdd):
             return operand
+        if isinstance(operand, LibraryObject) and not isinstance(node.op, ast.Not):
+            return tables.negated(operand, node)
         if isinstance(operand, Opaque) and operand.integer:
             return an_integer()
         if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import module_containers, refinement
+from tensorlint.inference import module_containers, refinement, tables
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
@@ -113,9 +113,9 @@ class Statements(State):
             index = self.eval(target.slice)
             left = self.item(receiver, index, target)
             right = self.eval(node.value)
-            self.in_place(sign, left, right, node)
+            result = self.in_place(sign, left, right, node)
             if not isinstance(receiver, Tensor):
-                self.store_item(receiver, index, UNKNOWN)
+                self.store_item(receiver, index, result if tables.is_table(receiver) else UNKNOWN)
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
         if isinstance(left, Tensor) and left.shape is not None:

@@ -11,14 +11,19 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.numbers import kind_of
+from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     NONE,
+    PLAIN,
     UNKNOWN,
     Const,
     Dictionary,
+    Library,
     LibraryObject,
     Number,
+    Opaque,
     Scalar,
     Sequence,
     Slice,
@@ -37,9 +42,14 @@ FRAME, SERIES, _PLACES = "pandas.DataFrame", "pandas.Series", "pandas places"
 _READERS = frozenset(
     "pandas." + name for name in ("read_csv", "read_table", "read_excel", "read_parquet", "read_feather", "read_fwf")
 )
+_OF_TEXT = frozenset("pandas." + name for name in ("read_csv", "read_table", "read_excel", "read_fwf"))
 _OTHERWISE = frozenset({"chunksize", "iterator", "squeeze"})
 # The number of rows and of columns, and the names of the columns; spaces keep them apart from the columns' own names.
 _ROWS, _COLUMNS, _LABELS, _OF = " rows", " columns", " labels", " of"
+# Set where the cells are numbers, dates or text: the mean of a column whose cells are arrays is an array.
+_SIMPLE = " simple"
+# Of a series that a frame was reduced to: that frame's columns, by whose names it meets a frame.
+_ACROSS = " across"
 
 # Methods that keep rows and columns, and those that give other rows.
 _SAME = frozenset(
@@ -48,7 +58,16 @@ _SAME = frozenset(
      "isna", "isnull", "notna", "notnull"]
 )  # fmt: skip
 _OTHER_ROWS = frozenset(["head", "tail", "sample", "dropna", "drop_duplicates", "query", "nlargest", "nsmallest"])
+_OTHER_CELLS = frozenset(["map", "assign", "join", "replace", "where", "mask", "get"])
 _OTHER_COLUMNS = frozenset(["select_dtypes", "assign", "join", "filter", "reset_index", "set_index"])
+# What makes one number of a series and a series of a frame. Two of them add cells up, whatever these are.
+_REDUCING = frozenset(["mean", "std", "var", "sem", "max", "min", "sum", "median", "prod", "product", "skew", "kurt"])
+_ADDING = frozenset(["mean", "sum"])
+# numpy's functions of one array that give a series of a series.
+_ELEMENTWISE = frozenset(
+    "numpy." + name
+    for name in ("log", "log1p", "log2", "log10", "exp", "expm1", "sqrt", "square", "abs", "absolute", "sign", "sin", "cos", "tanh")
+)  # fmt: skip
 # What a frame has of its own: `df.price` is a column, `df.size` is not.
 _ATTRIBUTES = frozenset([
     "T", "abs", "add", "add_prefix", "add_suffix", "agg", "aggregate", "align", "all", "any", "apply", "asfreq", "asof",
@@ -91,16 +110,26 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         several = [kwargs[name] for name in ("header", "sheet_name") if name in kwargs]
         if kwargs.keys() & _OTHERWISE or not all(isinstance(each, Const) for each in several):
             return UNKNOWN
-        return UNKNOWN if is_none(kwargs.get("sheet_name", Const(0))) else _frame(_size(), _size(), node)
+        if is_none(kwargs.get("sheet_name", Const(0))):
+            return UNKNOWN
+        read = _frame(_size(), _size(), node)
+        return _simple(read, path in _OF_TEXT and "converters" not in kwargs)
     data = args[0] if args else kwargs.get("data")
     if path == SERIES:
-        return _series(_rows_of(interp, data), node)
+        return _simple(_series(_rows_of(interp, data), node), _is_simple(data))
     if path == FRAME:
-        return _made_of(interp, data, args, kwargs, node)
+        return _simple(_made_of(interp, data, args, kwargs, node), _is_simple(data))
     if path == "pandas.get_dummies" and isinstance(data, LibraryObject) and is_table(data):
         return _frame(_rows(data), _size(), node)
     interp.escape(args, kwargs)
     return UNKNOWN
+
+
+def computed(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """`np.log(df["a"])` is a series; None for other calls."""
+    if path in _ELEMENTWISE and len(args) == 1 and not kwargs and isinstance(args[0], LibraryObject):
+        return _same(args[0], node) if is_table(args[0]) else None
+    return None
 
 
 def as_array(path: str, args: list[Value], node: ast.AST | None) -> list[Value]:
@@ -136,15 +165,20 @@ def attribute(interp: State, receiver: LibraryObject, name: str, node: ast.AST |
         return Sequence("tuple", [number(size) for size in sizes])
     if receiver.path == FRAME:
         if name == "T":
-            return _frame(_columns(receiver), _rows(receiver), node)
+            return _simple(_frame(_columns(receiver), _rows(receiver), node), _is_simple(receiver))
         labels = _labels(receiver)
         if labels is not None and labels.count(name) == 1 and name not in _ATTRIBUTES:
-            return _series(_rows(receiver), node)
+            return _simple(_series(_rows(receiver), node), _is_simple(receiver))
     return None
 
 
 def item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) -> Value:
     """`df["y"]`, `df[["a", "b"]]`, `df[df["a"] > 0]`, `df.iloc[:, -1]`."""
+    whole = receiver.fields.get(_OF, UNKNOWN) if receiver.path == _PLACES else receiver
+    return _simple(_item(interp, receiver, index, node), _is_simple(whole))
+
+
+def _item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) -> Value:
     if receiver.path == _PLACES:
         table = receiver.fields.get(_OF)
         if isinstance(table, LibraryObject):
@@ -163,7 +197,7 @@ def item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) ->
     return UNKNOWN
 
 
-def store(interp: State, receiver: LibraryObject) -> None:
+def store(interp: State, receiver: LibraryObject, value: Value) -> None:
     """`df["y"] = ...`: another column; `df.loc[n] = ...` perhaps another row."""
     table = receiver
     if receiver.path == _PLACES:
@@ -172,14 +206,33 @@ def store(interp: State, receiver: LibraryObject) -> None:
             return
         table = found
         table.fields[_ROWS] = number(_size())
+    if not _is_simple(value):
+        table.fields.pop(_SIMPLE, None)
+        interp.mutations.append((table, _SIMPLE))
     _forget_columns(table)
     interp.mutations += [(table, _ROWS), (table, _COLUMNS), (table, _LABELS)]
+
+
+def rename(interp: State, receiver: LibraryObject) -> None:
+    """`df.columns = ...`."""
+    receiver.fields.pop(_LABELS, None)
+    receiver.fields.pop(_ACROSS, None)
+    interp.mutations += [(receiver, _LABELS), (receiver, _ACROSS)]
 
 
 def call(
     interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
 ) -> Value:
     """A method of a series or frame."""
+    if name in _REDUCING:
+        return _reduced(receiver, name, args, kwargs, node)
+    result = _called(interp, receiver, name, args, kwargs, node)
+    return _simple(result, _is_simple(receiver) and name not in _OTHER_CELLS)
+
+
+def _called(
+    interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
     in_place = kwargs.get("inplace")
     if in_place is not None and not (isinstance(in_place, Const) and in_place.value is False):
         receiver.fields[_ROWS] = number(_size())
@@ -190,18 +243,18 @@ def call(
     if name == "to_numpy":
         return array_of(receiver, node, f"{receiver.path.removeprefix('pandas.')}.to_numpy()")
     if receiver.path == SERIES:
-        if name in _SAME:
-            return _series(rows, node)
+        if name in _SAME or name == "map":
+            return _same(receiver, node)
         if name in _OTHER_ROWS:
             return _series(_size(), node)
         if name == "to_frame":
             return _frame(rows, 1, node)
         if name in ("tolist", "to_list"):
             return Sequence("list", None, UNKNOWN, rows)
-        if name == "map":
-            return _series(rows, node)
+        if name == "apply" and len(args) == 1 and isinstance(args[0], Library) and args[0].path in _ELEMENTWISE:
+            return _same(receiver, node)
         return UNKNOWN
-    if name in _SAME and not (name == "rename" and "columns" in kwargs):
+    if name in _SAME and not (name == "rename" and kwargs.keys() & {"columns", "axis"}):
         return _frame(rows, _columns(receiver), node, receiver)
     if name in _SAME | _OTHER_COLUMNS:
         return _frame(rows if name != "join" and "axis" not in kwargs else _size(), _size(), node)
@@ -217,21 +270,34 @@ def call(
 
 
 def operation(left: Value, right: Value, node: ast.AST) -> Value | None:
-    """Arithmetic and comparisons of a series with a number, a string or another series of its frame."""
+    """Arithmetic and comparisons of a series or frame with a number, a string, or what has the same rows or columns."""
     for table, other in ((left, right), (right, left)):
-        if isinstance(table, LibraryObject) and table.path == SERIES:
-            if isinstance(other, (Const, Number, Scalar)):
-                return _series(_rows(table), node)
-            if isinstance(other, LibraryObject) and other.path == SERIES and _rows(other) == _rows(table):
-                return _series(_rows(table), node)
+        if not isinstance(table, LibraryObject) or not is_table(table):
+            continue
+        if isinstance(other, (Const, Number, Scalar)) or (isinstance(other, Opaque) and other.kind == PLAIN):
+            return None if is_none(other) else _same(table, node)
+        if isinstance(other, LibraryObject) and other.path == SERIES:
+            if table.path == SERIES and _rows(other) == _rows(table):
+                across = table.fields.get(_ACROSS), other.fields.get(_ACROSS)
+                if (across[0] is None) != (across[1] is None):
+                    return None
+                return _simple(_same(table, node), _is_simple(other))
+            if table.path == FRAME and _goes_across(other, table):
+                return _simple(_same(table, node), _is_simple(other))
     return None
+
+
+def negated(value: LibraryObject, node: ast.AST) -> Value:
+    """`-df["a"]`, `~(df["a"] > 0)`."""
+    return _same(value, node) if is_table(value) else UNKNOWN
 
 
 def split(value: Value, rows: Size, node: ast.AST | None) -> Value | None:
     """The part of a series or frame that has so many rows."""
     if not isinstance(value, LibraryObject) or not is_table(value):
         return None
-    return _series(rows, node) if value.path == SERIES else _frame(rows, _columns(value), node, value)
+    part = _series(rows, node) if value.path == SERIES else _frame(rows, _columns(value), node, value)
+    return _simple(part, _is_simple(value))
 
 
 # -- the values ----------------------------------------------------------------------------------------------------
@@ -272,6 +338,77 @@ def _forget_columns(table: LibraryObject) -> None:
         table.fields[_COLUMNS] = number(_size())
         table.fields.pop(_LABELS, None)
         table.arguments = {}
+
+
+def _same(table: LibraryObject, node: ast.AST | None) -> LibraryObject:
+    """What has the rows and columns of the table, and cells computed from its cells."""
+    if table.path == FRAME:
+        made = _frame(_rows(table), _columns(table), node, table)
+    else:
+        made = _series(_rows(table), node)
+        if _ACROSS in table.fields:
+            made.fields[_ACROSS] = table.fields[_ACROSS]
+    _simple(made, _is_simple(table))
+    return made
+
+
+def _simple(value: Value, simple: bool) -> Value:
+    if isinstance(value, LibraryObject) and is_table(value):
+        if simple:
+            value.fields[_SIMPLE] = Const(True)
+        else:
+            value.fields.pop(_SIMPLE, None)
+    return value
+
+
+def _is_simple(value: Value | None) -> bool:
+    """Whether the cells of a table that is made of the value are numbers, dates or text."""
+    if isinstance(value, LibraryObject):
+        known = value.fields.get(_SIMPLE)
+        return isinstance(known, Const) and known.value is True
+    if isinstance(value, Tensor):
+        return value.shape is not None and value.dtype is not None and value.dtype != OBJECT
+    if isinstance(value, Sequence):
+        return all(map(_is_cell, value.items if value.items is not None else [value.element]))
+    if isinstance(value, Dictionary):
+        return value.items is not None and all(map(_is_simple, value.items.values()))
+    return value is not None and _is_cell(value)
+
+
+def _is_cell(value: Value) -> bool:
+    return isinstance(value, Const) or kind_of(value) is not None
+
+
+def _reduced(
+    table: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    """`df["a"].mean()` is a number, `df.mean()` a series that has one of each column."""
+    if args or kwargs.keys() - {"skipna", "ddof", "axis"}:
+        return UNKNOWN
+    axis = kwargs.get("axis", Const(0))
+    if not isinstance(axis, Const) or axis.value not in (0, 1, "index", "columns"):
+        return UNKNOWN
+    if table.path == SERIES:
+        # Cells that are arrays have no order and no root: those methods refuse them.
+        return Opaque(None, kind=PLAIN) if name not in _ADDING or _is_simple(table) else UNKNOWN
+    if axis.value in (1, "columns"):
+        return _simple(_series(_rows(table), node), _is_simple(table))
+    made = _series(_columns(table), node)
+    labels = _labels(table)
+    made.fields[_ACROSS] = Const(labels)
+    return _simple(made, _is_simple(table))
+
+
+def _goes_across(series: LibraryObject, frame: LibraryObject) -> bool:
+    """Whether the series has one cell for each column of the frame, under its name: then the frame keeps its shape."""
+    across = series.fields.get(_ACROSS)
+    if not isinstance(across, Const) or _rows(series) != _columns(frame):
+        return False
+    labels = _labels(frame)
+    if labels is None:
+        # A size that nobody knows is that of one table's columns and of those made from it.
+        return across.value is None and not isinstance(_rows(series), int)
+    return across.value == labels and len(set(labels)) == len(labels)
 
 
 # -- how they are made ---------------------------------------------------------------------------------------------

@@ -59,6 +59,27 @@ x = (df["a"] / 2).values | 4
 x = (df["a"] - df["b"]).values | 4
 x = (1 - df["c"]).to_numpy() | 4
 x = df["a"].map({1.0: 0}).values | 4
+x = ((s - s.mean()) / s.std()).values | 4
+x = s.values - s.mean() | 4
+x = s.values / s.max() | 4
+x = (read["y"].values - read["y"].mean()) / read["y"].std() | ?
+x = ((read["y"] - read["y"].min()) / (read["y"].max() - read["y"].min())).values | ?
+x = (-s).values | 4
+x = (~(s > s.median())).values | 4
+x = np.log(s / s.shift(1)).values | 4
+x = s.apply(np.sqrt).clip(0, 1).round(2).abs().values | 4
+x = df.a.values * df.a.sum() | 4
+x = ((df - df.mean()) / df.std()).values | 4 3
+x = ((df - df.min()) / (df.max() - df.min())).values | 4 3
+x = ((read - read.mean()) / read.std())["y"].values | ?
+x = ((read - read.mean(axis=0)) / read.std(ddof=0)).values | ? ?
+x = (df / 2).values | 4 3
+x = np.exp(df).values | 4 3
+x = (df[["a", "b"]] - df[["a", "b"]].mean()).values | 4 2
+x = df.mean().values | 3
+x = df.mean(axis=1).values | 4
+x = (df["a"] - df.mean(axis=1)).values | 4
+x = torch.tensor((s - s.mean()).values) | 4
 x = df["a"].to_frame().values | 4 1
 x = df["a"].head(2).values | ?
 x = df["a"][1:].values | ?
@@ -122,6 +143,19 @@ ADVERSARIES = {
     "a frame that changes in a loop": "for k in range(3):\n    df['n%d' % k] = k\n    x = df.values\n    df = df[df['a'] > k]\n    y = df['a'].values\n",
     "one of two frames": "import random\nq = df if random.random() < 2 else wide\nx = q.values\ny = q['a'].values\n",
     "rows dropped along the other axis": "n = pd.DataFrame({'a': [1.0, np.nan], 'b': [1.0, 2.0]})\nq = n.dropna(axis=1)\nx = q.values\nq = n.dropna(axis='columns')\ny = q.values\n",
+    "columns of other names": "x = (df[['a', 'b']] - df[['b', 'c']].mean()).values\ny = (df - df[['a']].mean()).values\n",
+    "columns that were renamed": "q = df.copy()\nq.columns = ['x', 'y', 'z']\nx = (q - df.mean()).values\ny = q.drop(columns=['x']).values\n",
+    "columns that were renamed along an axis": "q = df.rename({'a': 'd'}, axis=1)\nx = (q - df.mean()).values\ny = q.drop(columns=['d']).values\n",
+    "a number of each column meets a column": "q = pd.DataFrame(np.zeros((3, 3)), columns=['a', 'b', 'c'])\nx = (q['a'] - q.mean()).values\n"
+    "y = (q['a'] - q.mean().abs()).values\n",
+    "the sum of arrays": "q = pd.DataFrame({'e': [np.zeros(5), np.ones(5)]})\nx = np.zeros((3, 1)) * q['e'].sum()\ny = q['e'].values - q['e'].sum()[:2]\n"
+    "z = np.zeros((3, 1)) * pd.Series([np.zeros(5)]).sum()\n",
+    "a column of arrays that is added": "df['e'] = [np.zeros(5)] * 4\nx = np.zeros((3, 1)) * df['e'].sum()\n",
+    "a column of arrays that is computed": "q = df['a'].map(lambda v: np.zeros(5))\nx = np.zeros((3, 1)) * q.sum()\n",
+    "a frame that a function reads": "q = pd.read_csv(io.StringIO('a\\n1\\n2\\n'), converters={'a': lambda v: np.zeros(5)})\n"
+    "x = np.zeros((3, 1)) * q['a'].sum()\n",
+    "a mean of everything": "x = np.zeros(3) * df.mean(axis=None)\ny = np.asarray(df.mean(axis=None))\n",
+    "columns of one name less their means": "two = pd.DataFrame(np.ones((3, 2)), columns=['a', 'a'])\nx = (two - 1).values\n",
     "one row of text": "x = np.loadtxt(io.StringIO('1 2 3'))\ny = x * 2\n",
     "one column of text": "x = np.loadtxt(io.StringIO('1\\n2\\n3'))\ny = x[:2]\n",
     "a table that is indexed in a branch": "x = np.loadtxt(io.StringIO('1\\n2\\n3'))\nif x.ndim == 2:\n    y = x[:, 0]\nz = x[1:]\n",

@@ -331,7 +331,7 @@ class Assignments(State):
         value.items = None
         value.element = UNKNOWN
         if isinstance(value, Sequence):
-            value.length = None
+            value.length = value.totals = None
 
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""

@@ -49,6 +49,8 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     if receiver.parts:
         interp.touch(receiver, None)
     before = receiver.items
+    if name == "append" and len(args) == 1 and isinstance(target, ast.Name):
+        interp.appended[target] = interp.frame, args[0]
     taken: Value = NONE
     for arg in args:
         share(arg)

@@ -20,6 +20,7 @@ from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES, Demands
 from tensorlint.inference.effects import Changes, Effects
 from tensorlint.inference.expressions import Expressions
+from tensorlint.inference.filled_lists import FilledLists
 from tensorlint.inference.following import Following
 from tensorlint.inference.frames import READ_EARLY, Frame, SourceFile
 from tensorlint.inference.handling import Handling
@@ -67,6 +68,7 @@ class Interpreter(
     Handling,
     Assignments,
     Loops,
+    FilledLists,
     Calls,
     Methods,
     Following,
@@ -108,6 +110,7 @@ class Interpreter(
         self.overrides: dict[ast.AST, set[str]] | None = None
         self.binding_frames: dict[ast.Name, Frame] = {}
         self.memory: dict[Any, Any] = {}
+        self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
         self.changed_later: set[str] | None = None
@@ -211,6 +214,7 @@ class Interpreter(
                 module.env.clear()
         self.handlers.clear()
         self.memory.clear()
+        self.appended.clear()
         READ_EARLY.clear()
         self.mutations.clear()
         self.overwritten.clear()

@@ -20,6 +20,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Number,
     Opaque,
+    Range,
     Scalar,
     Sequence,
     Tensor,
@@ -36,7 +37,8 @@ class Loops(State):
     """Mixed into the interpreter."""
 
     def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
-        iterable = self.iterate(self.eval(node.iter))
+        counted = self.eval(node.iter)
+        iterable = self.iterate(counted)
         frame = self.frame
         if isinstance(node.iter, ast.Name) and iterable.kind == "list":
             self.changes_something(node)
@@ -46,7 +48,9 @@ class Loops(State):
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
                 self.unrolled(node, iterable.items)
                 return
-        self.loop(node, lambda: self.assign(node.target, self.any_item(iterable), None))
+        # What a range counts no one changes meanwhile.
+        times = self.length_of(iterable) if isinstance(counted, Range) else None
+        self.loop(node, lambda: self.assign(node.target, self.any_item(iterable), None), times)
 
     def unrolled(self, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
         frame = self.frame
@@ -80,7 +84,7 @@ class Loops(State):
 
         self.loop(node, enter)
 
-    def loop(self, node: ast.For | ast.AsyncFor | ast.While, enter: object) -> None:
+    def loop(self, node: ast.For | ast.AsyncFor | ast.While, enter: object, times: S.Size | None = None) -> None:
         """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round."""
         assert callable(enter)
         body = node.body
@@ -101,6 +105,7 @@ class Loops(State):
         overwritten = len(self.overwritten)
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         rounds = 1 if frame.loops > _DEEP else 3
+        lasting = False  # whether what was seen of a round is true of every round
         for attempt in range(rounds):
             saved = self.begin_attempt()
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
@@ -149,9 +154,9 @@ class Loops(State):
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
             if not changed or attempt == rounds - 1:
-                if changed:
-                    for name in changed:
-                        frame.env[name] = UNKNOWN
+                lasting = not changed and not moved
+                for name in changed:
+                    frame.env[name] = UNKNOWN
                 self.keep_attempt(saved)
                 break
             self.drop_attempt(saved)
@@ -165,6 +170,8 @@ class Loops(State):
         # What left by `break` does not come through `else`.
         self.block(node.orelse)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
+        if lasting:
+            self.relate_filled(node, before, start, times)
 
     def forget_mutations(self, since: int) -> None:
         for owner, name in self.mutations[since:]:

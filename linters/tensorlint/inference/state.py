@@ -22,6 +22,7 @@ class State:
     `return` in a branch before it may have left the function or one that called it; `mutations` logs what was changed in
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
     the calls that led here;
+    `appended` holds what was last appended to a list at a place;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
     `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
     short `try` blocks around the current statement."""
@@ -51,6 +52,7 @@ class State:
     mutations: list[tuple[Any, str | None]]
     overwritten: list[tuple[Any, str, Any]]
     memory: dict[Any, Any]
+    appended: dict[ast.Name, tuple[Frame, Value]]
     named: set[str]
     modules: dict[str, Frame | None]
     frames: list[Frame]

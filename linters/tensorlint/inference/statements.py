@@ -132,7 +132,7 @@ class Statements(State):
             if sign == "+" and not left.shared and isinstance(right, Sequence):
                 result = self.sequence_operation(sign, left, Sequence("list", right.items, right.element, right.length))
                 return result if isinstance(result, Sequence) else Sequence("list")
-            left.items, left.element, left.length = None, UNKNOWN, None
+            self.forget_contents(left)
             return Sequence("list", shared=True)
         if isinstance(left, Dictionary) and sign == "|":
             self.update(left, right)

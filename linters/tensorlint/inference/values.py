@@ -248,6 +248,12 @@ class Sequence(Value):
     tail: tuple[Value, ...] = ()
     # The lists that it is one of, as of an `Opaque`.
     parts: tuple[Value, ...] = ()
+    # What the items' sizes along an axis add up to, where they differ from item to item.
+    totals: dict[int, Size] | None = None
+
+    def joined_size(self, axis: int) -> Size:
+        """The size along an axis along which items are joined whose sizes differ."""
+        return S.symbol() if self.totals is None or axis not in self.totals else self.totals[axis]
 
     def at(self, index: int) -> Value:
         if self.items is not None:

@@ -14,7 +14,7 @@ from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import SPELLED, laid, list_of, seen, short, surviving
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Sequence, Tensor, Value
+from tensorlint.inference.values import Const, Sequence, Tensor, Value
 
 
 def settle(size: Size) -> Size:
@@ -92,7 +92,7 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
         shape, element, count = repeated(call, tensors)
         at = arguments.axis(axis, len(shape))
         varies = any(atom.variant for atom in S.symbols(shape[at]))
-        total = S.symbol() if varies or count is None else S.multiply(shape[at], count)
+        total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at)
         target = tuple(total if place == at else settle(size) for place, size in enumerate(shape))
         return laid(call, "numpy", target, None, chosen(dtype, element.dtype), marks=surviving(element.marks, target))
     items = arrays(call, tensors)
@@ -136,6 +136,11 @@ def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) 
 @op("numpy.hstack numpy.vstack numpy.dstack numpy.row_stack numpy.column_stack", "tensors / dtype=None casting=None")
 def stacked(call: Call, tensors: Value, dtype: Value, casting: Value) -> Value:
     name = call.name.rpartition(".")[2]
+    if isinstance(tensors, Sequence) and tensors.items is None and name in ("hstack", "vstack", "row_stack"):
+        rank = len(repeated(call, tensors)[0])
+        if rank == 0 or (rank == 1 and name != "hstack"):
+            raise Undecided
+        return concatenate(call, tensors, Const(1 if name == "hstack" and rank > 1 else 0), dtype)
     items = arrays(call, tensors)
     at = 0
     if name == "hstack":

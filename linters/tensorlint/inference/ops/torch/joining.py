@@ -70,7 +70,7 @@ def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         shape, element, count = uniform(tensors)
         at = arguments.axis(dim, len(shape))
         varies = any(atom.variant for atom in S.symbols(shape[at]))
-        total = S.symbol() if count is None or varies else S.multiply(shape[at], count)
+        total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at)
         target = tuple(total if axis == at else settle(size) for axis, size in enumerate(shape))
         marks = surviving(element.marks, target)
         return laid(call, "torch", target, None, element.dtype, element.device, marks=marks)
@@ -211,9 +211,14 @@ def stack_layout(items: list[Tensor], at: int, shape: Shape) -> Strides | None:
 
 @op("torch.hstack torch.vstack torch.dstack torch.row_stack torch.column_stack", "tensors / out=None")
 def stacked(call: Call, tensors: Value, out: Value) -> Value:
+    name = call.name.rpartition(".")[2]
+    if isinstance(tensors, Sequence) and tensors.items is None and name in ("hstack", "vstack", "row_stack"):
+        rank = len(uniform(tensors)[0])
+        if rank == 0 or (rank == 1 and name != "hstack"):
+            raise Undecided
+        return cat(call, tensors, Const(1 if name == "hstack" and rank > 1 else 0), out)
     items = members(tensors)
     ranked = [tensor(item) for item in items]
-    name = call.name.rpartition(".")[2]
     if name == "hstack":
         ranked = [at_least(call, item, 1) for item in ranked]
         at = 0 if len(ranked[0].shape or ()) == 1 else 1

@@ -1,0 +1,164 @@
+"""Lists that one block of a loop fills: they have as many items as one another, and what their items have in common in
+every round their joined tensors have too.
+
+    for x, y in loader:
+        outputs.append(model(x))
+        targets.append(y)
+
+`torch.cat(outputs)` and `torch.cat(targets)` are of one length, though nobody knows the length of a single batch.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import Environment
+from tensorlint.inference.handling import last_name
+from tensorlint.inference.names import bound_names
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Sequence, Tensor
+from tensorlint.inference.walking import children, walk
+
+_LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.TryStar)
+# Managers behind whose block the round goes on only if the block came to its end.
+_PASSING = frozenset(["no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"])
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+_NOT_FOLLOWED = (*_FUNCTIONS, ast.ClassDef, ast.Try, ast.TryStar)
+
+
+class FilledLists(State):
+    """Mixed into the interpreter."""
+
+    def relate_filled(
+        self, node: ast.For | ast.AsyncFor | ast.While, before: Environment, start: int, rounds: Size | None
+    ) -> None:
+        """Behind a loop: relate the lists that were empty before it and that only one block of it appends to. `rounds`
+        is how often the loop runs, should nothing leave it."""
+        frame = self.frame
+        for body, calls in _filling_blocks(node):
+            names = {name: target for name, target in calls if self.is_filled_here(name, node, before)}
+            if not names:
+                continue
+            every_round = body is node.body and not any(isinstance(part, _LEAVING) for part in _parts(node.body))
+            plural = S.of_symbol(S.Symbol(None, plural=True))
+            count = rounds if every_round and rounds is not None else plural
+            totals: dict[Size, Size] = {}
+            for name, target in names.items():
+                held = frame.env[name]
+                where, item = self.appended.get(target, (None, None))
+                assert isinstance(held, Sequence)
+                filled = Sequence("list", None, held.element, count)
+                if where is frame and isinstance(item, Tensor) and isinstance(held.element, Tensor):
+                    filled.totals = _totals(item, held.element, totals, start)
+                frame.env[name] = filled
+
+    def is_filled_here(self, name: str, node: ast.AST, before: Environment) -> bool:
+        """Whether the list was empty before the loop, and nothing but one `append` in the loop changes it."""
+        first, held = before.get(name), self.frame.env.get(name)
+        if not isinstance(first, Sequence) or first.kind != "list" or first.items != [] or first.shared:
+            return False
+        if not isinstance(held, Sequence) or held.kind != "list" or held.items is not None or held.shared:
+            return False
+        counted = sum(_is_length_of(part, name) for part in walk(node))
+        used = sum(isinstance(part, ast.Name) and part.id == name for part in walk(node))
+        return used - counted == 1 and name not in self.captured()
+
+    def captured(self) -> frozenset[str]:
+        """The names of the current scope that functions within it may use."""
+        key = "captured", self.frame.node
+        known = self.memory.get(key)
+        if known is None:
+            found: set[str] = set()
+            for code in walk(self.frame.node):
+                if isinstance(code, _FUNCTIONS) and code is not self.frame.node:
+                    spec = code.args
+                    own = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+                    if not isinstance(code, ast.Lambda):
+                        own |= bound_names(code.body)
+                    found |= {part.id for part in walk(code) if isinstance(part, ast.Name)} - own
+            known = self.memory[key] = frozenset(found)
+        return frozenset(known)
+
+
+def _is_length_of(part: ast.AST, name: str) -> bool:
+    if not isinstance(part, ast.Call) or len(part.args) != 1 or not isinstance(part.func, ast.Name):
+        return False
+    only = part.args[0]
+    return part.func.id == "len" and isinstance(only, ast.Name) and only.id == name
+
+
+def _totals(item: Tensor, element: Tensor, totals: dict[Size, Size], start: int) -> dict[int, Size] | None:
+    """What the sizes of one round add up to; `totals` are those of the lists before, by the size of one round."""
+    if item.shape is None or element.shape is None or len(item.shape) != len(element.shape):
+        return None
+    found: dict[int, Size] = {}
+    for axis, size in enumerate(item.shape):
+        atoms = S.symbols(size)
+        if any(atom.serial >= start for atom in atoms) and not any(atom.variant for atom in atoms):
+            if size not in totals:
+                totals[size] = S.of_symbol(S.Symbol(None, plural=True))
+            found[axis] = totals[size]
+    return found or None
+
+
+def _filling_blocks(
+    loop: ast.For | ast.AsyncFor | ast.While,
+) -> list[tuple[list[ast.stmt], list[tuple[str, ast.Name]]]]:
+    """The blocks of a loop that append to names: either all of these lists get an item, or none does."""
+    found: list[tuple[list[ast.stmt], list[tuple[str, ast.Name]]]] = []
+    waiting = [loop.body]
+    while waiting:
+        body = waiting.pop()
+        calls: list[tuple[str, ast.Name]] = []
+        left = False
+        for statement in body:
+            target = _appended_to(statement)
+            if target is not None and left:
+                # The round may have ended between the lists before and this one.
+                if calls:
+                    found.append((body, calls))
+                calls, left = [], False
+            if target is not None:
+                calls.append((target.id, target))
+                continue
+            left = left or any(
+                isinstance(part, _LEAVING) or _may_end(part) for part in (statement, *_parts([statement]))
+            )
+            for name in ("body", "orelse"):
+                inner = getattr(statement, name, None)
+                if isinstance(inner, list) and not isinstance(statement, _NOT_FOLLOWED) and not _may_end(statement):
+                    waiting.append(inner)
+        if calls:
+            found.append((body, calls))
+    return found
+
+
+def _may_end(part: ast.AST) -> bool:
+    """Whether it is a `with` that may swallow an error, and with it the rest of its block."""
+    if not isinstance(part, (ast.With, ast.AsyncWith)):
+        return False
+    managers = [item.context_expr for item in part.items]
+    return not all(isinstance(each, ast.Call) and last_name(each.func) in _PASSING for each in managers)
+
+
+def _appended_to(statement: ast.stmt) -> ast.Name | None:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+        if isinstance(call.func.value, ast.Name) and len(call.args) == 1 and not call.keywords:
+            return call.func.value
+    return None
+
+
+def _parts(body: list[ast.stmt]) -> list[ast.AST]:
+    """The nodes of a block, functions within it left out."""
+    found: list[ast.AST] = []
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        part = waiting.pop()
+        found.append(part)
+        if not isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
+            waiting.extend(children(part))
+    return found

@@ -237,7 +237,7 @@ class Interpreter(
             self.trail.clear()
             self.being_made.clear()
             self.places.clear()
-            self.rounds = self.loop_start = None
+            self.rounds = self.loop_start = self.first_round = None
             self.learnt, self.solved, self.solved_regions = {}, {}, set()
             self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
             for name in bound:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
@@ -105,13 +107,18 @@ class Loops(State):
         overwritten = len(self.overwritten)
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         rounds = 1 if frame.loops > _DEEP else 3
+        certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
         lasting = False  # whether what was seen of a round is true of every round
         for attempt in range(rounds):
             saved = self.begin_attempt()
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
             log = len(self.mutations)
+            outer_first = self.begin_first_round() if attempt == 0 else self.first_round
             enter()
             self.block(body)
+            if attempt == 0:
+                certain = self.first_round.sure
+            self.first_round = outer_first
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             breaks = frame.breaks
             if frame.dead:
@@ -164,6 +171,8 @@ class Loops(State):
             for name in changed:
                 entry[name] = UNKNOWN if attempt == 1 else self.settled(again[name], start)
         frame.loops -= 1
+        for key, hazard in certain.items():
+            self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
         frame.env = dict(merge(entry, frame.env))
         frame.breaks, frame.continues = outer_breaks, outer_continues

@@ -9,13 +9,16 @@ from typing import Any
 from tensorlint.inference import ops
 from tensorlint.inference.bindings import Bindings, Surroundings
 from tensorlint.inference.broadcast_reports import BroadcastReports, FollowOn
+from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.forward_reports import PATCHES_FORWARD, ForwardReports
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.hazards import (
     BroadcastHazard,
     Hazard,
     RankOneTransposeHazard,
     RankOneVectorHazard,
     ViewHazard,
+    WrongAxisHazard,
 )
 from tensorlint.inference.rank_one_reports import RankOneReports
 from tensorlint.inference.sizes import Size
@@ -30,12 +33,24 @@ class Attempt:
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
 
 
+@dataclass(slots=True)
+class FirstRound:
+    """The first round of a loop while it is followed, with what is known before the loop. `sure` are the hazards that
+    every program meets that enters the loop."""
+
+    frame: Frame
+    place: int
+    left_early: bool
+    sure: dict[tuple[ast.AST, type[Hazard]], Hazard]
+
+
 class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, ForwardReports):
     """Mixed into the interpreter."""
 
     def start_reports(self) -> None:
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]] = {}
+        self.first_round: FirstRound | None = None
         self.surroundings: dict[Any, Surroundings] = {}
         self.contexts: dict[str, str] = {}
         self.reductions: dict[str, ast.AST] = {}
@@ -68,6 +83,28 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
             # What holds for every call says more than what one call shows.
             if not self.trail or (node, type(hazard)) not in self.hazards:
                 self.hazards[node, type(hazard)] = hazard
+                self.note_first_round(node, hazard)
+
+    # -- the first round of a loop -------------------------------------------------------------------------------
+
+    def begin_first_round(self) -> FirstRound | None:
+        outer = self.first_round
+        self.first_round = FirstRound(self.frame, len(self.places), self.left_early, {})
+        return outer
+
+    def note_first_round(self, node: ast.AST, hazard: Hazard) -> None:
+        """A column that meets a row in the first round is a mistake, whatever shapes it leaves for the next one:
+        `w = w - rate * X.T @ (X @ w - y)` makes a matrix of the column `w`, and then nothing is known of `w`."""
+        first = self.first_round
+        if first is None or first.frame.continues or first.frame.breaks or first.left_early != self.left_early:
+            return
+        if isinstance(hazard, BroadcastHazard):
+            if not (hazard.both_grow and hazard.same_length):
+                return
+        elif not isinstance(hazard, WrongAxisHazard):
+            return
+        if all(place is not None and place[3] is ALWAYS for place in self.places[first.place + 1 :]):
+            first.sure[node, type(hazard)] = hazard
 
     def report(self, call: ops.Call, kind: str, facts: dict[str, Any]) -> None:
         """A table noticed something; `kind` and `facts` are described in `ops/table.py`."""

@@ -64,6 +64,7 @@ class State:
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
+    first_round: Any
     asked_perhaps: set[Symbol]
     one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
     changed_later: set[str] | None

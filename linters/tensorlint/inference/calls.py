@@ -17,6 +17,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
+from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -139,6 +140,9 @@ class Calls(State):
                 return self.starred_method(receiver, func.attr, node)
             if isinstance(receiver, Instance) and func.attr in receiver.fields:
                 self.saw_kept_forward(receiver.fields[func.attr], node)
+            elif isinstance(receiver, (Instance, Class)) and hands_forward(node):
+                if not self.is_rebound(receiver if isinstance(receiver, Class) else receiver.cls, func.attr):
+                    self.saw_handed_forward(self.attribute_of(receiver, func.attr, func), node)
             if isinstance(receiver, Sequence) and isinstance(func.value, (ast.Name, ast.Attribute)):
                 changed = containers.mutate(self, receiver, func.attr, arguments[0], func.value)
                 if changed is not None:
@@ -150,8 +154,7 @@ class Calls(State):
     def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
         if isinstance(function, (Attribute, Function)):
             self.saw_kept_forward(function, node)
-        elif isinstance(function, Library):
-            self.saw_handed_forward(function, node)
+        self.saw_handed_forward(function, node)
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)

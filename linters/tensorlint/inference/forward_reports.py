@@ -6,6 +6,7 @@ import ast
 import re
 
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import DirectForwardHazard
 from tensorlint.inference.module_evidence import ModuleEvidence
 from tensorlint.inference.ops import modules
@@ -22,7 +23,7 @@ from tensorlint.inference.values import (
     Opaque,
     Value,
 )
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import children, walk
 
 PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
 # Libraries whose modules do something else when called: ExactGP.forward is the prior, calling it gives the posterior.
@@ -147,6 +148,26 @@ class ForwardReports(State):
         ):
             handed = function.path.rpartition(".")[2]
             self.saw_forward(self.eval(first.value), first, called=True, known=True, handed=handed)
+        if isinstance(function, Function) and function.scope.file is self.own_file and not function.decorated:
+            if isinstance(function.node, ast.FunctionDef):
+                self.saw_forward_parameter(function, function.node, node)
+
+    def saw_forward_parameter(self, function: Function, code: ast.FunctionDef, node: ast.Call) -> None:
+        """`remote(shard.forward, x)`, where `def remote(fn, *args)` of the same file calls `fn`."""
+        names = [each.arg for each in (*code.args.posonlyargs, *code.args.args)]
+        if function.receiver is not None and function.kind != "static":
+            names = names[1:]
+        given: list[tuple[str | None, ast.expr]] = []
+        if not any(isinstance(arg, ast.Starred) for arg in node.args):
+            given += zip(names, node.args, strict=False)
+        given += [(keyword.arg, keyword.value) for keyword in node.keywords]
+        for name, arg in given:
+            if name is None or not isinstance(arg, ast.Attribute) or arg.attr != "forward":
+                continue
+            if isinstance(arg.value, ast.Call) and ast.unparse(arg.value.func) == "super":
+                continue
+            if calls_parameter(code, name):
+                self.saw_forward(self.eval(arg.value), arg, called=True, known=True, handed=code.name)
 
     def saw_handed_lambda(self, function: Function) -> None:
         """`checkpoint(lambda x: self.block.forward(x), x)`: whoever is handed the lambda calls it, with whatever."""
@@ -206,3 +227,38 @@ class ForwardReports(State):
         if any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list):
             return True
         return any(isinstance(node, ast.Attribute) and node.attr == "is_scripting" for node in walk(code))
+
+
+def hands_forward(node: ast.Call) -> bool:
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return any(isinstance(arg, ast.Attribute) and arg.attr == "forward" for arg in given)
+
+
+def calls_parameter(code: ast.FunctionDef, name: str) -> bool:
+    """Whether a function calls what it is given by that name, and does nothing else with it: a module in its place
+    would do."""
+    called, used = 0, 0
+    waiting: list[ast.AST] = list(code.body)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            # Whether that is ever called is not looked at.
+            used += any(isinstance(each, ast.Name) and each.id == name for each in walk(part))
+            continue
+        if isinstance(part, ast.Compare) and all(isinstance(op, (ast.Is, ast.IsNot)) for op in part.ops):
+            continue  # whether it was given at all
+        if isinstance(part, ast.Call):
+            called += _calls(part, name)
+        used += isinstance(part, ast.Name) and part.id == name
+        waiting.extend(children(part))
+    return 0 < called == used
+
+
+def _calls(call: ast.Call, name: str) -> bool:
+    """`fn(...)`, `partial(fn, ...)()`, `map(fn, ...)`."""
+    func: ast.expr = call.func
+    if isinstance(func, ast.Call) and func.args and last_name(func.func) == "partial":
+        func = func.args[0]
+    elif isinstance(func, ast.Name) and func.id == "map" and call.args:
+        func = call.args[0]
+    return isinstance(func, ast.Name) and func.id == name

@@ -35,6 +35,8 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
 
     None if the method is not one of these.
     """
+    if receiver.kind == "deque":
+        return _queue(interp, receiver, name, args, target)
     if receiver.kind != "list" or name not in (
         "append",
         "extend",
@@ -93,6 +95,16 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     return taken
 
 
+def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
+    """A deque drops items at its other end: what its items have in common is known, and not how many there are."""
+    alone = isinstance(target, ast.Name) and interp.frame.env.get(target.id) is receiver and not receiver.shared
+    if name not in ("append", "appendleft") or len(args) != 1 or not isinstance(target, ast.Name) or not alone:
+        return None
+    item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
+    interp.frame.env[target.id] = Sequence("deque", None, joined_items(receiver, [item]))
+    return NONE
+
+
 def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     values = [*(receiver.items if receiver.items is not None else [receiver.element]), *more]
     if not values:
@@ -145,7 +157,7 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return UNKNOWN
         if name in ("index", "count"):
             return Scalar("int")
-        if receiver.kind == "list":
+        if receiver.kind in ("list", "deque"):
             interp.forget_contents(receiver)
             interp.mutations.append((receiver, None))
         return UNKNOWN

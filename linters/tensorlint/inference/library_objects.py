@@ -6,7 +6,16 @@ import ast
 import math
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import builtins, estimators, layer_changes, numbers, probability, tables, text_files
+from tensorlint.inference import (
+    builtins,
+    containers,
+    estimators,
+    layer_changes,
+    numbers,
+    probability,
+    tables,
+    text_files,
+)
 from tensorlint.inference import sizes as S
 from tensorlint.inference.data_loading import DATA_LOADERS, SUBSET
 from tensorlint.inference.inheritance import method_order
@@ -137,7 +146,13 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if path in ("random.sample", "random.choices") and args:
         count = args[1] if len(args) > 1 else kwargs.get("k")
         population = interp.iterate(args[0])
-        return Sequence("list", None, interp.any_item(population), None if count is None else size_of(count))
+        element = containers.joined_items(population, [])
+        return Sequence("list", None, element, None if count is None else size_of(count))
+    if path == "collections.deque":
+        given = interp.iterate(args[0]) if args else Sequence("deque", [])
+        if given.items == []:
+            return Sequence("deque", [])
+        return Sequence("deque", None, containers.joined_items(given, []))
     if path == "collections.OrderedDict":
         return (
             builtins.make_dict(interp, args, kwargs, node)

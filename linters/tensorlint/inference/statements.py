@@ -137,7 +137,7 @@ class Statements(State):
         if isinstance(left, Dictionary) and sign == "|":
             self.update(left, right)
             return left
-        if isinstance(left, Sequence) and left.kind == "set":
+        if isinstance(left, Sequence) and left.kind in ("set", "deque"):
             self.forget_contents(left)
             self.mutations.append((left, None))
             return left

@@ -233,7 +233,7 @@ class Sequence(Value):
     `length` is the number of items where it is known without the items.
     """
 
-    kind: Literal["tuple", "list", "set", "dict_items", "iterator"]
+    kind: Literal["tuple", "list", "deque", "set", "dict_items", "iterator"]
     items: list[Value] | None = None
     element: Value = UNKNOWN
     length: Size | None = None

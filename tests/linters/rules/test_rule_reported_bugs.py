@@ -25,7 +25,6 @@ RULES = {"view": {"TSR201"}, "broadcast": {"TSR111", "TSR112"}, "rank1": {"TSR10
 MISSED = {
     "loader collates columns of a stacked batch": "whether 16 cuts through an axis depends on how many samples come",
     "values of a dueling network meet the advantages": "the mean is of a part of the sum, not of the sum",
-    "Q values of the taken action against targets": "what random.sample draws from a deque is not known",
     "a column of weights read from a table": "how many axes loadtxt gives depends on the file, and nothing tells",
     "torch gradient outer product for a Fisher matrix": "the gradients of model.parameters() are not known to be tensors",
     "a mask of pairs loses its diagonal": "nonzero may find one place, and then the view is legal",

@@ -98,7 +98,7 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
                 found.append(value)
         elif isinstance(value, (Instance, LibraryObject, Dictionary, Class, Function)):
             found.append(value)
-        elif isinstance(value, Sequence) and value.kind == "list" and value.shared:
+        elif isinstance(value, Sequence) and value.kind in ("list", "deque") and value.shared:
             found.append(value)
     return tuple(found)
 

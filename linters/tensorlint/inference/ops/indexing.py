@@ -18,6 +18,7 @@ from tensorlint.inference.values import (
     Const,
     Number,
     Range,
+    Scalar,
     Sequence,
     Slice,
     Tensor,

@@ -387,7 +387,10 @@ class Classes(Inheritance):
                             # Those before it in the order, of which it need not be a base.
                             self.overrides.setdefault(base.node, set()).update(before)
                             before |= _defined_in(base)
-                    if any(not isinstance(base, (Class, Library)) for base in other.bases):
+                    if any(
+                        not isinstance(base, (Class, Library)) and not isinstance(node, (ast.Name, ast.Attribute))
+                        for base, node in zip(other.bases, other.node.bases, strict=True)
+                    ):
                         # Which class it derives from is computed.
                         for base in self.classes:
                             if base is not other:

@@ -70,6 +70,7 @@ STAYING = {
     "lambda ex: clean(ex)": "clean",
     "lambda ex: plain.clean(ex)": "plain.clean",
     "functools.partial(clean)": "clean",
+    "partly": "clean",
     "outer": "clean",
     "Prep()": "Prep",
     "Prep().cut": "Prep.cut",
@@ -99,6 +100,7 @@ from datasets import Dataset
 ds = Dataset.from_dict({"text": ["alpha beta", "gamma"]})
 made = Prep()
 fields = Fields()
+partly = functools.partial(clean)
 
 def inner(ex):
     return clean(ex)

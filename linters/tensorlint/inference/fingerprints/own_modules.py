@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.scopes import Binding, Names
@@ -31,12 +31,16 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """`parts` of the dotted name behind an expression; `made`: how many of them name the class it is an instance of."""
+    """`parts` of the dotted name behind an expression; `made`: how many of them name the class it is an instance of.
+
+    `renamed`: the file has another name for it by an assignment.
+    """
 
     parts: tuple[str, ...]
     level: int
     node: ast.AST
     made: int = 0
+    renamed: bool = False
 
 
 class OwnModules:
@@ -62,7 +66,7 @@ class OwnModules:
                 return None
             if not self._is_code(path, origin.parts[length:], bool(origin.made), 0):
                 return None
-            name = ".".join(origin.parts[length:]) if origin.made else _spelled(node)
+            name = ".".join(origin.parts[length:]) if origin.made or origin.renamed else _spelled(node)
             return Imported(name, "." * origin.level + dotted, origin.node, bool(origin.made))
         return None
 
@@ -90,14 +94,14 @@ class OwnModules:
             return None
         if isinstance(node, ast.Attribute):
             base = self._origin(node.value, depth)
-            return None if base is None else _Origin((*base.parts, node.attr), base.level, base.node, base.made)
+            return replace(base, parts=(*base.parts, node.attr)) if base is not None else None
         if isinstance(node, ast.Call):
             if last_name(node.func) == "partial" and node.args:
                 return self._origin(node.args[0], depth + 1)
             base = self._origin(node.func, depth + 1)
             if base is None or base.made:
                 return None
-            return _Origin(base.parts, base.level, base.node, len(base.parts))
+            return replace(base, made=len(base.parts))
         if not isinstance(node, ast.Name):
             return None
         scope = self._names.resolve(node.id, self._names.scope_at.get(node, self._names.module))
@@ -111,7 +115,8 @@ class OwnModules:
             level = binding.node.level if isinstance(binding.node, ast.ImportFrom) else 0
             return _Origin(tuple(filter(None, binding.imported.split("."))), level, binding.node)
         if binding.how == "assign" and binding.value is not None:
-            return self._origin(binding.value, depth + 1)
+            found = self._origin(binding.value, depth + 1)
+            return replace(found, renamed=True) if found is not None else None
         return None
 
     def _is_code(self, path: str, rest: tuple[str, ...], made: bool, depth: int) -> bool:

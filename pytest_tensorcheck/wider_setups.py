@@ -6,6 +6,7 @@ its teardown, which must put it back.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,9 +34,13 @@ class WiderSetups:
             with self._seeder.undisturbed(seed):
                 yield
         finally:
-            changes = self._set_by[id(owner)] = self._state.changes(before, self._state.snapshot())
+            after = self._state.snapshot()
+            changes = self._state.changes(before, after)
             for change in changes:
                 self._state.expect(change, change.new)
+            if changes and isinstance(owner, pytest.Package):
+                changes = [left for change in changes if (left := _without_pytests_own(change, owner)) is not None]
+            self._set_by[id(owner)] = changes
 
     def begin_teardown(self, owner: object, seed: int) -> None:
         undisturbed = self._seeder.undisturbed(seed)
@@ -112,6 +117,32 @@ class CollectorSetups:
                 self._left(node, self._wider.end(node))
 
         node.setup, node.teardown = setup, teardown
+
+
+def _without_pytests_own(change: Change, package: pytest.Package) -> Change | None:
+    """The change without the folder that pytest put into `sys.path` to import the package, if there is more to it.
+
+    pytest does so before the package's setup function runs, and leaves it there.
+    """
+    if change.item.name != "sys.path":
+        return change
+    added = Counter(change.new) - Counter(change.old)
+    own = next((folder for folder in _import_folders(package) if added[folder]), None)
+    if own is None:
+        return change
+    at_end = package.config.getoption("importmode") == "append"
+    old = [*change.old, own] if at_end else [own, *change.old]
+    return None if old == change.new else change._replace(old=old)
+
+
+def _import_folders(package: pytest.Package) -> list[str]:
+    """The folders that pytest may import the package from, the first the one that it takes by default."""
+    folders = [folder for folder in package.path.parents if not (folder / "__init__.py").is_file()]
+    try:
+        further = bool(package.config.getini("consider_namespace_packages"))
+    except (KeyError, ValueError):  # pytest 8.0
+        further = False
+    return [str(folder) for folder in (folders if further else folders[:1])]
 
 
 def _sets_up(node: Any) -> bool:

@@ -458,3 +458,35 @@ def test_what_the_teardown_of_a_wider_fixture_leaves_is_the_fixtures(pytester):
     assert [line.split(":")[0] for line in said] == ["AFTER", "OWN"]
     assert said[0].endswith("left by the class fixture wide")
     assert "::TestA::test_a" in said[1]
+
+
+@pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
+def test_the_folder_that_pytest_imports_a_package_from_is_nobodys_leak(pytester, mode):
+    """Between two packages another folder has come to the front, so pytest puts the package's there once more."""
+    pytester.makepyfile(
+        **{
+            "suite/__init__": "",
+            "suite/inner/__init__": "",
+            "suite/inner/test_y": "def test_a(): pass",
+            "suite/test_z": "def test_a(): pass",
+            "tests/test_q": "def test_a(): pass",
+        }
+    )
+    options = ("--tensorcheck-state", "error", "--import-mode", mode)
+    run(pytester, "suite", "tests", *options).assert_outcomes(passed=3)
+    result = run(pytester, "--doctest-modules", "suite", "tests", *options)
+    result.assert_outcomes(passed=3)
+
+
+def test_what_a_packages_own_setup_puts_into_the_path_is_a_leak(pytester):
+    pytester.makepyfile(
+        **{
+            "suite/__init__": "import sys\n\ndef setup_module(): sys.path.insert(0, '/by/the/package')",
+            "suite/test_z": "import sys\n\ndef test_a(): assert sys.path[0] == '/by/the/package'",
+            "tests/test_q": "import sys\n\ndef test_a(): assert '/by/the/package' not in sys.path",
+            "tests/test_r": "import sys\n\ndef test_b(): sys.path.append('/by/a/test')",
+        }
+    )
+    result = run(pytester, "suite", "tests", "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=3, errors=2)
+    result.stdout.fnmatch_lines(["E*the setup of suite left *sys.path: *", "E*test_b left *sys.path: *"])

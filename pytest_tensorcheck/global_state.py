@@ -9,15 +9,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from functools import partial
 from operator import call
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.user_line import is_user_file
+
+if TYPE_CHECKING:
+    from pytest_tensorcheck.library_filters import LibraryFilters
 
 Snapshot = tuple[Any, ...]
 Witness = Callable[[], Iterable[Callable[[], Any]]]
@@ -270,8 +272,8 @@ def _is_ignored(variable: str) -> bool:
 _GONE = "(a folder that is gone)"
 
 
-def python_items(*, warning_filters: bool) -> list[StateItem]:
-    """`warning_filters`: only where pytest does not put them back around each test by itself."""
+def python_items(filters: LibraryFilters | None = None) -> list[StateItem]:
+    """`filters`: only where pytest does not put them back around each test by itself."""
     items = [
         StateItem(
             "environment variable",
@@ -291,11 +293,9 @@ def python_items(*, warning_filters: bool) -> list[StateItem]:
         ),
         StateItem("sys.path", lambda: sys.path[:], _set_path, at_import=False, show=_show_path),
     ]
-    if warning_filters:
+    if filters is not None:
         items.append(
-            StateItem(
-                "warning filters", lambda: list(warnings.filters), _set_filters, at_import=False, show=_show_filters
-            )
+            StateItem("warning filters", filters.of_others, filters.put_back, at_import=False, show=_show_filters)
         )
     return items
 
@@ -345,13 +345,6 @@ def _user_entries(entries: list[str]) -> list[str]:
 
 def _show_path(entries: list[str]) -> str:
     return "[" + ", ".join(repr(entry) for entry in _user_entries(entries)) + "]"
-
-
-def _set_filters(filters: list[Any]) -> None:
-    warnings.filters[:] = filters  # type: ignore[index]
-    mutated = getattr(warnings, "_filters_mutated", None)  # the registry of warnings already shown; 3.11 to 3.13
-    if mutated is not None:
-        mutated()
 
 
 def _show_filters(filters: list[Any]) -> str:

@@ -33,6 +33,7 @@ from pytest_tensorcheck.wider_setups import CollectorSetups, WiderSetups
 from pytest_tensorcheck.worker_threads import share_cores
 
 if TYPE_CHECKING:
+    from pytest_tensorcheck.library_filters import LibraryFilters
     from pytest_tensorcheck.torch_state import ModeStack
 
 MARKED: pytest.StashKey[MarkerSettings] = pytest.StashKey()
@@ -88,6 +89,7 @@ class RunHooks:
             self._wider, lambda phase, nodeid: derive(self.base_seed, "collector", nodeid, phase), self._after_collector
         )
         self._modes: ModeStack | None = None
+        self._library_filters: LibraryFilters | None = None
 
     # --- start and end ----------------------------------------------------------------------------------------------
 
@@ -101,6 +103,8 @@ class RunHooks:
         self._user_imports.start()
 
     def stop(self) -> None:
+        if self._library_filters is not None:
+            self._library_filters.stop()
         self._user_imports.stop()
         self._imports.stop()
         self._unseeded.stop()
@@ -142,7 +146,12 @@ class RunHooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        self.state.add(python_items(warning_filters=not self.config.pluginmanager.has_plugin("warnings")))
+        if not self.config.pluginmanager.has_plugin("warnings"):
+            from pytest_tensorcheck.library_filters import LibraryFilters
+
+            self._library_filters = LibraryFilters()
+            self._library_filters.start()
+        self.state.add(python_items(self._library_filters))
         self.state.expected = self.state.snapshot()
         result = yield
         # Where only a marker asks for the check, its test is compared with what was there when it began.

@@ -93,7 +93,7 @@ def test_every_leak_is_named_and_put_back(pytester):
                 return tuple({k: v for k, v in x.items() if not k.startswith(ours)} if isinstance(x, dict) and b"HOME" in x
                              else x for x in now)
 
-        before = Guard([*python_items(warning_filters=False), *numpy_items(numpy), *torch_items(torch)])
+        before = Guard([*python_items(), *numpy_items(numpy), *torch_items(torch)])
         before.expected = before.snapshot()
         """,
         test_leaks="".join(lines),
@@ -361,6 +361,42 @@ def test_warning_filters_count_only_where_pytest_does_not_put_them_back(pytester
     assert "warning filters: " in with_leak
 
 
+def test_warning_filters_that_a_library_adds_when_it_is_imported_are_nobodys_leak(pytester):
+    """Whoever imports it first, a module's fixture or a test; what is then still said is the test's own filter."""
+    library = "import warnings\n\nclass {0}(UserWarning): pass\n\nwarnings.simplefilter('once', {0})\n"
+    pytester.makepyfile(
+        **{
+            "site-packages/first_library": "import inner_library\n\n" + library.format("First"),
+            "site-packages/inner_library": library.format("Inner"),
+            "site-packages/second_library": library.format("Second"),
+            "test_it": """
+            import warnings
+            import pytest
+
+            @pytest.fixture(scope="module")
+            def opt():
+                import second_library
+
+            def test_imports(): import first_library
+            def test_uses(opt): pass
+            def test_leaks():
+                import third_library
+                warnings.filterwarnings("ignore", message="a text of ours")
+            def test_after():
+                texts = [one[1] and one[1].pattern for one in warnings.filters]
+                names = [one[2].__name__ for one in warnings.filters]
+                assert "a text of ours" not in texts
+                assert {"First", "Inner", "Third"} <= set(names)
+            """,
+            "site-packages/third_library": library.format("Third"),
+        }
+    )
+    pytester.syspathinsert(pytester.path / "site-packages")
+    result = run(pytester, "-p", "no:warnings", "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=4, errors=1)
+    result.stdout.fnmatch_lines(["E*test_leaks left global state changed: warning filters: *"])
+
+
 def test_a_snapshot_is_cheap():
     """At most 20 µs a test for two of them; the bound here is loose, since the machine may be busy."""
     import timeit
@@ -368,6 +404,6 @@ def test_a_snapshot_is_cheap():
     from pytest_tensorcheck.global_state import GlobalState, numpy_items, python_items
     from pytest_tensorcheck.torch_state import torch_items
 
-    state = GlobalState([*python_items(warning_filters=False), *numpy_items(numpy), *torch_items(torch)])
+    state = GlobalState([*python_items(), *numpy_items(numpy), *torch_items(torch)])
     best = min(timeit.repeat(state.snapshot, number=200, repeat=20)) / 200
     assert best < 40e-6

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from pytest_tensorcheck.global_state import GlobalState, numpy_items, python_items
+from pytest_tensorcheck.library_filters import LibraryFilters
 
 HOOKS = """
     import os
@@ -303,7 +304,7 @@ def _each_change_is_seen(state, changes_of) -> list[str]:
 
 def test_witnesses_see_every_change_of_python_and_numpy():
     numpy = pytest.importorskip("numpy", minversion="2.0", reason="changes numpy's state")
-    state = GlobalState([*python_items(warning_filters=True), *numpy_items(numpy)])
+    state = GlobalState([*python_items(LibraryFilters()), *numpy_items(numpy)])
     assert _each_change_is_seen(state, _changes_of) == []
 
 
@@ -372,7 +373,7 @@ def test_a_mode_in_the_place_of_another_is_seen(kind):
 def test_a_question_that_cannot_be_answered_is_no_answer(tmp_path, monkeypatch):
     """The folder is gone, or settings of torch contradict each other: the items are read one by one."""
     monkeypatch.chdir(tmp_path)
-    state = GlobalState(python_items(warning_filters=False))
+    state = GlobalState(python_items())
     _steady(state)
     (tmp_path / "gone").mkdir()
     os.chdir(tmp_path / "gone")

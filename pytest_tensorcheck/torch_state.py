@@ -26,6 +26,9 @@ _PRECISION_ARGUMENTS = tuple(zip(*_PRECISIONS, strict=True))  # the backends, th
 _MIXED = "(set per backend)"
 _MATMUL = "torch float32 matmul precision"
 _CUDNN_TF32 = "torch.backends.cudnn.allow_tf32"
+_INFERENCE = "torch inference mode"
+# There is only the context manager to set this mode, and a guard that is collected sets the mode that it found.
+_KEPT_GUARDS: list[Any] = []
 
 
 def torch_items(torch: Any) -> list[StateItem]:
@@ -230,6 +233,11 @@ def _grad_and_autocast(torch: Any) -> list[StateItem]:
     def set_anomaly(old: tuple[bool, bool]) -> None:
         torch.autograd.set_detect_anomaly(*old)  # a function when called so: it takes effect at once
 
+    def set_inference_mode(old: bool) -> None:
+        guard = torch.inference_mode(old)
+        guard.__enter__()
+        _KEPT_GUARDS.append(guard)
+
     enabled, get_dtype = torch.is_autocast_enabled, torch.get_autocast_dtype
 
     def autocast_row(device: str) -> StateItem:
@@ -246,8 +254,8 @@ def _grad_and_autocast(torch: Any) -> list[StateItem]:
         )
 
     return [
-        StateItem("torch grad mode", torch.is_grad_enabled, torch.set_grad_enabled),
-        StateItem("torch inference mode", torch.is_inference_mode_enabled, None),
+        StateItem("torch grad mode", torch.is_grad_enabled, torch.set_grad_enabled, follows=(_INFERENCE,)),
+        StateItem(_INFERENCE, torch.is_inference_mode_enabled, set_inference_mode),
         StateItem("torch autocast cache", torch.is_autocast_cache_enabled, torch.set_autocast_cache_enabled),
         autocast_row("cpu"),
         autocast_row("cuda"),

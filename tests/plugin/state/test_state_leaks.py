@@ -15,6 +15,7 @@ LEAKS = {
     "torch.set_default_dtype(torch.float64)": "torch default dtype: torch.float32 → torch.float64",
     "torch.set_default_device('meta')": "torch default device: cpu → meta",
     "torch.set_grad_enabled(False)": "torch grad mode: True → False",
+    "KEPT.append(torch.inference_mode()); KEPT[0].__enter__()": "torch inference mode: False → True",
     "torch.use_deterministic_algorithms(True)": "torch.use_deterministic_algorithms: False → True",
     "torch.use_deterministic_algorithms(True, warn_only=True)": "torch.use_deterministic_algorithms: False → True (warn only)",
     "torch.backends.cudnn.benchmark = True": "torch.backends.cudnn.benchmark: False → True",
@@ -43,6 +44,8 @@ HEAD = """
     import numpy as np
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
+
+    KEPT = []  # an inference mode that is collected is left by that
 
     class LeftMode(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -135,6 +138,45 @@ def test_modes_left_behind_while_broadcasts_are_watched(pytester):
     result.stdout.fnmatch_lines(
         ["*torch modes: none → BaseTorchFunctionMode, left by *", "*torch modes: none → LeftMode*"]
     )
+
+
+def test_a_leaked_inference_mode_is_off_for_good(pytester):
+    """Also once the one who leaked it leaves it, or nobody holds it any more."""
+    pytester.makepyfile(
+        """
+        import torch
+
+        KEPT = []
+
+        def trains():
+            weight = torch.ones(2, requires_grad=True)
+            (weight * 2).sum().backward()
+            return not (weight * 2).is_inference() and weight.grad.sum() == 4
+
+        def test_leaks():
+            KEPT.append(torch.inference_mode())
+            KEPT[0].__enter__()
+
+        def test_after():
+            assert trains()
+            KEPT.pop().__exit__(None, None, None)
+            assert trains()
+
+        def test_leaks_off():
+            with torch.inference_mode():
+                torch.inference_mode(False).__enter__()
+
+        def test_last():
+            assert trains()
+            with torch.inference_mode():
+                assert torch.ones(1).is_inference()
+            assert trains()
+        """
+    )
+    result = run(pytester, "--tensorcheck-state", "error")
+    result.assert_outcomes(passed=4, errors=1)
+    result.stdout.fnmatch_lines(["E*test_leaks left *: torch inference mode: False → True. It was put back*"])
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_a_device_entered_and_never_left(pytester):

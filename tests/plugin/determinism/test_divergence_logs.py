@@ -159,6 +159,26 @@ def test_a_recording_that_raises_is_kept_and_the_error_passes(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("one", "two", "agree"),
+    [
+        ("<method rand at 0x7f17aa> failed", "<method rand at 0x7f88b0c0> failed", True),
+        ("lost the object 140234866534464", "lost the object 139911240298560", True),
+        ("<rand at 0x7f17aa> gave 3", "<rand at 0x7f17aa> gave 4", False),
+        ("0.12345678901234 is too large", "0.12345678901239 is too large", False),
+        ("step 1000000 failed", "step 1000001 failed", False),
+    ],
+)
+def test_tests_that_fail_alike_agree_wherever_their_objects_lie(tmp_path, one, two, agree):
+    for name, text in (("a", one), ("b", two)):
+        with pytest.raises(AssertionError), record(tmp_path / name, "t"):
+            torch.ones(2).sum()
+            raise AssertionError(text)
+    found = compare_logs(tmp_path / "a", tmp_path / "b")["t"]
+    assert (found is None) == agree
+    assert found is None or one in found.detail
+
+
+@pytest.mark.parametrize(
     ("content", "message"),
     [
         ("", "not a log of tensorcheck"),

@@ -70,7 +70,7 @@ def parse_output_path(text: str) -> str:
 
 def parse_input_path(text: str) -> str:
     if not os.path.isfile(text):
-        raise argparse.ArgumentTypeError(f"there is no file {text}")
+        raise argparse.ArgumentTypeError(f"there is no file {text}: make one with --tensorcheck-record {text}")
     return text
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
 
 from pytest_tensorcheck.determinism.logs import LogError, compare_logs, read_log
@@ -25,6 +27,13 @@ def main(arguments: list[str] | None = None) -> int:
         help="let numbers differ by this fraction of the largest in the tensor (default: bit for bit)",
     )
     options = parser.parse_args(arguments)
+    for path in dict.fromkeys((options.first, options.second)):
+        if not os.path.exists(path):
+            print(
+                f"{path}: no such file; expected is a log made with `pytest --tensorcheck-record {shlex.quote(path)}`",
+                file=sys.stderr,
+            )
+            return 2
     try:
         names = read_log(options.first).recordings.keys(), read_log(options.second).recordings.keys()
         found = compare_logs(options.first, options.second, options.rtol)

@@ -198,7 +198,9 @@ def test_a_file_that_is_no_log_is_one_clear_line(tmp_path, capsys, content, mess
 
 def test_files_that_are_missing_and_logs_without_a_common_name(tmp_path, capsys):
     assert main([str(tmp_path / "none"), str(tmp_path / "none")]) == 2
-    assert "No such file" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"none: no such file; expected is a log made with `pytest --tensorcheck-record {tmp_path / 'none'}`" in said
     for name in ("a", "b"):
         with record(tmp_path / name, name):
             torch.ones(1) + 1

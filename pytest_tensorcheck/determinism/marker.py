@@ -26,22 +26,34 @@ class RunTwice:
         if run is None or not run.marked.deterministic:
             return None
         function = pyfuncitem.obj
-        if (why := _only_once(function)) is not None:
+        if (why := _only_once(pyfuncitem)) is not None:
             run.notes += (f"deterministic=True: {why}, so it ran once, under the deterministic settings",)
             return None
         from pytest_tensorcheck.determinism import DivergenceError, run_twice
 
         arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+        own = getattr(pyfuncitem.instance, "__dict__", {})  # what setup_method and fixtures have set on `self`
+        at_start = dict(own)
+
+        def body() -> object:
+            own.clear()
+            own.update(at_start)
+            return function(**arguments)
+
+        state = {**arguments, **{f"self.{name}": value for name, value in at_start.items()}}
         try:
-            run_twice(lambda: function(**arguments), state=arguments, name=pyfuncitem.nodeid)
+            run_twice(body, state=state, name=pyfuncitem.nodeid)
         except DivergenceError as error:  # raised after the runs: shown at the test, whose frames are gone
             raise at_test(error, pyfuncitem) from None
         return True
 
 
-def _only_once(function: object) -> str | None:
+def _only_once(item: pytest.Function) -> str | None:
     """Why two runs of a test could not be compared; None where they can."""
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+    function = item.obj
+    # What pytest-asyncio has put in the place of a coroutine's function is not one.
+    defined = getattr(getattr(item.parent, "obj", None), item.originalname, None)
+    if any(inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one) for one in (function, defined)):
         return "the test is a coroutine"
     if getattr(function, "is_hypothesis_test", False):
         return "hypothesis gives it other examples each time"

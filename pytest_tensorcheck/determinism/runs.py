@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pytest_tensorcheck.determinism.carried_state import StateToRestore, named_tensors, reachable
-from pytest_tensorcheck.determinism.causes import DivergenceError
+from pytest_tensorcheck.determinism.causes import Cause, Divergence, DivergenceError, Evidence
 from pytest_tensorcheck.determinism.hashing import hash_value
 from pytest_tensorcheck.determinism.operations import Recording
 from pytest_tensorcheck.determinism.rng import RandomState
 from pytest_tensorcheck.frameworks import require
 from pytest_tensorcheck.observations import TensorcheckFailure
-from pytest_tensorcheck.user_line import UserLine
+from pytest_tensorcheck.user_line import UserLine, is_user_file
 
 T = TypeVar("T")
 
@@ -108,6 +109,14 @@ def _definition(fn: Any) -> UserLine | None:
     return UserLine(code.co_filename, code.co_firstlineno, code.co_qualname) if code is not None else None
 
 
+def _raised_at(error: Exception) -> UserLine | None:
+    """The innermost line of the user's code that the error came through."""
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        if is_user_file(frame.f_code.co_filename):
+            return UserLine(frame.f_code.co_filename, line, frame.f_code.co_qualname)
+    return None
+
+
 class _Session:
     """The runs of one call."""
 
@@ -186,6 +195,8 @@ class _Session:
                         investigate(divergence, recorders[-2].recording, recording, again, self.definition)
                     except Exception as raised:  # what was found stands without it
                         divergence.notes.append(f"looking closer failed: {type(raised).__name__}: {raised}")
+                    if error is not None:
+                        self._explain_error(divergence, error, recording, run + 1)
                     failure = DivergenceError.of(divergence, self.what)
                     if error is not None:
                         raise failure from error
@@ -200,6 +211,23 @@ class _Session:
                 recorder.erase_marks()
             if torch.get_num_threads() != threads_before:
                 torch.set_num_threads(threads_before)
+
+    def _explain_error(self, divergence: Divergence, error: Exception, recording: Recording, run: int) -> None:
+        """Where a later run alone raises, and no number of torch's says why: something that the first one left behind."""
+        stopped = divergence.cause is Cause.CONTROL_FLOW and divergence.index >= len(recording.operations)
+        if not stopped and (divergence.cause is not Cause.OUTSIDE or divergence.operator):
+            return
+        if stopped:
+            divergence.detail = f"run {run} {recording.error}, where run 1 went on"
+        if (line := _raised_at(error)) is not None:
+            divergence.evidence.append(Evidence(line, f"run {run} raised it here"))
+        put_back = (
+            "nothing is" if self.restored is None else "only tensors, arrays, modules, optimizers and generators are"
+        )
+        divergence.remedy = (
+            f"the body runs {len(self.threads)} times, and between the runs {put_back} put back: make or remove inside the "
+            "body what else a run leaves behind (a file, a folder, an entry of a dict), and seed what it draws"
+        )
 
     def _require_content(self, recording: Recording) -> None:
         if not recording.operations and recording.result in (None, "None"):

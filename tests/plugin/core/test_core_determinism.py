@@ -144,6 +144,110 @@ def test_the_marker_sets_them_and_runs_the_body_twice(pytester):
     assert run(pytester, "-k", "unseeded").ret == 0  # without the option the marker does nothing
 
 
+@pytest.mark.parametrize("mode", ["strict", "auto"])
+def test_a_coroutine_runs_once_under_pytest_asyncio(pytester, mode):
+    """Which puts a function that is no coroutine's in its place."""
+    pytest.importorskip("pytest_asyncio", reason="needs pytest-asyncio")
+    pytester.makepyfile(
+        """
+        import functools
+        import asyncio
+        import pytest
+        import torch
+
+        RUNS = []
+
+        def synchronous(test):
+            @functools.wraps(test)
+            def run(*args): asyncio.run(test(*args))
+            return run
+
+        @pytest.mark.asyncio
+        @pytest.mark.tensorcheck(deterministic=True)
+        async def test_coroutine():
+            RUNS.append(torch.ones(2).sum())
+
+        @pytest.mark.asyncio
+        @pytest.mark.tensorcheck(deterministic=True)
+        class TestMethods:
+            @pytest.mark.parametrize("x", [1])
+            async def test_coroutine(self, x):
+                RUNS.append(torch.ones(2).sum())
+
+        def test_after(): assert len(RUNS) == 2
+
+        @pytest.mark.tensorcheck(deterministic=True)
+        @synchronous
+        async def test_function():
+            RUNS.append(torch.ones(2).sum())
+
+        def test_after_the_function(): assert len(RUNS) == 4
+        """
+    )
+    result = run(pytester, "--tensorcheck", "--tensorcheck-json", "found.json", "-o", f"asyncio_mode={mode}")
+    result.assert_outcomes(passed=5)
+    assert (pytester.path / "found.json").read_text().count("the test is a coroutine, so it ran once") == 2
+
+
+def test_what_hangs_on_self_is_put_back_for_the_second_run(pytester):
+    pytester.makepyfile(
+        """
+        import pytest
+        import torch
+
+        class Base:
+            def trains(self):
+                self.optimizer.zero_grad()
+                self.model(self.batch.add_(1)).sum().backward()
+                self.optimizer.step()
+                self.steps += 1
+                self.batch = self.batch * 2
+                assert self.steps == 1 and torch.equal(self.batch, torch.full((1, 2), 4.0))
+
+            def make(self):
+                self.model = torch.nn.Linear(2, 1)
+                self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.1)
+                self.batch = torch.ones(1, 2)
+                self.steps = 0
+
+        @pytest.mark.tensorcheck(deterministic=True)
+        class TestSetupMethod(Base):
+            def setup_method(self): self.make()
+            def test_it(self): self.trains()
+
+        @pytest.mark.tensorcheck(deterministic=True)
+        class TestFixture(Base):
+            @pytest.fixture(autouse=True)
+            def made(self): self.make()
+            def test_it(self): self.trains()
+
+        @pytest.mark.tensorcheck(deterministic=True)
+        class TestShared:
+            shared = torch.ones(2)
+            def test_it(self): (self.shared.add_(1) * 2).sum()
+        """
+    )
+    result = run(pytester, "--tensorcheck")
+    result.assert_outcomes(passed=2, failed=1)  # what hangs on the class is every test's
+    result.stdout.fnmatch_lines(["E*cause: *is not what it was*"])
+
+
+@pytest.mark.parametrize("first", ["os.mkdir", "torch.ones"])
+def test_an_error_of_the_second_run_alone_says_that_the_body_runs_twice(pytester, first):
+    lines = ['os.mkdir(tmp_path / "y")', "torch.ones(2).sum()"]
+    lines.sort(key=lambda line: not line.startswith(first))
+    pytester.makepyfile(
+        "import os, pytest, torch\n\n@pytest.mark.tensorcheck(deterministic=True)\n"
+        f"def test_it(tmp_path):\n    {lines[0]}\n    {lines[1]}"
+    )
+    result = run(pytester, "--tensorcheck")
+    result.assert_outcomes(failed=1)
+    text = result.stdout.str()
+    assert "run 2 raised FileExistsError" in text
+    assert f":{5 + lines.index(next(line for line in lines if 'mkdir' in line))}: run 2 raised it here" in text
+    assert "remedy: the body runs 2 times, and between the runs only tensors, " in text
+
+
 def test_a_log_of_one_run_is_compared_with_another(pytester, monkeypatch):
     pytester.makepyfile(
         """

@@ -73,7 +73,7 @@ class ReportHooks:
         if rerun > 0:
             lines.append(f"rerun {rerun}: with the same seed as the first run")
         lines.extend(run.notes)
-        lines.append(f"reproduce: {reproduction(self.config, item.nodeid, run.base_seed)}")
+        lines.append(f"reproduce: {reproduction(item, run.base_seed)}")
         return "\n".join(lines)
 
     def _record(self, run: TestRun) -> Record:

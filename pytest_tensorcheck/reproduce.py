@@ -17,12 +17,19 @@ from pytest_tensorcheck.options import OPTIONS
 _LEFT_OUT = frozenset({"active", "seed", "seeds", "lint", "json", "record", "compare"})
 
 
-def reproduction(config: pytest.Config, nodeid: str, base_seed: int) -> str:
+def reproduction(item: pytest.Item, base_seed: int) -> str:
     """`OMP_NUM_THREADS=1 pytest 'tests/test_a.py::test_b[c d]' --tensorcheck --tensorcheck-seed 0`.
 
     The thread count is part of it where torch is loaded, since it changes the order of sums, and with it their value.
     """
-    words = ["pytest", *_where_to_look(config), _from_here(config, nodeid), "--tensorcheck"]
+    config = item.config
+    words = [
+        "pytest",
+        *_where_to_look(config),
+        *_how_to_collect(item),
+        _from_here(config, item.nodeid),
+        "--tensorcheck",
+    ]
     words += ["--tensorcheck-seed", str(base_seed)]
     for option in OPTIONS:
         if option.name not in _LEFT_OUT and (value := getattr(config.option, option.dest, None)) is not None:
@@ -55,6 +62,17 @@ def _from_here(config: pytest.Config, nodeid: str) -> str:
 
 def _called_from(config: pytest.Config) -> Path:
     return config.invocation_params.dir
+
+
+def _how_to_collect(item: pytest.Item) -> list[str]:
+    """Options without which pytest finds no doctest."""
+    if not isinstance(item, pytest.DoctestItem):
+        return []
+    if item.path.suffix == ".py":
+        return ["--doctest-modules"]
+    if item.path.suffix in (".txt", ".rst"):  # named, they are found
+        return []
+    return [f"--doctest-glob={glob}" for glob in item.config.getoption("doctestglob") or ()]
 
 
 def _where_to_look(config: pytest.Config) -> list[str]:

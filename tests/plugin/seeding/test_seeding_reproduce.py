@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -214,3 +215,25 @@ def test_libraries_imported_in_the_middle_of_a_test_are_seeded(pytester, monkeyp
     second = draws(pytester, monkeypatch, "-k", "second", subprocess=True)
     assert set(full) == {"first", "second"}
     assert second["second"] == full["second"]  # there torch is imported in the middle of it
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "content"),
+    [
+        ("pkg/module.py", ["--doctest-modules"], '"""\n>>> 1 + 1\n3\n"""\n'),
+        ("pkg/guide.rst", [], ">>> 1 + 1\n3\n"),
+        ("pkg/guide.md", ["--doctest-glob=*.md"], ">>> 1 + 1\n3\n"),
+    ],
+)
+def test_the_command_of_a_failing_doctest_finds_it(pytester, name, options, content):
+    path = pytester.path / name
+    path.parent.mkdir()
+    path.write_text(content)
+    (pytester.path / "pytest.ini").write_text("[pytest]\n")
+    common = ("-p", "no:randomly", "-p", "no:hypothesispytest")
+    result = pytester.runpytest_inprocess(*common, "--tensorcheck", *options, name)
+    result.assert_outcomes(failed=1)
+    [command] = [line.partition("reproduce: ")[2] for line in result.outlines if "reproduce: " in line]
+    words = shlex.split(command)
+    again = pytester.runpytest_inprocess(*common, *words[words.index("pytest") + 1 :])
+    again.assert_outcomes(failed=1)

@@ -27,10 +27,18 @@ class OperationLogs:
         from pytest_tensorcheck.determinism.logs import LogError
 
         try:
-            self.writer = LogWriter(settings.record) if settings.record else None
+            # A sweep has no one base seed.
+            seed = None if settings.seeds else settings.seed
+            self.writer = LogWriter(settings.record, seed) if settings.record else None
             self.checker = LogChecker(settings.compare) if settings.compare else None
         except (OSError, LogError) as error:
             raise pytest.UsageError(f"{option}: {error}") from None
+        recorded = self.checker.log.base_seed if self.checker is not None else None
+        if None not in (recorded, seed) and recorded != seed:
+            raise pytest.UsageError(
+                f"{option}: {settings.compare} was recorded with base seed {recorded}, and this run has {seed}: "
+                f"pass --tensorcheck-seed {recorded}"
+            )
         self.missing: list[str] = []
 
     @pytest.hookimpl(wrapper=True, trylast=True)

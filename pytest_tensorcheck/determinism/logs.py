@@ -46,6 +46,7 @@ class Log:
 
     path: str
     machine: dict[str, Any]
+    base_seed: int | None = None  # of the pytest run that wrote it
     recordings: dict[str, Recording] = field(default_factory=dict)
     samples: dict[Any, tuple[float, ...]] = field(default_factory=dict)
 
@@ -73,8 +74,9 @@ def this_machine() -> dict[str, Any]:
 class LogWriter:
     """Writes recordings to one file. `recording(name)` records the code in its `with`; `close()` ends the file."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], base_seed: int | None = None) -> None:
         self.path = os.fspath(path)
+        self.base_seed = base_seed
         Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         self._file: IO[str] | None = None
         self._sampled: set[str] = set()
@@ -101,7 +103,7 @@ class LogWriter:
         if self._file is None:
             opened = gzip.open if self.path.endswith(".gz") else open
             self._file = opened(self.path, "wt", encoding="utf-8")
-            self._line({"tensorcheck_log": _VERSION, "machine": this_machine()})
+            self._line({"tensorcheck_log": _VERSION, "machine": this_machine(), "base_seed": self.base_seed})
         return self._file
 
     def _line(self, entry: dict[str, Any]) -> None:
@@ -190,9 +192,14 @@ def compare_logs(
     """The first divergence of each recording that both files hold, None where they agree.
 
     `rtol` allows for rounding: numbers count as equal up to this fraction of the tensor's largest (16 numbers of each
-    are kept). Raises `LogError` for a file that is no log.
+    are kept). Raises `LogError` for a file that is no log, and for two logs with different base seeds.
     """
     one, two = read_log(first), read_log(second)
+    if None not in (one.base_seed, two.base_seed) and one.base_seed != two.base_seed:
+        raise LogError(
+            f"{one.path} was recorded with base seed {one.base_seed}, {two.path} with {two.base_seed}: their tests drew "
+            "other numbers. Record both with the same --tensorcheck-seed"
+        )
     close = _closeness(one.samples, two.samples, rtol)
     labels = _labels(one.path, two.path)
     found: dict[str, Divergence | None] = {}
@@ -335,7 +342,7 @@ def _read(name: str, file: IO[str]) -> Log:
         raise LogError(
             f"{name}: a log of version {header['tensorcheck_log']}; this tensorcheck reads version {_VERSION}"
         )
-    log = Log(name, header["machine"])
+    log = Log(name, header["machine"], header.get("base_seed"))
     recording = Recording()
     kernels: dict[str, Kernel] = {}
     for text in file:

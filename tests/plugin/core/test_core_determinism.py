@@ -276,6 +276,23 @@ def test_a_log_of_one_run_is_compared_with_another(pytester, monkeypatch):
     assert "Traceback" not in wrong.stderr.str()
 
 
+def test_logs_with_another_base_seed_are_refused(pytester, capsys):
+    """Else each test would be told that its numbers differ, for reasons that are not the one."""
+    from pytest_tensorcheck.determinism.diverge_command import main
+
+    pytester.makepyfile("import torch\ndef test_it(): torch.rand(3).sum()")
+    run(pytester, "--tensorcheck-record", "zero.log").assert_outcomes(passed=1)
+    run(pytester, "--tensorcheck-record", "four.log", "--tensorcheck-seed", "4").assert_outcomes(passed=1)
+    run(pytester, "--tensorcheck-compare", "four.log", "--tensorcheck-seed", "4").assert_outcomes(passed=1)
+    result = run(pytester, "--tensorcheck-compare", "four.log")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = "four.log was recorded with base seed 4, and this run has 0: pass --tensorcheck-seed 4"
+    assert [line for line in result.errlines if said in line]
+    capsys.readouterr()
+    assert main(["zero.log", "four.log"]) == 2
+    assert "zero.log was recorded with base seed 0, four.log with 4" in capsys.readouterr().err
+
+
 def test_syncs_are_found_in_simulation(pytester):
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")

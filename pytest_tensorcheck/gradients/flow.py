@@ -64,6 +64,8 @@ def check_gradients_flow(
         hint = "swap the two arguments" if isinstance(model, torch.Tensor) else "do not call .item() on it"
         _refuse(f"the loss is a {type(loss).__name__}, not a tensor: {hint}")
     named = _named(torch, model)
+    for option, patterns in (("allow_missing", allow_missing), ("allow_zero", allow_zero)):
+        _require_names(option, patterns, [name for name, _ in named])
     value = loss if isinstance(loss, torch.Tensor) else loss()
     if problem := _unusable(torch, value):
         _refuse(problem)
@@ -99,6 +101,16 @@ def _named(torch: Any, model: Any) -> list[tuple[str, Any]]:
             f"check_gradients_flow: the first argument is a {type(model).__name__}: pass the model, or its parameters"
         )
     return named
+
+
+def _require_names(option: str, patterns: Sequence[str], names: list[str]) -> None:
+    """A pattern that names nothing is a slip of the pen."""
+    __tracebackhide__ = True
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+            raise ValueError(
+                f"check_gradients_flow: {option}={pattern!r} names no parameter; there are: {shortened(names, 12)}"
+            )
 
 
 def _unusable(torch: Any, value: Any) -> str:

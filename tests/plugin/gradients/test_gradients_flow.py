@@ -41,6 +41,16 @@ def test_parameters_by_what_they_receive():
     assert check_gradients_flow(net, net(torch.ones(3, 2)).sum(), allow_missing=["unused.*"], allow_zero="dead.*")
 
 
+@pytest.mark.parametrize("option", ["allow_missing", "allow_zero"])
+@pytest.mark.parametrize("patterns", ["unsued.*", ["unused.*", "unsued.*"]])
+def test_an_exception_that_names_no_parameter_is_refused(option, patterns):
+    net = Net()
+    with pytest.raises(ValueError, match=rf"{option}='unsued\.\*' names no parameter; there are: used\.weight, "):
+        check_gradients_flow(net, net(torch.ones(3, 2)).sum(), **{option: patterns})
+    flow = check_gradients_flow(net, net(torch.ones(3, 2)).sum(), allow_missing="frozen.*", raise_exception=False)
+    assert flow.frozen == ["frozen.weight", "frozen.bias"]
+
+
 def test_nan_and_infinite_gradients():
     a, b, c = (torch.zeros(2, requires_grad=True) for _ in range(3))
     loss = (torch.where(a > 0, a.sqrt() / a, 0 * a) + b.sqrt() + c).sum()

@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import replace
@@ -100,7 +100,7 @@ class no_sync(ContextDecorator, metaclass=NeedsParentheses):
         __tracebackhide__ = True
         if isinstance(allow, str):
             allow = [allow]
-        if isinstance(allow, bool) or (isinstance(allow, int) and allow < 0):
+        if isinstance(allow, bool) or (allow < 0 if isinstance(allow, int) else not isinstance(allow, Iterable)):
             raise ValueError(f"no_sync: allow is a number of waits or a list of operation names, not {allow!r}")
         if not isinstance(allow, int):
             allow = tuple(allow)

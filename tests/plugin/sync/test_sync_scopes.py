@@ -101,7 +101,7 @@ def test_allow_names() -> None:
     assert "x.nonzero()" not in str(caught.value)
 
 
-@pytest.mark.parametrize("wrong", [-1, True, ["nonzer"], [3]])
+@pytest.mark.parametrize("wrong", [-1, True, 1.5, None, ["nonzer"], [3]])
 def test_wrong_allow_is_one_clear_line(wrong: object) -> None:
     with pytest.raises(ValueError, match="no_sync: ") as caught:
         no_sync(allow=wrong)  # type: ignore[arg-type]

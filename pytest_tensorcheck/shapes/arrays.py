@@ -130,3 +130,32 @@ def strides_of(value: Any) -> tuple[int, ...] | None:
     if isinstance(strides, tuple) and itemsize:
         return tuple(stride // itemsize for stride in strides)
     return None
+
+
+def refuse_misspelt_dtype(wanted: Any) -> None:
+    """Raise ValueError for a name that no library has, where it is near one that they have. Others may be a library's own."""
+    __tracebackhide__ = True
+    if isinstance(wanted, (tuple, list, set, frozenset)):
+        for each in wanted:
+            refuse_misspelt_dtype(each)
+    if not isinstance(wanted, str):
+        return
+    name = dtype_name(wanted)
+    torch, numpy = loaded("torch"), loaded("numpy")
+    of_torch = (
+        [key for key, value in vars(torch).items() if isinstance(value, torch.dtype)] if torch is not None else []
+    )
+    known = {*_NAMES, *FAMILIES, *_ALIASES, *of_torch, *(map(str, numpy.sctypeDict) if numpy is not None else ())}
+    if name in known or not name.isalnum():  # "float8_e4m3b11fnuz", "datetime64[ns]": there are always more of these
+        return
+    import difflib
+
+    if nearest := difflib.get_close_matches(name, [*_NAMES, *sorted(known)], 1, cutoff=0.75):
+        raise ValueError(f"unknown dtype {wanted!r}; did you mean {nearest[0]!r}?")
+
+
+_NAMES = (
+    *("float32", "float64", "float16", "bfloat16", "complex64", "complex128", "bool"),
+    *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64, 2, 4)),
+    *("float128", "complex256", "longdouble", "object", "str", "bytes", "datetime64", "timedelta64"),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import difflib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ class _Missing:
 
 
 _MISSING: Any = _Missing()
+_OPTIONS = ("dtype", "device", "contiguous", "requires_grad")
 _NOTHING_ASKED = (None, None, None, None)
 _PLAIN: dict[str, tuple[str, ...] | None] = {}  # text -> its names when it is plain, None when it is not
 _scope: contextvars.ContextVar[Bindings | None] = contextvars.ContextVar("tensorcheck_shapes", default=None)
@@ -152,6 +154,8 @@ def _assert_all(
             _assert_one(bindings, pairs[position], pairs[position + 1], asked, position, None, lasting)
     for label, pair in named.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
+            if nearest := difflib.get_close_matches(label, _OPTIONS, 1):
+                raise TypeError(f"assert_shape has no option {label!r}; did you mean {nearest[0]!r}?")
             raise TypeError(f'assert_shape({label}=...) takes a pair: {label}=({label}, "b t")')
         _assert_one(bindings, pair[0], pair[1], asked, -1, label, lasting)
 

@@ -98,7 +98,9 @@ def property_problem(
     value: Any, shape: Shape, dtype: Any, device: Any, contiguous: bool | None, requires_grad: bool | None
 ) -> str | None:
     """The first of the asked properties that does not hold, as a sentence; None when all hold."""
+    __tracebackhide__ = True
     if dtype is not None and not arrays.matches_dtype(value, dtype):
+        arrays.refuse_misspelt_dtype(dtype)
         have = arrays.dtype_name(value.dtype) if hasattr(value, "dtype") else type(value).__name__
         return f"expected dtype {wanted_dtype(dtype)}, got {have} (shape {show(shape)})"
     if device is not None and not arrays.matches_device(value, device):

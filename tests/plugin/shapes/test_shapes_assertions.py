@@ -227,6 +227,28 @@ def test_dtypes_that_do_not_fit(dtype):
         assert_shape(np.zeros(3, np.float32), "n", dtype=dtype)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "nearest"), [("flot32", "float32"), ("torch.unit8", "uint8"), (("int32", "boool"), "bool")]
+)
+def test_a_misspelt_dtype_is_no_finding(dtype, nearest):
+    with pytest.raises(ValueError, match=f"unknown dtype .*; did you mean {nearest!r}") as caught:
+        assert_shape(np.zeros(3, np.float32), "n", dtype=dtype)
+    assert not isinstance(caught.value, AssertionError)
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[ns]", "string", "float8_e4m3b11fnuz", "key<fry>", "longlong", "qint8"])
+def test_dtypes_of_other_libraries_are_not_misspelt(dtype):
+    with pytest.raises(ShapeError):
+        assert_shape(np.zeros(3, np.float32), "n", dtype=dtype)
+
+
+def test_a_misspelt_option_is_named():
+    with pytest.raises(TypeError, match="assert_shape has no option 'dytpe'; did you mean 'dtype'"):
+        assert_shape(np.zeros(3), "n", dytpe="float32")
+    with pytest.raises(TypeError, match="takes a pair"):
+        assert_shape(np.zeros(3), "n", x="float32")
+
+
 def test_contiguity_shows_the_strides():
     x = np.zeros((3, 4))
     assert_shape(x, "a b", contiguous=True)

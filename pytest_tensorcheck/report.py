@@ -6,13 +6,14 @@ A test's record travels as plain values on its report (`report.tensorcheck`), wh
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from pytest_tensorcheck._version import __version__
+from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.settings import CHECKS, Settings
 
 Record = dict[str, Any]
@@ -57,6 +58,7 @@ class Findings:
         self.durations: dict[str, float] = {}
         self.workers = 0
         self.threads: int | None = None
+        self.switched_off: Sequence[str] = ()  # checks that the markers of all tests switch off
 
     def add_report(self, report: pytest.TestReport) -> None:
         nodeid = report.nodeid
@@ -165,7 +167,18 @@ def _blind_spots(findings: Findings) -> list[str]:
     asked = [check for check in blind if check != "broadcast" or findings.settings.broadcast == "error"]
     if not findings.count or not asked:
         return []
-    return [f"{', '.join(asked)}: watched nothing, since no test had torch loaded"]
+    reasons: dict[str, list[str]] = {}
+    for check in asked:
+        reasons.setdefault(_why_blind(check, findings), []).append(check)
+    return [f"{', '.join(checks)}: watched nothing, since {reason}" for reason, checks in reasons.items()]
+
+
+def _why_blind(check: str, findings: Findings) -> str:
+    if check in findings.switched_off:
+        return "the markers of all tests switch it off"
+    if findings.threads is None and loaded("torch") is None:
+        return "no test had torch loaded"
+    return "no test that it is on for had torch loaded when its call began"
 
 
 def _seeds_text(settings: Settings) -> str:

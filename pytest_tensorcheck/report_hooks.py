@@ -98,7 +98,9 @@ class ReportHooks:
     def pytest_sessionfinish(self) -> None:
         if self._is_worker:
             self.config.workeroutput["tensorcheck"] = self._session_records()  # type: ignore[attr-defined]
+            self.config.workeroutput["tensorcheck_off"] = self.run_hooks.switched_off  # type: ignore[attr-defined]
             return
+        self.findings.switched_off = self.findings.switched_off or self.run_hooks.switched_off
         self.findings.add_session_records(self._session_records())
         if self.settings.json is not None:
             document = as_json(self.findings, versions(), describe_device(self.settings))
@@ -134,7 +136,9 @@ class XdistHooks:
     def pytest_testnodedown(self, node: Any) -> None:
         findings = self._hooks.findings
         findings.workers += 1
-        findings.add_session_records(getattr(node, "workeroutput", {}).get("tensorcheck", []))
+        output = getattr(node, "workeroutput", {})
+        findings.add_session_records(output.get("tensorcheck", []))
+        findings.switched_off = output.get("tensorcheck_off", ())  # every worker has all tests
 
 
 def _take_over_from_randomly(config: pytest.Config) -> bool:

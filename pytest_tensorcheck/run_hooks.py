@@ -23,7 +23,7 @@ from pytest_tensorcheck.global_state import (
 )
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, digest_of, loaded_numpy_random
-from pytest_tensorcheck.settings import UNMARKED, MarkerSettings, Settings, read_markers, with_markers
+from pytest_tensorcheck.settings import CHECKS, UNMARKED, MarkerSettings, Settings, read_markers, with_markers
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
 from pytest_tensorcheck.surroundings import Surroundings
 from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, surrounds, watching
@@ -80,6 +80,7 @@ class RunHooks:
         )
         self._user_imports = UserImports(lambda name: self.seeder.undisturbed(derive(self.base_seed, "module", name)))
         self._any_marked = False
+        self.switched_off: list[str] = []  # the checks that the markers of all tests switch off
         self._surrounded = surrounds(settings, UNMARKED)
         self._watch_state = False
         self._as_expected = False  # the state at the end of the last test was read, and was the expected one
@@ -158,6 +159,9 @@ class RunHooks:
         self._watch_state = self.settings.state != "off" or any(
             item.stash.get(MARKED, UNMARKED).state not in (None, "off") for item in session.items
         )
+        if self._any_marked:
+            marked = [item.stash.get(MARKED, UNMARKED) for item in session.items if not _is_exempt(item)]
+            self.switched_off = [check for check in CHECKS if all(getattr(one, check) == "off" for one in marked)]
         self.state.expected = self.state.snapshot()
         self._digests = {(nodeid := item.nodeid): digest_of(self.base_seed, nodeid) for item in session.items}
         return result
@@ -218,7 +222,7 @@ class RunHooks:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        if not getattr(item, "tensorcheck_exempt", False):
+        if not _is_exempt(item):
             run = self._begin(item)
             run.empty_setup = self._surroundings.empty_setup(item)
             if not run.empty_setup:
@@ -386,6 +390,10 @@ class RunHooks:
         run = self._place.run
         if run is not None and run.settings.state != "off":
             run.observations.extend(left)
+
+
+def _is_exempt(item: pytest.Item) -> bool:
+    return getattr(item, "tensorcheck_exempt", False)
 
 
 def _identity(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> tuple[str, ...]:

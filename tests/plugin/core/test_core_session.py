@@ -118,6 +118,34 @@ def test_a_check_that_watched_nothing_says_so(pytester):
 
 
 @needs_torch
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "workers"])
+def test_a_check_that_watched_nothing_says_why(pytester, workers):
+    if workers:
+        pytest.importorskip("xdist", reason="needs pytest-xdist")
+    options = ("--tensorcheck-broadcast", "error", *workers)
+    pytester.makepyfile(
+        """
+        import pytest
+        import torch
+
+        @pytest.mark.tensorcheck(broadcast="off")
+        def test_it(): pass
+        """
+    )
+    result = run(pytester, *options, subprocess=True)
+    result.stdout.fnmatch_lines(["broadcast: watched nothing, since the markers of all tests switch it off"])
+    if not workers:
+        pytester.makepyfile("def test_it():\n    import torch")
+        result = pytester.runpytest_subprocess(
+            *options, "-p", "no:randomly", "-p", "no:hypothesispytest", "-p", "no:jaxtyping"
+        )
+        if "broadcast watched in" not in result.stdout.str():
+            result.stdout.fnmatch_lines(
+                ["broadcast: watched nothing, since no test that it is on for had torch loaded *"]
+            )
+
+
+@needs_torch
 def test_an_accidental_broadcast_is_reported_or_fails_at_the_users_line(pytester):
     pytester.makepyfile(
         """

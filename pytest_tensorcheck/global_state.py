@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -35,6 +36,7 @@ class StateItem(NamedTuple):
     `by_key`: the value is a dict whose keys change independently (environment variables).
     `follows`: the items that explain this one; when one of them differs too, only that one is shown.
     `at_import`: whether a change made by importing a module is the module's fault (and is confined to it).
+    `difference`: what is said instead of old → new, where both are long.
     `witness`: called while the item has the value in question, it gives calls whose answers, as long as they stay what
     they are then, say that it still has it. Worth it where that takes less than `get`; items may share a witness.
     """
@@ -46,6 +48,7 @@ class StateItem(NamedTuple):
     follows: tuple[str, ...] = ()
     at_import: bool = True
     show: Callable[[Any], str] = repr
+    difference: Callable[[Any, Any], str] | None = None
     witness: Witness | None = None
 
 
@@ -72,6 +75,8 @@ class Change(NamedTuple):
         return self.item.name if self.key is None else f"{self.item.name} {os.fsdecode(self.key)}"
 
     def __str__(self) -> str:
+        if self.item.difference is not None:
+            return f"{self.name}: {self.item.difference(self.old, self.new)}"
         return f"{self.name}: {self.shown_old} → {self.shown_new}"
 
     @property
@@ -291,7 +296,9 @@ def python_items(filters: LibraryFilters | None = None) -> list[StateItem]:
             show=str,
             witness=lambda: (os.getcwd,),
         ),
-        StateItem("sys.path", lambda: sys.path[:], _set_path, at_import=False, show=_show_path),
+        StateItem(
+            "sys.path", lambda: sys.path[:], _set_path, at_import=False, show=_show_path, difference=_path_difference
+        ),
     ]
     if filters is not None:
         items.append(
@@ -345,6 +352,19 @@ def _user_entries(entries: list[str]) -> list[str]:
 
 def _show_path(entries: list[str]) -> str:
     return "[" + ", ".join(repr(entry) for entry in _user_entries(entries)) + "]"
+
+
+def _path_difference(before: list[str], after: list[str]) -> str:
+    old, new = Counter(_user_entries(before)), Counter(_user_entries(after))
+    said = [
+        f"{what} {', '.join(map(repr, entries))}"
+        for what, entries in (("added", list((new - old).elements())), ("removed", list((old - new).elements())))
+        if entries
+    ]
+    if said:
+        return "; ".join(said)
+    first = next(entry for was, entry in zip(_user_entries(before), _user_entries(after), strict=True) if was != entry)
+    return f"moved {first!r} to another place"
 
 
 def _show_filters(filters: list[Any]) -> str:

@@ -34,7 +34,9 @@ LEAKS = {
     "os.environ['HF_TOKEN'] = 'hunter2'": "environment variable HF_TOKEN: unset → (not shown)",
     "os.environ.pop('STATE_TEST')": "environment variable STATE_TEST: 'here' → unset",
     "os.chdir('/')": "working directory: ",
-    "sys.path.insert(0, '/somewhere')": "sys.path: [",
+    "sys.path.insert(0, '/somewhere')": "sys.path: added '/somewhere', left by",
+    "sys.path.append(sys.path.pop(0))": "sys.path: moved '/",
+    "sys.path.remove('/removed/by/a/test')": "sys.path: removed '/removed/by/a/test', left by",
     "torch.distributed.init_process_group('gloo', store=torch.distributed.HashStore(), rank=0, world_size=1)": (
         "torch default process group: none → initialised"
     ),
@@ -70,6 +72,7 @@ def one_thread_and_what_was_here(monkeypatch):
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     monkeypatch.setenv("STATE_TEST", "here")
+    monkeypatch.syspath_prepend("/removed/by/a/test")
     before = environment(), torch.get_default_dtype(), numpy.geterr()
     yield
     after = environment(), torch.get_default_dtype(), numpy.geterr()

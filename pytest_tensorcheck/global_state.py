@@ -88,7 +88,7 @@ class Change(NamedTuple):
         return self._shown(self.new, self.old)
 
     def _shown(self, value: Any, other: Any) -> str:
-        if value is not UNSET and self.key is not None and _SECRET.search(os.fsdecode(self.key)):
+        if value is not UNSET and self.key is not None and _is_secret(os.fsdecode(self.key), os.fsdecode(value)):
             return "(not shown)"
         if isinstance(value, dict) and isinstance(other, dict):  # options by name: only those that differ
             text = ", ".join(f"{key}={one!r}" for key, one in value.items() if other.get(key, UNSET) != one)
@@ -261,7 +261,14 @@ class ScopedState:
 
 # --- Python's own items ---------------------------------------------------------------------------------------------
 
-_SECRET = re.compile(r"TOKEN|SECRET|KEY|PASS|CREDENTIAL|AUTH", re.IGNORECASE)
+_SECRET = re.compile(r"TOKEN|SECRET|KEY|PASS|CREDENTIAL|AUTH|COOKIE|(?:^|_)PAT$", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"://[^/\s]*@")  # of a URL: `postgres://user:password@host/`
+
+
+def _is_secret(variable: str, value: str) -> bool:
+    return bool(_SECRET.search(variable) or _CREDENTIALS.search(value))
+
+
 # Set by test runners and, on import or first use, by libraries for themselves.
 _IGNORED_PREFIXES = ("PYTEST_", "COV_", "COVERAGE_", "PYDEVD_", "TORCHINDUCTOR_", "TORCHELASTIC_", "KINETO_", "__")
 _IGNORED_VARIABLES = frozenset(

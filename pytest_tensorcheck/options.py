@@ -18,6 +18,7 @@ Mode = str  # "off" | "report" | "error"; spelled out in observations.MODES, whi
 MODES = ("off", "report", "error")
 DEVICES = ("auto", "cpu", "cuda", "shadow")
 LARGEST_SEED = 2**64 - 1
+DRAWN: set[int] = set()  # the seeds that were not given but drawn
 MARKER = (
     "tensorcheck(seed=..., sync=..., state=..., broadcast=..., numerics=..., deterministic=...): "
     "what `--tensorcheck` does for this test: an int that seeds it; 'off', 'report' or 'error' for each check; "
@@ -30,7 +31,9 @@ def parse_seed(text: str) -> int:
     if text.strip() == "random":
         import secrets
 
-        return secrets.randbits(32)
+        seed = secrets.randbits(32)
+        DRAWN.add(seed)
+        return seed
     if not text.strip().isdecimal() or int(text) > LARGEST_SEED:
         raise argparse.ArgumentTypeError(f"{text!r} is not a seed: a whole number from 0 to 2**64 - 1, or 'random'")
     return int(text)
@@ -136,6 +139,19 @@ def add_options(parser: pytest.Parser) -> None:
 def anything_given(config: pytest.Config, options: argparse.Namespace) -> bool:
     """Whether any option or ini key of ours was given a value: if not, there is nothing to resolve or to refuse."""
     for option in OPTIONS:
-        if getattr(options, option.dest, None) is not None or config.getini(option.dest) not in (None, ""):
+        if getattr(options, option.dest, None) is not None or ini_value(config, option) not in (None, ""):
             return True
     return False
+
+
+def ini_value(config: pytest.Config, option: Option) -> Any:
+    """What the ini file says, None or "" where it says nothing. Raises pytest.UsageError for a switch that is neither."""
+    try:
+        return config.getini(option.dest)
+    except Exception as error:  # ValueError, in later versions UsageError
+        import pytest
+
+        if option.dest in str(error):
+            raise
+        where = config.inipath.name if config.inipath else "the ini file"
+        raise pytest.UsageError(f"{where}: {option.dest}: {error}; it is true or false") from None

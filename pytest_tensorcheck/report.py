@@ -25,7 +25,7 @@ _TITLES = {
     "state": "global state left changed",
     "seed": "random numbers without a seed",
     "rerun": "failed, then passed on a rerun",
-    "seeds": "tests that fail for some seeds",
+    "seeds": "tests that fail in the sweep",
 }
 _SHOWN = 20  # hot spots of one kind in the summary; the JSON file has all
 
@@ -53,6 +53,7 @@ class Findings:
         self.count = 0  # of all tests, also of those whose records are not kept
         self.watched: dict[str, int] = {}  # check -> how many tests it watched
         self.session: list[Record] = []
+        self.texts: dict[str, str] = {}  # of failed items that nobody watches: lint items
         self.outcomes: dict[str, str] = {}
         self.reruns: dict[str, int] = {}
         self.durations: dict[str, float] = {}
@@ -72,6 +73,8 @@ class Findings:
                 self.outcomes[nodeid] = "xfailed" if hasattr(report, "wasxfail") and report.skipped else report.outcome
         record = getattr(report, "tensorcheck", None)
         if record is None:
+            if report.failed and self.settings.json is not None:
+                self.texts[nodeid] = str(report.longrepr)
             return
         self.add_uneventful(record["watched"])
         if record["threads"] is not None:
@@ -101,7 +104,7 @@ class Findings:
                 yield test["nodeid"], observation
         for nodeid, count in self.reruns.items():
             if self.outcomes.get(nodeid) == "passed":
-                yield nodeid, _rerun_record(nodeid, count)
+                yield nodeid, _rerun_record(nodeid, count, self.settings)
 
     def hot_spots(self) -> list[HotSpot]:
         merged: dict[tuple[str, str, str], tuple[int, dict[str, None]]] = {}
@@ -118,11 +121,12 @@ class Findings:
         )
 
 
-def _rerun_record(nodeid: str, count: int) -> Record:
+def _rerun_record(nodeid: str, count: int, settings: Settings) -> Record:
+    further = "" if settings.state != "off" else "--tensorcheck-state report, "
     times = "once" if count == 1 else f"{count} times"
     message = (
         f"failed {times} and then passed with the same random numbers: its cause is not in the seeded generators "
-        "(try --tensorcheck-state report, @pytest.mark.tensorcheck(deterministic=True))"
+        f"(try {further}@pytest.mark.tensorcheck(deterministic=True))"
     )
     return {"check": "rerun", "message": f"{nodeid} {message}", "detail": "", "file": None, "line": None, "count": 1}
 
@@ -236,7 +240,7 @@ def as_json(findings: Findings, versions: dict[str, str | None], device: str) ->
                 "outcome": findings.outcomes.get(test["nodeid"]),
                 "duration": round(findings.durations.get(test["nodeid"], 0.0), 6),
             }
-            for test in findings.tests
+            for test in (*findings.tests, *_unwatched(findings))
         ],
         "observations": findings.session,
         "summary": {
@@ -256,6 +260,16 @@ def as_json(findings: Findings, versions: dict[str, str | None], device: str) ->
             ],
         },
     }
+
+
+def _unwatched(findings: Findings) -> Iterator[Record]:
+    """Lint items, and tests whose process ended: they have an outcome and nothing else to say."""
+    known = {test["nodeid"] for test in findings.tests}
+    for nodeid in findings.outcomes:
+        if nodeid not in known:
+            record: Record = {"nodeid": nodeid, "seed": None, "base_seed": None, "threads": None, "notes": []}
+            text = {"text": findings.texts[nodeid]} if nodeid in findings.texts else {}
+            yield {**record, "watched": [], "observations": [], **text}
 
 
 def write_json(path: str, document: dict[str, Any]) -> None:

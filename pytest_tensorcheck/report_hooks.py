@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_tensorcheck.devices import describe_device, versions
+from pytest_tensorcheck.options import DRAWN
 from pytest_tensorcheck.report import Findings, Record, as_json, header_line, summary_lines, write_json
 from pytest_tensorcheck.reproduce import reproduction, torch_threads
 from pytest_tensorcheck.run_hooks import RunHooks
@@ -114,6 +115,8 @@ class ReportHooks:
             return
         lines = summary_lines(self.findings)
         if len(lines) == 1 and terminalreporter.verbosity < 0:
+            if self.settings.seed in DRAWN:  # nobody else knows it, and `-q` prints no header
+                terminalreporter.write_line(f"tensorcheck: seed {self.settings.seed}")
             return
         terminalreporter.write_sep("=", "tensorcheck")
         for line in lines:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_tensorcheck.options import LARGEST_SEED, MODES, OPTIONS, Mode
+from pytest_tensorcheck.options import LARGEST_SEED, MODES, OPTIONS, Mode, ini_value
 
 
 class Settings(NamedTuple):
@@ -60,7 +60,7 @@ def resolve(config: pytest.Config, options: argparse.Namespace | None = None) ->
             values[option.name] = given
             switched_on = True
             continue
-        from_file = config.getini(option.dest)
+        from_file = ini_value(config, option)
         if from_file is None or from_file == "":
             continue
         try:
@@ -116,4 +116,8 @@ def _check_keyword(nodeid: str, key: str, value: object) -> None:
         if not isinstance(value, bool):
             raise pytest.UsageError(f"{nodeid}: {text}: deterministic is True or False")
     elif value not in MODES:
-        raise pytest.UsageError(f"{nodeid}: {text}: not one of {', '.join(MODES)}")
+        import difflib
+
+        nearest = difflib.get_close_matches(str(value), MODES, 1)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        raise pytest.UsageError(f"{nodeid}: {text}: not one of {', '.join(MODES)}{hint}")

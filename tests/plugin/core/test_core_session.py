@@ -239,6 +239,8 @@ def test_marker_errors_end_the_run_in_one_line(pytester):
         "seed=True": "a seed is a whole number",
         "seed=-1": "a seed is a whole number",
         "state='on'": "not one of off, report, error",
+        "broadcast='eror'": "not one of off, report, error; did you mean 'error'?",
+        "state=None": "not one of off, report, error",
         "deterministic=1": "deterministic is True or False",
         "3": "takes keywords only",
     }.items():
@@ -299,6 +301,19 @@ def test_a_wrong_ini_value_names_the_file_and_the_key(pytester):
     result = run(pytester)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: tox.ini: tensorcheck_state: 'maybe' is not one of off, report, error"])
+
+
+@pytest.mark.parametrize("key", ["tensorcheck", "tensorcheck_lint"])
+@pytest.mark.parametrize("options", [(), ("--tensorcheck",)], ids=["off", "on"])
+def test_a_switch_in_the_ini_file_that_is_neither_on_nor_off(pytester, key, options):
+    pytester.makeini(f"[pytest]\n{key} = maybe\n")
+    pytester.makepyfile("def test_it(): pass")
+    result = run(pytester, *options)
+    if key in ("tensorcheck",) and options:
+        result.assert_outcomes(passed=1)  # the command line wins
+        return
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: tox.ini: {key}: invalid truth value 'maybe'; it is true or false"])
 
 
 def test_ini_modes_alone_do_not_switch_the_checks_on(pytester):
@@ -493,6 +508,17 @@ def test_lint_items(pytester):
     run(pytester, "--tensorcheck-lint").assert_outcomes(passed=3, failed=1)
     run(pytester, "--tensorcheck-lint", "src/model.py::tensorlint").assert_outcomes(failed=1)
     run(pytester, "--tensorcheck-lint", "tests").assert_outcomes(passed=2)
+
+
+def test_lint_items_are_in_the_json_file(pytester):
+    pytester.makepyfile(**{"a/test_it": "def test_it(): pass", "b/model": BAD})
+    document, _ = found(pytester, "--tensorcheck-lint")
+    assert document["summary"]["tests"] == len(document["tests"]) == 3
+    assert document["summary"]["outcomes"] == {"failed": 1, "passed": 2}
+    tests = {test["nodeid"]: test for test in document["tests"]}
+    assert tests["b/model.py::tensorlint"]["outcome"] == "failed"
+    assert "TSR201" in tests["b/model.py::tensorlint"]["text"]
+    assert set(tests["a/test_it.py::tensorlint"]) == set(tests["a/test_it.py::test_it"])
 
 
 def test_a_lint_item_is_no_phase_of_the_test_before_it(pytester):

@@ -248,6 +248,9 @@ def test_a_rerun_says_that_it_used_the_same_seed(pytester):
     result.stdout.fnmatch_lines(["rerun 1: with the same seed as the first run"])
     result.stdout.fnmatch_lines(["*test_flaky failed once and then passed with the same random numbers*"])
     assert "test_fails failed once" not in result.stdout.str()
+    assert "--tensorcheck-state" not in result.stdout.str()  # it is on already
+    result = run(pytester, "--tensorcheck-state", "off", "--reruns", "1")
+    result.stdout.fnmatch_lines(["*test_flaky failed once *(try --tensorcheck-state report, @pytest.mark*"])
 
 
 def test_hypothesis_and_async_tests_are_seeded(pytester):
@@ -298,12 +301,17 @@ def test_a_sweep_names_the_seeds_a_test_fails_for(pytester):
         def test_solid(data):
             assert SETUPS
 
+        def test_wrong(): assert 0
+
         @pytest.mark.tensorcheck(seed=1)
         def test_pinned(): pass
         """
     )
     result = run(pytester, "--tensorcheck-seeds", "0-9")
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(
+        ["tests that fail in the sweep: 2 findings in 2 tests", "*test_wrong fails for 10 of 10 seeds*"]
+    )
     output = result.stdout.str()
     failing = [int(n) for n in re.search(r"test_flaky fails for \d+ of 10 seeds: (.*)", output)[1].split(", ")]
     assert 0 < len(failing) < 10
@@ -311,7 +319,7 @@ def test_a_sweep_names_the_seeds_a_test_fails_for(pytester):
     for seed in (failing[0], next(n for n in range(10) if n not in failing)):
         alone = run(pytester, "--tensorcheck-seed", str(seed), "-k", "flaky")
         assert (alone.ret == 1) == (seed in failing)
-    result.stdout.fnmatch_lines([f"reproduce: *--tensorcheck-seed {failing[0]}"])
+    result.stdout.fnmatch_lines([f"reproduce: *test_flaky *--tensorcheck-seed {failing[0]}"])
 
 
 @pytest.mark.parametrize("fixture", ["", "tmp_path"])

@@ -189,6 +189,11 @@ def test_a_seed_drawn_at_random_is_printed_and_reproduces(project, monkeypatch):
     seed = header.partition("seed ")[2].partition(";")[0]
     assert seed.isdecimal()
     assert seed != "0"
+    result = project.runpytest_inprocess("-p", "no:randomly", "-q", "--tensorcheck-seed", "random", "-k", "plain")
+    [line] = [line for line in result.outlines if "seed" in line]
+    assert line.partition("seed ")[2].isdecimal()
+    result = project.runpytest_inprocess("-p", "no:randomly", "-q", "--tensorcheck-seed", "7", "-k", "plain")
+    assert "seed" not in result.stdout.str()
 
 
 def test_libraries_imported_in_the_middle_of_a_test_are_seeded(pytester, monkeypatch):

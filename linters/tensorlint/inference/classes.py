@@ -39,6 +39,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Opaque,
     RecordField,
+    Sequence,
     Tensor,
     Value,
     is_none,
@@ -489,7 +490,13 @@ class Classes(Inheritance):
             if name in SELF_METHODS:
                 if name == "to":
                     note_conversion(self, args, kwargs, node)
+                elif name == "apply" and args:
+                    self.not_followed(args[0], [value], {})
                 return value
+            if name in ("modules", "children"):
+                return Sequence("iterator", None, Opaque(None, parts=(value,)))
+            if name in ("named_modules", "named_children"):
+                return Sequence("iterator", None, Sequence("tuple", [UNKNOWN, Opaque(None, parts=(value,))]))
             if name in FORWARD_HOOKS:
                 if may_return(args[:1]):
                     self.store_attribute(value, CHANGED, UNKNOWN)

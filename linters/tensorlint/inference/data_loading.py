@@ -36,6 +36,11 @@ def iterate_object(interp: State, value: LibraryObject) -> Sequence:
     """What iterating over a library's object gives: batches of a DataLoader, samples of a data set."""
     if value.path in DATA_LOADERS:
         dataset = value.arguments.get("dataset")
+        whole, _ = _whole(dataset)
+        if value.fields or (isinstance(whole, LibraryObject) and "tensors" in whole.fields):
+            return Sequence("iterator")  # changed since they were made
+        if isinstance(whole, Instance) and interp.find_in_class(whole.cls, "__getitems__") is not None:
+            return Sequence("iterator")  # a batch at once, by a method of its own
         collate = value.arguments.get("collate_fn", NONE)
         batch = _batch(interp, dataset, value) if is_none(collate) else _own_batch(interp, dataset, collate, value)
         if batch is not None:

@@ -160,7 +160,9 @@ class RunHooks:
             item.stash.get(MARKED, UNMARKED).state not in (None, "off") for item in session.items
         )
         if self._any_marked:
-            marked = [item.stash.get(MARKED, UNMARKED) for item in session.items if not _is_exempt(item)]
+            marked = [
+                item.stash.get(MARKED, UNMARKED) for item in session.items if not hasattr(item, "tensorcheck_exempt")
+            ]
             self.switched_off = [check for check in CHECKS if all(getattr(one, check) == "off" for one in marked)]
         self.state.expected = self.state.snapshot()
         self._digests = {(nodeid := item.nodeid): digest_of(self.base_seed, nodeid) for item in session.items}
@@ -222,7 +224,7 @@ class RunHooks:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
-        if not _is_exempt(item):
+        if not getattr(item, "tensorcheck_exempt", False):
             run = self._begin(item)
             run.empty_setup = self._surroundings.empty_setup(item)
             if not run.empty_setup:
@@ -390,10 +392,6 @@ class RunHooks:
         run = self._place.run
         if run is not None and run.settings.state != "off":
             run.observations.extend(left)
-
-
-def _is_exempt(item: pytest.Item) -> bool:
-    return getattr(item, "tensorcheck_exempt", False)
 
 
 def _identity(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> tuple[str, ...]:

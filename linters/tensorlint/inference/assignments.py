@@ -234,6 +234,9 @@ class Assignments(State):
                 receiver.fields = {}
             receiver.fields[name] = Opaque(None) if self.perhaps_left else value
             self.mutations.append((receiver, name))
+        elif isinstance(receiver, Function):
+            receiver.decorated = receiver.decorated or name in ("__defaults__", "__kwdefaults__", "__code__")
+            self.mutations.append((receiver, name))
         elif isinstance(receiver, Class):
             receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))

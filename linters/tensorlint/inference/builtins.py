@@ -11,10 +11,14 @@ from tensorlint.inference.values import (
     NONE,
     PLAIN,
     UNKNOWN,
+    Class,
     Const,
     Dictionary,
+    Function,
     Instance,
+    Library,
     LibraryObject,
+    ModuleScope,
     Number,
     Opaque,
     Range,
@@ -249,6 +253,23 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
     return UNKNOWN
 
 
+def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """The program's text may assign any name."""
+    for name, value in interp.frame.env.items():
+        if not isinstance(value, (Function, Class, Library, ModuleScope)):
+            interp.frame.env[name] = UNKNOWN
+    interp.mutations.append((interp, None))
+    return UNKNOWN
+
+
+def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) == 3 and isinstance(args[1], Sequence) and isinstance(args[2], Dictionary):
+        for base in args[1].items or ():
+            if isinstance(base, Class):
+                interp.derived.append((base, args[2]))
+    return UNKNOWN
+
+
 def _hasattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[0], Instance) and isinstance(args[1], Const):
         interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
@@ -378,6 +399,8 @@ _BUILTINS: dict[str, Any] = {
     "max": _extreme(max),
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "exec": _exec,
+    "type": _type,
     "setattr": _setattr,
     "delattr": _delattr,
     "vars": _vars,

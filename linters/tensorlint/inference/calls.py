@@ -20,6 +20,7 @@ from tensorlint.inference.effects import parts_of
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
+from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -57,6 +58,8 @@ _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
 
+# Functions that give tensors another shape in place, beside `torch.Tensor.unsqueeze_(x, 0)` and its like.
+_RESHAPES = frozenset({"torch.utils.swap_tensors", "numpy.ndarray.resize"})
 _CALLS_NOTHING = frozenset(
     ["print", "id", "hash", "repr", "str", "callable", "hasattr", "getattr", "setattr", "type", "isinstance", "issubclass", "property",
      "staticmethod", "classmethod", "list", "tuple", "dict", "set", "len", "zip", "enumerate", "super", "vars", "bool"]
@@ -251,9 +254,11 @@ class Calls(State):
         """`sorted(rows, key=f)` calls f; `map(f, rows)` is followed, and `callable(f)` calls nothing."""
         if name in _CALLS_NOTHING or (name == "map" and len(args) == 2):
             return
+        # What f is given is among the others, or in them.
+        given: list[Value] = [each for each in args if isinstance(each, (Sequence, Dictionary))]
+        given += [item for each in given if isinstance(each, Sequence) for item in each.items or ()]
         for value in (*args, *kwargs.values()):
-            # What f is given is among the others.
-            self.not_followed(value, [each for each in args if isinstance(each, (Sequence, Dictionary))], {})
+            self.not_followed(value, given, {})
 
     def escape_receiver(self, receiver: Value) -> None:
         if isinstance(receiver, (Sequence, Dictionary)):
@@ -268,6 +273,11 @@ class Calls(State):
         series = tables.computed(path, args, kwargs, node)
         if series is not None:
             return series
+        if path in _RESHAPES or (path.startswith("torch.") and path.rpartition(".")[2] in RESHAPING):
+            for value in args:
+                if isinstance(value, Tensor):
+                    self.forget_tensor(value)
+            return UNKNOWN
         entry = ops.function(path)
         if entry is not None:
             if args and isinstance(args[0], LibraryObject):

@@ -52,7 +52,7 @@ _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
 )  # fmt: skip
 # `self.__size` and `def __size`, which Python spells with the class's name.
-_PRIVATE = re.compile(r"(?:\.|def )(__\w*[^\W_]\w*?_?)\b(?<!__)")
+_PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
@@ -380,6 +380,11 @@ class Classes(Inheritance):
         if self.overrides is None or not self.module_frame.finished:
             # Once for the file, so that the time does not grow with the square of its classes.
             self.overrides = {}
+            for derived, body in self.derived:
+                for base in method_order(derived):
+                    if isinstance(base, Class):
+                        names = base.fields if body.items is None else map(str, body.items)
+                        self.overrides.setdefault(base.node, set()).update(names)
             for other in self.classes:
                 if other.scope.file is self.own_file:
                     before: set[str] = set()
@@ -461,7 +466,11 @@ class Classes(Inheritance):
     ) -> Value:
         own = self.find_in_class(value.cls, "__call__")
         if isinstance(own, Function):
-            return self.call(self.instance_attribute(value, "__call__", node), args, kwargs, node)
+            if value.generic and "__call__" in value.cls.overridden:
+                return self.call(self.instance_attribute(value, "__call__", node), args, kwargs, node)
+            # Python looks in the class: what the object has under that name is not called.
+            method = Function(own.node, own.scope, own.owner, value, own.defaults, "function", own.decorated)
+            return self.call(method, args, kwargs, node)
         if value.cls.is_module:
             if "forward" in value.fields or CHANGED in value.fields or self.file.facts.distant.anywhere & REPLACED:
                 self.escape(args, kwargs)

@@ -113,6 +113,7 @@ class Interpreter(
         self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
+        self.derived: list[tuple[Class, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: set[str] | None = None
         self.private: set[str] | None = None
         self.reshaping: dict[str, bool] = {}  # by file: whether it changes the shape of a tensor in place

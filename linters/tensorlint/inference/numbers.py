@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from tensorlint.inference.values import PLAIN, UNKNOWN, Const, Number, Opaque, Scalar, Value, an_integer
+from tensorlint.inference.values import (
+    PLAIN,
+    UNKNOWN,
+    Const,
+    Dictionary,
+    Instance,
+    LibraryObject,
+    Number,
+    Opaque,
+    Scalar,
+    Value,
+    an_integer,
+)
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -78,5 +90,8 @@ def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value])
         return Scalar("float") if numeric else UNKNOWN
     if path == "random.choice" and len(args) == 1 and not kwargs:
         items = interp.iterate(args[0])
-        return one_of(items.items if items.items is not None else [items.element])
+        found = one_of(items.items if items.items is not None else [items.element])
+        objects = (Instance, Dictionary, LibraryObject, Opaque)
+        parts = tuple(each for each in items.items or [items.element] if isinstance(each, objects))
+        return Opaque(None, parts=parts) if found is UNKNOWN and parts else found
     return None

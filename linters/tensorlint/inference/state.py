@@ -10,7 +10,7 @@ from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.sizes import Size, Symbol
-from tensorlint.inference.values import Class, Function, Instance, Tensor, Value
+from tensorlint.inference.values import Class, Dictionary, Function, Instance, Tensor, Value
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -67,6 +67,7 @@ class State:
     first_round: Any
     asked_perhaps: set[Symbol]
     one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
+    derived: list[tuple[Class, Dictionary]]
     changed_later: set[str] | None
     private: set[str] | None
     reshaping: dict[str, bool]

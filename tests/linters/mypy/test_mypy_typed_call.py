@@ -118,7 +118,7 @@ class TestAtRunTime:
         foo.register_forward_hook(lambda *_: calls.append("post"))
         y = foo(x, scale=2.0)
         assert calls == ["pre", "post"]
-        assert torch.equal(y, foo.forward(x, 2.0))
+        assert torch.equal(y, foo.forward(x, 2.0))  # noqa: TSR301 - without its hooks it gives the same
         plain = net.Foo()
         for other in (copy.deepcopy(plain), pickle.loads(pickle.dumps(plain))):
             assert torch.equal(other(x), plain(x))

@@ -54,10 +54,7 @@ _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 class Expressions(State):
     """Mixed into the interpreter: `eval` and what it dispatches to."""
 
-    # -- names and constants -------------------------------------------------------------------------------------
-
-    def eval_constant(self, node: ast.Constant) -> Value:
-        return Const(node.value)
+    # -- names ---------------------------------------------------------------------------------------------------
 
     def eval_name(self, node: ast.Name) -> Value:
         env = self.frame.env
@@ -308,14 +305,16 @@ class Expressions(State):
 
     def item(self, value: Value, index: Value, node: ast.AST) -> Value:
         if isinstance(value, Tensor):
-            if value.shape is None and value.kin is not None:
-                self.demand(value, ranks.of_index(index))
-                change = ranks.change_of_index(index)
-                found = indexing.getitem(self.call_context("indexing", node), value, index)
-                if isinstance(found, Tensor) and found.shape is None and found.axes is None:
-                    found.axes = known_axes.indexed(known_axes.of(value), index) or None
-                return found if change is None else self.keep_rank(found, value, change)
-            return indexing.getitem(self.call_context("indexing", node), value, index)
+            found = indexing.getitem(self.call_context("indexing", node), value, index)
+            if value.shape is not None:
+                return found
+            if isinstance(found, Tensor) and found.shape is None and found.axes is None and value.axes:
+                found.axes = known_axes.indexed(known_axes.of(value), index) or None
+            if value.kin is None:
+                return found
+            self.demand(value, ranks.of_index(index))
+            change = ranks.change_of_index(index)
+            return found if change is None else self.keep_rank(found, value, change)
         if isinstance(value, Sequence):
             return self.sequence_item(value, index)
         if isinstance(value, Dictionary):

@@ -28,6 +28,11 @@ DIFFERENT = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _default_device() -> None:
+    """Here each program says where its tensors are, also with TESTS_DEVICE=cuda."""
+
+
 def row_of(made: str, done: str) -> Binding | None:
     source = f"{HEAD}x = {made}\ny = {done}\n"
     return next((row for row in analyse(ast.parse(source), source).bindings if row.name == "y"), None)

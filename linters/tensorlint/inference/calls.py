@@ -29,6 +29,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
     Class,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -235,7 +236,9 @@ class Calls(State):
 
     def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The values went into code that is not known: lists and dictionaries may have changed."""
-        for value in (*args, *kwargs.values()):
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            if isinstance(value, (Const, Tensor)):
+                continue
             if isinstance(value, (Sequence, Dictionary)) and not (
                 isinstance(value, Sequence) and value.kind == "tuple"
             ):
@@ -267,7 +270,9 @@ class Calls(State):
 
     def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
-            if any(isinstance(value, (Function, Partial)) for value in (*args, *kwargs.values())):
+            if any(isinstance(value, (Function, Partial)) for value in args) or (
+                kwargs and any(isinstance(value, (Function, Partial)) for value in kwargs.values())
+            ):
                 self.escape_callbacks(path[9:], args, kwargs)
             return builtins.call(self, path[9:], args, kwargs, node)
         series = tables.computed(path, args, kwargs, node)

@@ -37,9 +37,10 @@ _CALLS_OF_OBJECTS = ("forward", "__call__")
 
 
 def may_fail_quietly(
-    tree: ast.Module, guards: Iterable[ast.Try | ast.TryStar | ast.With | ast.AsyncWith]
+    scopes: Iterable[ast.AST], guards: Iterable[ast.Try | ast.TryStar | ast.With | ast.AsyncWith]
 ) -> frozenset[str]:
-    """The names of the functions and methods whose errors may be caught; `guards` are the file's `try` and `with`."""
+    """The names of the functions and methods whose errors may be caught; `guards` are the file's `try` and `with`,
+    `scopes` its functions and what else has names of its own."""
     caught: set[str] = set()
     for guard in guards:
         if isinstance(guard, (ast.With, ast.AsyncWith)):
@@ -52,7 +53,7 @@ def may_fail_quietly(
     if not caught:
         return frozenset()
     bodies: dict[str, list[ast.stmt]] = {}
-    for node in walk(tree):
+    for node in scopes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             bodies.setdefault(node.name, []).extend(node.body)
     found: set[str] = set()

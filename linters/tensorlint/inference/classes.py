@@ -53,6 +53,7 @@ _TRANSPARENT = (
 )  # fmt: skip
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
+_PRIVATE_USES = tuple(re.compile(rf"{begin}__\w*[^\W_]\w*?_?\b(?<!__)") for begin in (r"\.", "def "))
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
@@ -255,11 +256,11 @@ class Classes(Inheritance):
         """Names as `__size` that more than one class of the file uses: Python keeps them apart by their class."""
         if self.private is None:
             self.private = set()
-            if (".__" in self.own_file.text or "def __" in self.own_file.text) and _PRIVATE.search(self.own_file.text):
+            if any(pattern.search(self.own_file.text) for pattern in _PRIVATE_USES):
                 seen: set[str] = set()
                 for node in walk(self.own_file.tree):
                     if isinstance(node, ast.ClassDef):
-                        own = set(_PRIVATE.findall(ast.unparse(node)))
+                        own = set(_PRIVATE.findall("\n".join(self.lines[node.lineno - 1 : node.end_lineno])))
                         self.private |= own & seen
                         seen |= own
         return self.private

@@ -14,6 +14,7 @@ through that function comes by it.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 from tensorlint.inference import known_axes, ranks, refinement
@@ -56,6 +57,7 @@ class Demands(State):
         self.solved: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
         self.solved_regions: set[Region] = set()
         self.exits: dict[int, list[int]] = {}
+        self.leaves_within: dict[str, bool] = {}  # by file: whether its expressions may
 
     def begin_perhaps(self) -> int:
         """An expression follows that may not be evaluated."""
@@ -105,9 +107,12 @@ class Demands(State):
         known = self.exits.get(id(body))
         if known is None:
             known, start = [], 0
+            deep = self.leaves_within.get(self.file.path)
+            if deep is None:
+                deep = self.leaves_within[self.file.path] = _may_leave_within(self.file.text)
             for at, statement in enumerate(body):
                 known.append(start)
-                if _may_leave(statement):
+                if _may_leave(statement, deep):
                     start = at + 1
             self.exits[id(body)] = known
         return known[index]
@@ -305,8 +310,19 @@ def _narrowed(regions: dict[Region, tuple[int, bool]]) -> list[tuple[int, bool]]
 _STOPS = frozenset(["exit", "_exit", "quit", "abort", "skip", "skipTest"])
 
 
-def _may_leave(statement: ast.stmt) -> bool:
-    """Whether control may leave the block at this statement other than by an error."""
+_CALLED = re.compile(rf"\b(?:{'|'.join(sorted(_STOPS))})\s*\(")
+
+
+def _may_leave_within(text: str) -> bool:
+    """Whether an expression of a file may leave a block, by its text."""
+    if any(word in text for word in ("yield", "await", "async")):
+        return True
+    return any(word in text for word in ("exit", "quit", "abort", "skip")) and _CALLED.search(text) is not None
+
+
+def _may_leave(statement: ast.stmt, deep: bool = True) -> bool:
+    """Whether control may leave the block at this statement other than by an error. `deep` asks for a look into
+    expressions."""
     waiting: list[tuple[ast.AST, bool]] = [(statement, False)]
     while waiting:
         node, in_loop = waiting.pop()
@@ -323,6 +339,8 @@ def _may_leave(statement: ast.stmt) -> bool:
             waiting += [(child, True) for child in node.body]
             waiting += [(child, in_loop) for child in node.orelse]
             waiting.append((node.test if isinstance(node, ast.While) else node.iter, in_loop))
-            continue
-        waiting += [(child, in_loop) for child in children(node)]
+        elif deep:
+            waiting += [(child, in_loop) for child in children(node)]
+        else:
+            waiting += [(child, in_loop) for child in children(node) if not isinstance(child, ast.expr)]
     return False

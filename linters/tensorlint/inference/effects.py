@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorlint.inference import layer_changes
+from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -35,10 +36,13 @@ CHANGES = frozenset(
      "appendleft", "popleft"]
 )  # fmt: skip
 # Methods of dictionaries and lists that leave them as they are.
-_READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
+READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
 )
+# `rows[...`, `rows.append(`, `rows +=`: what follows the name
+_CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
+_BEGINS = re.compile(r"\b")
 _MOST_FUNCTIONS = 60
 
 
@@ -208,24 +212,39 @@ class Effects(State):
     def outlives(self, name: str, value: Value) -> None:
         """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
         lasts(value)
-        if not isinstance(value, (Sequence, Dictionary)) or not self.is_written(name):
-            return
-        if self.changed_later is None:
-            self.changed_later = set()
-            for node in self.own_file.facts.scopes:
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS:
-                    self.changes_something(node)
-                    changes = self.changes[node]
-                    self.changed_later |= changes.names | changes.attributes
-        if name in self.changed_later:
+        if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):
             self.forget_contents(value)
 
-    def is_written(self, name: str) -> bool:
-        """Whether the file's text has a line that may change what the name holds: no other is looked for in its tree."""
-        return (
-            re.search(rf"\b{re.escape(name)}\b\s*(?:\[|\.(?:{'|'.join(CHANGES)})\(|[-+*|&]=)", self.own_file.text)
-            is not None
-        )
+    def is_changed_later(self, name: str) -> bool:
+        """Whether a function of the file that makes no object changes what is held under that name."""
+        known = self.changed_later.get(name)
+        if known is None:
+            lines = self.changing_lines(name, self.own_file)
+            known = self.changed_later[name] = bool(lines) and any(
+                any(node.lineno <= line <= (node.end_lineno or 0) for line in lines) and self.changes_name(node, name)
+                for node in self.own_file.facts.scopes
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS
+            )
+        return known
+
+    def changes_name(self, code: ast.AST, name: str) -> bool:
+        self.changes_something(code)
+        changes = self.changes[code]
+        return name in changes.names or name in changes.attributes
+
+    def changing_lines(self, name: str, file: SourceFile) -> list[int]:
+        """The lines of the file's text that may change what the name holds: no others are looked for in its tree."""
+        key = file.path, name
+        known = self.lines_changing.get(key)
+        if known is None:
+            known = self.lines_changing[key] = []
+            text = file.text
+            at = text.find(name)
+            while at >= 0:
+                if _CHANGING.match(text, at + len(name)) and _BEGINS.match(text, at):
+                    known.append(text.count("\n", 0, at) + 1)
+                at = text.find(name, at + 1)
+        return known
 
     def assigned_by(self, code: ast.AST) -> set[str]:
         """The attributes that the function assigns, of whatever object."""
@@ -238,9 +257,6 @@ class Effects(State):
         if changes is None:
             changes = self.changes[code] = changes_of(code)
         return bool(changes.names or changes.attributes)
-
-    def may_read_only(self, name: str) -> bool:
-        return name in _READS
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

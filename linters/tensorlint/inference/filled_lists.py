@@ -11,6 +11,7 @@ every round their joined tensors have too.
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment
@@ -18,7 +19,7 @@ from tensorlint.inference.handling import last_name
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Sequence, Tensor
+from tensorlint.inference.values import UNKNOWN, Sequence, Tensor, Value
 from tensorlint.inference.walking import children, walk
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.TryStar)
@@ -38,8 +39,11 @@ class FilledLists(State):
         """Behind a loop: relate the lists that were empty before it and that only one block of it appends to. `rounds`
         is how often the loop runs, should nothing leave it."""
         frame = self.frame
+        candidates = {name for name, held in frame.env.items() if _is_filled(before.get(name), held)}
+        if not candidates:
+            return
         for body, calls in _filling_blocks(node):
-            names = {name: target for name, target in calls if self.is_filled_here(name, node, before)}
+            names = {name: target for name, target in calls if name in candidates and self.is_changed_once(name, node)}
             if not names:
                 continue
             every_round = body is node.body and not any(isinstance(part, _LEAVING) for part in _parts(node.body))
@@ -55,16 +59,15 @@ class FilledLists(State):
                     filled.totals = _totals(item, held.element, totals, start)
                 frame.env[name] = filled
 
-    def is_filled_here(self, name: str, node: ast.AST, before: Environment) -> bool:
-        """Whether the list was empty before the loop, and nothing but one `append` in the loop changes it."""
-        first, held = before.get(name), self.frame.env.get(name)
-        if not isinstance(first, Sequence) or first.kind != "list" or first.items != [] or first.shared:
-            return False
-        if not isinstance(held, Sequence) or held.kind != "list" or held.items is not None or held.shared:
-            return False
-        counted = sum(_is_length_of(part, name) for part in walk(node))
-        used = sum(isinstance(part, ast.Name) and part.id == name for part in walk(node))
-        return used - counted == 1 and name not in self.captured()
+    def is_changed_once(self, name: str, node: ast.AST) -> bool:
+        """Whether nothing but one `append` in the loop changes the list."""
+        used = 0
+        for part in walk(node):
+            if isinstance(part, ast.Name):
+                used += part.id == name
+            elif isinstance(part, ast.Call):
+                used -= _is_length_of(part, name)
+        return used == 1 and name not in self.captured()
 
     def captured(self) -> frozenset[str]:
         """The names of the current scope that functions within it may use."""
@@ -83,8 +86,21 @@ class FilledLists(State):
         return frozenset(known)
 
 
-def _is_length_of(part: ast.AST, name: str) -> bool:
-    if not isinstance(part, ast.Call) or len(part.args) != 1 or not isinstance(part.func, ast.Name):
+def _is_filled(before: Value | None, now: Value) -> bool:
+    """Whether it is a list that was empty before the loop."""
+    if now.__class__ is not Sequence or before.__class__ is not Sequence:
+        return False
+    if not (_is_own_list(now) and now.items is None and _is_own_list(before) and before.items == []):
+        return False
+    return now.element is not UNKNOWN
+
+
+def _is_own_list(value: Value | None) -> TypeGuard[Sequence]:
+    return isinstance(value, Sequence) and value.kind == "list" and not value.shared
+
+
+def _is_length_of(part: ast.Call, name: str) -> bool:
+    if len(part.args) != 1 or not isinstance(part.func, ast.Name):
         return False
     only = part.args[0]
     return part.func.id == "len" and isinstance(only, ast.Name) and only.id == name
@@ -124,9 +140,8 @@ def _filling_blocks(
             if target is not None:
                 calls.append((target.id, target))
                 continue
-            left = left or any(
-                isinstance(part, _LEAVING) or _may_end(part) for part in (statement, *_parts([statement]))
-            )
+            if calls and not left:
+                left = any(isinstance(part, _LEAVING) or _may_end(part) for part in _parts([statement]))
             for name in ("body", "orelse"):
                 inner = getattr(statement, name, None)
                 if isinstance(inner, list) and not isinstance(statement, _NOT_FOLLOWED) and not _may_end(statement):

@@ -64,9 +64,8 @@ class Following(State):
             self.escape(args, kwargs)
             self.not_followed(function, args, kwargs)
             return UNKNOWN
-        if (
-            isinstance(code, ast.AsyncFunctionDef)
-            or function.scope.file.facts.scopes.get(code, _NO_FACTS()).is_generator
+        if isinstance(code, ast.AsyncFunctionDef) or (
+            (own := function.scope.file.facts.scopes.get(code)) is not None and own.is_generator
         ):
             if self.changes_something(code):
                 # Its statements run when it is iterated or awaited, if ever.
@@ -135,7 +134,9 @@ class Following(State):
         code = function.node
         caller = self.frame
         file = function.scope.file
-        frame = Frame(code, file, function.scope, bound, file.facts.scopes.get(code, _NO_FACTS()), owner=function.owner)
+        frame = Frame(
+            code, file, function.scope, bound, file.facts.scopes.get(code) or _NO_FACTS(), owner=function.owner
+        )
         frame.first_argument = code.args.args[0].arg if code.args.args else None
         self.depth += 1
         self.active.append(code)
@@ -192,7 +193,7 @@ class Following(State):
         if spec.vararg is not None:
             bound[spec.vararg.arg] = Sequence("tuple", list(args[len(names) :]))
         rest: dict[Any, Value] = {}
-        keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)}
+        keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)} if kwargs else ()
         for name, value in kwargs.items():
             if name in keyword_names and name not in bound:
                 bound[name] = value

@@ -25,9 +25,19 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import children, walk
 
-PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]|[\"']forward[\"']\s*,")
+# Each with letters that it begins with, and so looked for quickly.
+_PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]"), re.compile(r"\"forward\"\s*,"), re.compile(r"'forward'\s*,")
 # Libraries whose modules do something else when called: ExactGP.forward is the prior, calling it gives the posterior.
 _OWN_CALLS = re.compile(r"^\s*(?:import|from) gpytorch\b", re.MULTILINE)
+
+
+def patches_forward(text: str) -> bool:
+    """Whether a line of the file may replace some module's forward."""
+    return "forward" in text and any(pattern.search(text) for pattern in _PATCHES_FORWARD)
+
+
+def _has_own_calls(text: str) -> bool:
+    return "gpytorch" in text and _OWN_CALLS.search(text) is not None
 
 
 # Functions that call what they are given with the other arguments: the bound forward goes past the hooks there too.
@@ -131,13 +141,15 @@ class ForwardReports(State):
         return None
 
     def module_by_evidence(self, node: ast.expr | None) -> tuple[str, str] | None:
-        if node is None or self.patches_forward or _OWN_CALLS.search(self.own_file.text):
+        if node is None or self.patches_forward or _has_own_calls(self.own_file.text):
             return None
         why = self.module_evidence.of(node)
         return ("nn.Module", why) if why is not None else None
 
     def saw_handed_forward(self, function: Value, node: ast.Call) -> None:
         """`checkpoint(self.block.forward, x)`: calls the bound forward as `self.block.forward(x)` would."""
+        if not self.takes_forward or self.file is not self.own_file:
+            return
         first = node.args[0] if node.args else None
         if (
             isinstance(function, Library)
@@ -182,7 +194,7 @@ class ForwardReports(State):
 
     def saw_kept_forward(self, function: Value, node: ast.Call) -> None:
         """A bound `module.forward` that was kept under another name, called."""
-        if self.patches_forward or self.file is not self.own_file:
+        if not self.takes_forward or self.patches_forward or self.file is not self.own_file:
             return
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "forward":
@@ -210,7 +222,7 @@ class ForwardReports(State):
         model of a library whose `__call__` computes something else."""
         if any("jit" in ast.dump(decorator) for decorator in cls.node.decorator_list):
             return True
-        return any(_OWN_CALLS.search(file.text) is not None for file in (self.own_file, cls.scope.file))
+        return any(_has_own_calls(file.text) for file in (self.own_file, cls.scope.file))
 
     def methods_of(self, receiver: Value | None) -> list[ast.AST]:
         """The methods of `receiver` that the current code stands in, from the innermost."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference import module_containers
+from tensorlint.inference.effects import CHANGES
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
 from tensorlint.inference.ops import modules
@@ -89,16 +90,10 @@ def _changes_of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[se
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if isinstance(node.func.value, ast.Name) and node.func.value.id == own:
                 called.append(node.func.attr)
-            elif node.func.attr in _CHANGES or (node.func.attr.endswith("_") and not node.func.attr.startswith("_")):
+            elif node.func.attr in CHANGES or (node.func.attr.endswith("_") and not node.func.attr.startswith("_")):
                 if (name := _first_attribute(node.func.value, own)) is not None:
                     changed.add(name)
     return changed, called
-
-
-_CHANGES = frozenset(
-    ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
-     "appendleft", "popleft"]
-)  # fmt: skip
 
 
 def _first_attribute(node: ast.expr, own: str) -> str | None:

@@ -36,6 +36,7 @@ from tensorlint.inference.values import (
     PLAIN,
     UNKNOWN,
     Class,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -114,7 +115,8 @@ class Interpreter(
         self.named: set[str] = set()  # what `:=` has bound
         self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
         self.derived: list[tuple[Class, Dictionary]] = []  # of `type("Name", (Base,), {...})`
-        self.changed_later: set[str] | None = None
+        self.changed_later: dict[str, bool] = {}
+        self.lines_changing: dict[tuple[str, str], list[int]] = {}
         self.private: set[str] | None = None
         self.reshaping: dict[str, bool] = {}  # by file: whether it changes the shape of a tensor in place
         self.reached: dict[Any, Any] = {}
@@ -134,8 +136,6 @@ class Interpreter(
         self.lasting = Attempt(self.hazards, self.bindings)
         self.start_demands()
         self.handlers: dict[type[ast.AST], Callable[[Any], Any]] = {
-            ast.Constant: self.eval_constant,
-            ast.Name: self.eval_name,
             ast.Attribute: self.eval_attribute,
             ast.Call: self.eval_call,
             ast.BinOp: self.eval_binary,
@@ -320,7 +320,7 @@ class Interpreter(
         """The functions of the file whose errors may be caught where they are called."""
         if self.quiet is None:
             facts = self.own_file.facts
-            self.quiet = caught.may_fail_quietly(self.own_file.tree, facts.guards) if facts.guards else frozenset()
+            self.quiet = caught.may_fail_quietly(facts.scopes, facts.guards) if facts.guards else frozenset()
         return self.quiet
 
     def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
@@ -399,10 +399,14 @@ class Interpreter(
         return data_loading.iterate_object(self, value)
 
     def eval(self, node: ast.expr) -> Value:
-        handler = self.handlers.get(type(node))
-        if handler is None:
-            return UNKNOWN
-        if self.nesting >= MAX_NESTING:
+        # Half of all expressions are one of these two.
+        kind = node.__class__
+        if kind is ast.Name:
+            return self.eval_name(node)  # type: ignore[arg-type]
+        if kind is ast.Constant:
+            return Const(node.value)  # type: ignore[attr-defined]
+        handler = self.handlers.get(kind)
+        if handler is None or self.nesting >= MAX_NESTING:
             return UNKNOWN
         self.nesting += 1
         value: Value = handler(node)

@@ -41,6 +41,8 @@ def join(a: Value, b: Value) -> Value:
     """What is true of both: the value after two branches met."""
     if a is b:
         return a
+    if a is UNKNOWN or b is UNKNOWN:
+        return UNKNOWN
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return join_tensors(a, b)
     if isinstance(a, Const) and isinstance(b, Const):
@@ -78,8 +80,6 @@ def join(a: Value, b: Value) -> Value:
         if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
             # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
             return Tensor(tensor.framework, (), ())
-    if a is UNKNOWN or b is UNKNOWN:
-        return UNKNOWN
     if kind_of(a) == kind_of(b) == "int":
         return an_integer()
     # One of the two, whichever: an object nobody knows, but one object from here on.

@@ -42,7 +42,7 @@ class Loops(State):
         counted = self.eval(node.iter)
         iterable = self.iterate(counted)
         frame = self.frame
-        if isinstance(node.iter, ast.Name) and iterable.kind == "list":
+        if isinstance(node.iter, ast.Name) and iterable.kind == "list" and self.changing_lines(node.iter.id, self.file):
             self.changes_something(node)
             if node.iter.id in self.changes[node].names:
                 iterable = Sequence("list")  # it changes while it is gone through

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference import containers, layer_changes, library_objects, module_containers, ops, ranks
+from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -171,7 +172,7 @@ class Methods(State):
         kwargs: dict[str, Value],
         node: ast.AST | None,
     ) -> Value:
-        if receiver.parts and not self.may_read_only(name):
+        if receiver.parts and name not in READS:
             self.touch(receiver, None)
         self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
         if name in RESHAPING:

@@ -60,8 +60,20 @@ class FileFacts:
 
 # Names bound within an expression, and a `yield` that is not a statement of its own: found in the text, since looking
 # into every expression takes as long as parsing.
-_NAMED = re.compile(r"(\w+)\s*:=")
+_NAME_BEFORE = re.compile(r"(\w+)\s*$")
 _YIELDED = re.compile(r"[=(]\s*yield\b")
+
+
+def _named(text: str) -> set[str]:
+    found: set[str] = set()
+    at = text.find(":=")
+    while at >= 0:
+        start = max(text.rfind("\n", 0, at) + 1, 0)
+        name = _NAME_BEFORE.search(text, start, at)
+        # Of a name that stands on the line before, the whole text is looked at.
+        found |= {name[1]} if name else set(re.findall(r"(\w+)\s*:=", text))
+        at = text.find(":=", at + 2)
+    return found
 
 
 def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
@@ -74,7 +86,7 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
         known = FileFacts()
         _Walk(known).scope(tree, tree.body, initialiser=True)
         if text is not None and ":=" in text:
-            for name in set(_NAMED.findall(text)):
+            for name in _named(text):
                 for scope in known.scopes.values():
                     # In whichever scope, and how often, is not looked at.
                     scope.assigned[name] = scope.assigned.get(name, 0) + 2

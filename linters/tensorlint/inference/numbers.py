@@ -54,6 +54,9 @@ def of_math(name: str) -> Value:
     return UNKNOWN if kind is None else of_kind(kind)
 
 
+_KINDS: dict[type, Kind] = {int: "int", float: "float", bool: "bool", complex: "complex"}
+
+
 def kind_of(value: Value) -> Kind | None:
     """The type of a Python number by name; None for everything else, True and False being numbers."""
     if isinstance(value, Scalar):
@@ -61,8 +64,7 @@ def kind_of(value: Value) -> Kind | None:
     if isinstance(value, Number) or (isinstance(value, Opaque) and value.integer):
         return "int"
     if isinstance(value, Const):
-        kinds: dict[type, Kind] = {int: "int", float: "float", bool: "bool", complex: "complex"}
-        return kinds.get(type(value.value))
+        return _KINDS.get(type(value.value))
     return None
 
 

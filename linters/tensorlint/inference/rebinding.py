@@ -17,11 +17,26 @@ from tensorlint.inference.names import ScopeFacts
 from tensorlint.inference.walking import children
 
 # Only statements with one of these are looked into.
-_WORDS = (
-    "setattr", "delattr", "__dict__", "__class__ =", "vars(", "patch(", "patch.object", "patch.multiple", "globals()",
-    "register_module(", "set_submodule(",
-    *(f"_{kind}{use}" for kind in ("modules", "parameters", "buffers") for use in ("[", ".update", ".pop", ".clear", ".setdefault")),
-)  # fmt: skip
+# By what a text is searched for first.
+_USES = ("[", ".update", ".pop", ".clear", ".setdefault")
+_WORDS = {
+    **{
+        word: (word,)
+        for word in (
+            "setattr",
+            "delattr",
+            "__dict__",
+            "__class__ =",
+            "vars(",
+            "patch(",
+            "globals()",
+            "register_module(",
+            "set_submodule(",
+        )
+    },
+    "patch.": ("patch.object", "patch.multiple"),
+    **{f"_{kind}": tuple(f"_{kind}{use}" for use in _USES) for kind in ("modules", "parameters", "buffers")},
+}
 _STORES = frozenset(["_modules", "_parameters", "_buffers", "__dict__"])
 _CHANGES = frozenset(["update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__"])
 _INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
@@ -51,7 +66,7 @@ NOTHING = Rebound()
 
 
 def rebound(tree: ast.Module, text: str) -> Rebound:
-    lines = _lines_with(text, _WORDS)
+    lines = _lines_with(text, [word for stem, words in _WORDS.items() if stem in text for word in words])
     if not lines:
         return NOTHING
     walk = _Walk(lines)

@@ -10,7 +10,7 @@ from tensorlint.inference import ops
 from tensorlint.inference.bindings import Bindings, Surroundings
 from tensorlint.inference.broadcast_reports import BroadcastReports, FollowOn
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.forward_reports import PATCHES_FORWARD, ForwardReports
+from tensorlint.inference.forward_reports import ForwardReports, patches_forward
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.hazards import (
     BroadcastHazard,
@@ -58,7 +58,8 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
         self.matrix_transposes: set[ast.AST] = set()
-        self.patches_forward = PATCHES_FORWARD.search(self.own_file.text) is not None
+        self.patches_forward = patches_forward(self.own_file.text)
+        self.takes_forward = any(f"{mark}forward" in self.own_file.text for mark in ".\"'")
         self.lines = self.own_file.text.split("\n")
 
     def begin_attempt(self) -> Attempt:

@@ -68,7 +68,8 @@ class State:
     asked_perhaps: set[Symbol]
     one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
     derived: list[tuple[Class, Dictionary]]
-    changed_later: set[str] | None
+    changed_later: dict[str, bool]
+    lines_changing: dict[tuple[str, str], list[int]]
     private: set[str] | None
     reshaping: dict[str, bool]
     reached: dict[Any, Any]
@@ -85,6 +86,7 @@ class State:
     last_broadcast: str | None
     matrix_transposes: set[ast.AST]
     patches_forward: bool
+    takes_forward: bool
     lines: list[str]
     overrides: dict[ast.AST, set[str]] | None
     binding_frames: dict[ast.Name, Frame]
@@ -94,6 +96,7 @@ class State:
     solved: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
     solved_regions: set[tuple[int, int]]
     exits: dict[int, list[int]]
+    leaves_within: dict[str, bool]
 
     @property
     def perhaps_left(self) -> bool:

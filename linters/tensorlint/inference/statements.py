@@ -236,8 +236,21 @@ class Statements(State):
             return
         second = frame.env
         frame.env = merge(first, second)
-        if not any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in walk(node.test)):
-            remember_branches(frame.env, first, second, self.way_here())
+        self.remember_branches(frame.env, first, second, node.test)
+
+    def remember_branches(self, merged: Environment, first: Environment, second: Environment, test: ast.expr) -> None:
+        """A tensor that the two branches laid out differently remembers both, unless the test asked for its layout."""
+        for name, value in merged.items():
+            if not isinstance(value, Tensor):
+                continue
+            a, b = first.get(name), second.get(name)
+            if isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b:
+                if a.strides is not None and b.strides is not None and value is not a and value is not b:
+                    if _asks_layout(test):
+                        return
+                    both = (*(a.alternatives or (a,)), *(b.alternatives or (b,)))
+                    value.alternatives = both if len(both) <= _BRANCHES else ()
+                    value.alternatives_at = self.way_here()
 
     def declare(self, body: list[ast.stmt]) -> None:
         """The names that `if TYPE_CHECKING:` imports or defines for annotations, where nothing else binds them."""
@@ -327,15 +340,8 @@ _EFFECTS = frozenset([
 _ASKS_LAYOUT = frozenset(["is_contiguous", "stride", "shape", "size", "dim", "ndim", "ndimension", "layout", "numel"])
 
 
-def remember_branches(merged: Environment, first: Environment, second: Environment, here: object) -> None:
-    """A tensor that the two branches of an `if` laid out differently remembers both."""
-    for name, value in merged.items():
-        a, b = first.get(name), second.get(name)
-        if isinstance(value, Tensor) and isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b:
-            if a.strides is not None and b.strides is not None and value is not a and value is not b:
-                both = (*(a.alternatives or (a,)), *(b.alternatives or (b,)))
-                value.alternatives = both if len(both) <= _BRANCHES else ()
-                value.alternatives_at = here
+def _asks_layout(test: ast.expr) -> bool:
+    return any(isinstance(part, ast.Attribute) and part.attr in _ASKS_LAYOUT for part in walk(test))
 
 
 _BRANCHES = 4  # ways that a tensor may have come which are kept apart

@@ -5,6 +5,8 @@ The tables are loaded when the first name of their library is asked for.
 
 from __future__ import annotations
 
+from functools import cache
+
 from tensorlint.inference.ops.table import Call, Entry, Misfit, Table, Undecided, apply
 from tensorlint.inference.values import Framework
 
@@ -58,6 +60,7 @@ def _load(library: str) -> Table:
     return EINOPS
 
 
+@cache
 def function(path: str) -> Entry | None:
     """The entry of a function by its canonical dotted path."""
     library = path.partition(".")[0]

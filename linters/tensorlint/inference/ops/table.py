@@ -202,12 +202,14 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
             if spelling is None:
                 raise Misfit(parameter.name)
             bound[parameter.name] = kwargs[spelling]
-        if parameter.default is not None and parameter.name not in kwargs:
+        if kwargs and parameter.default is not None and parameter.name not in kwargs:
             for alias in _ALIASES.get(parameter.name, ()):
                 if alias in kwargs:
                     bound[parameter.name] = kwargs[alias]
     if at < len(args):
         raise Misfit("too many")
+    if not kwargs:
+        return bound
     names = {parameter.name for parameter in parameters}
     for given in kwargs:
         if given not in names and not any(given in _ALIASES.get(name, ()) for name in names):

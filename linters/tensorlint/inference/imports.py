@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from functools import lru_cache
 
 from tensorlint.inference import ops
 from tensorlint.inference.demands import ALWAYS
@@ -27,23 +28,25 @@ _CANONICAL = {
 }
 
 
+@lru_cache(4096)
+def _of_library(path: str, name: str) -> Value:
+    base = _CANONICAL.get(path, path)
+    if base in ("math", "numpy", "torch") and name in ("pi", "e", "inf", "tau", "nan"):
+        return Const(getattr(math, name))
+    if base == "numpy" and name == "newaxis":
+        return NONE
+    if base in ("typing", "typing_extensions") and name == "TYPE_CHECKING":
+        return Const(False)
+    if base.startswith("torch.nn.modules.") and name[:1].isupper():
+        base = "torch.nn"
+    return Library(f"{base}.{name}")
+
+
 class Imports(State):
     """Mixed into the interpreter: what an imported name is, and what another file's module has."""
 
     def library_attribute(self, path: str, name: str) -> Value:
-        if name in self.patched:
-            return UNKNOWN
-        base = _CANONICAL.get(path, path)
-        if base in ("math", "torch") or base.startswith(("torch.", "numpy")):
-            if base in ("math", "numpy", "torch") and name in ("pi", "e", "inf", "tau", "nan"):
-                return Const(getattr(math, name))
-            if base == "numpy" and name == "newaxis":
-                return NONE
-        elif base in ("typing", "typing_extensions") and name == "TYPE_CHECKING":
-            return Const(False)
-        if base.startswith("torch.nn.modules.") and name[:1].isupper():
-            base = "torch.nn"
-        return Library(f"{base}.{name}")
+        return UNKNOWN if name in self.patched else _of_library(path, name)
 
     def import_module(self, name: str, level: int) -> Value:
         if self.project is not None and not _is_library(name) and self.is_first_party(name, level):

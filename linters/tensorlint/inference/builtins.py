@@ -294,7 +294,7 @@ def _vars(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 def make_dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if not args:
-        return Dictionary({key: containers.share(value) for key, value in kwargs.items()})
+        return Dictionary({key: containers.share(value) for key, value in kwargs.items()}, born=interp.steps)
     if isinstance(args[0], Dictionary) and args[0].items is not None:
         return Dictionary({**args[0].items, **kwargs})
     return Dictionary(None)

@@ -179,7 +179,7 @@ class Calls(State):
 
     def call_library_starred(self, function: Library, node: ast.Call) -> Value:
         if modules.known(function.path):
-            made = LibraryObject(function.path, {}, (), {}, node)
+            made = LibraryObject(function.path, {}, (), {}, node, born=self.steps)
             if function.path in CONTAINERS:
                 made.fields["members"] = Sequence("list")  # not empty: nobody knows
             return made
@@ -294,7 +294,7 @@ class Calls(State):
         if modules.known(path):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)
             if isinstance(made, LibraryObject):
-                made.made = node
+                made.made, made.born = node, self.steps
             return made
         if path.startswith("torch.") and "out" in kwargs:
             self.written(UNKNOWN, kwargs["out"], node)

@@ -423,7 +423,7 @@ class Classes(Inheritance):
         if cls.made_otherwise:
             self.escape(args, kwargs)
             return Opaque(None)
-        instance = Instance(cls, made=node)
+        instance = Instance(cls, made=node, born=self.steps)
         record = _generated_from(cls)
         if record is not None:
             given = dict(zip((each.name for each in record if each.taken and each.positional), args, strict=False))

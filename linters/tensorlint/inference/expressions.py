@@ -111,7 +111,7 @@ class Expressions(State):
                     return made
             else:
                 items.append(share(self.eval(element)) if isinstance(element, _NAMED) else self.eval(element))
-        return Sequence(kind, items)
+        return Sequence(kind, items, born=self.steps)
 
     def eval_long_literal(self, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
         """A literal of many items: the first few stand for all where all are constants of one type."""
@@ -137,7 +137,7 @@ class Expressions(State):
                 items[name.value] = evaluated
             else:
                 items = None
-        return Dictionary(items)
+        return Dictionary(items, born=self.steps)
 
     def eval_joined_string(self, node: ast.JoinedStr) -> Value:
         for part in node.values:

@@ -14,8 +14,8 @@ import ast
 from typing import TypeGuard
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.carried_names import append_to_name, passes
 from tensorlint.inference.frames import Environment
-from tensorlint.inference.handling import last_name
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
@@ -23,8 +23,6 @@ from tensorlint.inference.values import UNKNOWN, Sequence, Tensor, Value
 from tensorlint.inference.walking import children, walk
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.TryStar)
-# Managers behind whose block the round goes on only if the block came to its end.
-_PASSING = frozenset(["no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"])
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 _NOT_FOLLOWED = (*_FUNCTIONS, ast.ClassDef, ast.Try, ast.TryStar)
@@ -153,18 +151,12 @@ def _filling_blocks(
 
 def _may_end(part: ast.AST) -> bool:
     """Whether it is a `with` that may swallow an error, and with it the rest of its block."""
-    if not isinstance(part, (ast.With, ast.AsyncWith)):
-        return False
-    managers = [item.context_expr for item in part.items]
-    return not all(isinstance(each, ast.Call) and last_name(each.func) in _PASSING for each in managers)
+    return isinstance(part, (ast.With, ast.AsyncWith)) and not all(passes(item.context_expr) for item in part.items)
 
 
 def _appended_to(statement: ast.stmt) -> ast.Name | None:
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-        if isinstance(call.func.value, ast.Name) and len(call.args) == 1 and not call.keywords:
-            return call.func.value
-    return None
+    call = append_to_name(statement.value) if isinstance(statement, ast.Expr) else None
+    return None if call is None else call.func.value  # type: ignore[attr-defined]
 
 
 def _parts(body: list[ast.stmt]) -> list[ast.AST]:

@@ -202,7 +202,7 @@ class Following(State):
             else:
                 return None
         if spec.kwarg is not None:
-            bound[spec.kwarg.arg] = Dictionary(rest)
+            bound[spec.kwarg.arg] = Dictionary(rest, born=self.steps)
         for parameter in (*names, *spec.kwonlyargs):
             if parameter.arg not in bound:
                 default = function.defaults.get(parameter.arg)

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
@@ -105,6 +106,7 @@ class Loops(State):
         if outer_start is None:
             self.loop_start = start
         overwritten = len(self.overwritten)
+        begun = self.steps
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         rounds = 1 if frame.loops > _DEEP else 3
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
@@ -127,7 +129,16 @@ class Loops(State):
                 break
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
-            if attempt == 0 and len(self.mutations) > log and rounds > 1:
+            once = attempt == 0 and rounds > 1 and self.are_own(self.mutations[log:], begun)
+            if once and changed:
+                later = {name: self.settled(again[name], start) for name in changed}
+                once = self.is_unseen(later, node)
+                if once:  # another round would see nothing else
+                    entry.update(later)
+                    for env in breaks:
+                        env.update((name, join(env[name], later[name])) for name in changed if name in env)
+                    changed = []
+            if attempt == 0 and len(self.mutations) > log and rounds > 1 and not once:
                 held = {
                     (id(owner), name): owner.fields.get(name, UNKNOWN)
                     for owner, name in self.mutations[log:]
@@ -181,6 +192,20 @@ class Loops(State):
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
         if lasting:
             self.relate_filled(node, before, start, times)
+
+    def are_own(self, mutations: list[tuple[Any, str | None]], begun: int) -> bool:
+        """Whether only objects were changed in place that the round itself has made."""
+        return all(getattr(owner, "born", 0) > begun for owner, _ in mutations)
+
+    def is_unseen(self, changed: dict[str, Value], node: ast.For | ast.AsyncFor | ast.While) -> bool:
+        """Whether no round reads these names as the round before left them."""
+        key = "read from before", node
+        if key not in self.memory:
+            self.memory[key] = read_from_before(node)
+        read, added = self.memory[key]
+        if any(name in read or (name in added and not isinstance(value, Scalar)) for name, value in changed.items()):
+            return False
+        return not changed.keys() & self.captured()
 
     def forget_mutations(self, since: int) -> None:
         for owner, name in self.mutations[since:]:

@@ -250,6 +250,8 @@ class Sequence(Value):
     parts: tuple[Value, ...] = ()
     # What the items' sizes along an axis add up to, where they differ from item to item.
     totals: dict[int, Size] | None = None
+    # At which step of the analysis it was made, where that is known: an object that a round of a loop makes is its own.
+    born: int = 0
 
     def joined_size(self, axis: int) -> Size:
         """The size along an axis along which items are joined whose sizes differ."""
@@ -269,6 +271,7 @@ class Dictionary(Value):
     items: dict[Any, Value] | None = None
     element: Value = UNKNOWN
     shared: bool = False
+    born: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -310,6 +313,7 @@ class LibraryObject(Value):
     fields: dict[str, Value] = field(default_factory=dict)
     made: ast.AST | None = None
     parts: tuple[Value, ...] = ()
+    born: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -375,6 +379,7 @@ class Instance(Value):
     lasting: bool = False
     # What cached properties gave in a line that may not have been reached.
     perhaps_kept: dict[str, Value] = field(default_factory=dict)
+    born: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -263,10 +263,8 @@ def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 
 def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    if len(args) == 3 and isinstance(args[1], Sequence) and isinstance(args[2], Dictionary):
-        for base in args[1].items or ():
-            if isinstance(base, Class):
-                interp.derived.append((base, args[2]))
+    if len(args) == 3:
+        interp.made_by_call(args[1], args[2])
     return UNKNOWN
 
 

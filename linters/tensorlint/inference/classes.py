@@ -110,6 +110,7 @@ class Classes(Inheritance):
         for value in frame.env.values():
             hook = self.find_in_class(value.cls, "__set_name__") if isinstance(value, Instance) else None
             makers += [hook] if isinstance(hook, Function) else []
+        self.forget_what_metaclass_changes(cls, meta or UNKNOWN)
         for maker in makers:
             for name in self.assigned_by(maker.node) & cls.fields.keys():
                 cls.fields[name] = UNKNOWN
@@ -382,9 +383,9 @@ class Classes(Inheritance):
             # Once for the file, so that the time does not grow with the square of its classes.
             self.overrides = {}
             for derived, body in self.derived:
-                for base in method_order(derived):
+                for base in self.classes if derived is None else method_order(derived):
                     if isinstance(base, Class):
-                        names = base.fields if body.items is None else map(str, body.items)
+                        names = _defined_in(base) if body.items is None else self.names_of_body(body)
                         self.overrides.setdefault(base.node, set()).update(names)
             for other in self.classes:
                 if other.scope.file is self.own_file:
@@ -395,7 +396,7 @@ class Classes(Inheritance):
                             self.overrides.setdefault(base.node, set()).update(before)
                             before |= _defined_in(base)
                     if any(
-                        not isinstance(base, (Class, Library)) and not isinstance(node, (ast.Name, ast.Attribute))
+                        self.may_be_own(base, node)
                         for base, node in zip(other.bases, other.node.bases, strict=True)
                     ):
                         # Which class it derives from is computed.

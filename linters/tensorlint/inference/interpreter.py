@@ -16,6 +16,7 @@ from tensorlint.inference import caught, data_loading, declared, module_containe
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
+from tensorlint.inference.class_making import ClassMaking
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES, Demands
 from tensorlint.inference.effects import Changes, Effects
@@ -75,6 +76,7 @@ class Interpreter(
     Following,
     Effects,
     Classes,
+    ClassMaking,
     Imports,
     Demands,
     Reports,
@@ -114,7 +116,7 @@ class Interpreter(
         self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
-        self.derived: list[tuple[Class, Dictionary]] = []  # of `type("Name", (Base,), {...})`
+        self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}
         self.private: set[str] | None = None

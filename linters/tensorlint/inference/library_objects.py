@@ -23,6 +23,7 @@ from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
 from tensorlint.inference.values import (
     CONTAINERS,
+    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -80,6 +81,8 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
 
 def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A library's function or class that no table of operations has."""
+    if path in ("types.new_class", "dataclasses.make_dataclass"):
+        interp.made_by_call(args[1] if len(args) > 1 and path[0] == "t" else kwargs.get("bases", NONE), UNKNOWN)
     if path == "functools.partial" and args:
         return Partial(args[0], tuple(args[1:]), kwargs)
     if path.startswith("math."):

@@ -323,7 +323,7 @@ class Statements(State):
             self.pending.append(function)
 
     def exec_class(self, node: ast.ClassDef) -> None:
-        made = self.define_class(node)
+        made = self.decorated_class(node, self.define_class(node))
         self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else made
 
 

@@ -175,6 +175,7 @@ class Assignments(State):
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if parts_of(receiver):
             self.touch(receiver, name)
+        self.keep(value)
         if isinstance(receiver, Instance):
             if receiver.generic and not self.initialising(receiver):
                 return
@@ -189,6 +190,8 @@ class Assignments(State):
                 return
             if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:
                 value = UNKNOWN  # elsewhere it is computed
+            if isinstance(shown, Opaque):
+                value = UNKNOWN  # an object that nobody knows, which may decide what is stored
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.
                 self.forget_fields(receiver)
@@ -283,6 +286,7 @@ class Assignments(State):
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
         if parts_of(receiver):
             self.touch(receiver, None)
+        self.keep(value)
         if isinstance(receiver, Instance):
             receiver = receiver.fields.get(BASE, UNKNOWN)
         if isinstance(receiver, Dictionary):

@@ -248,7 +248,9 @@ def _extreme(pick: Any) -> Any:
 def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interp.attribute_of(args[0], args[1].value, node)
-    if len(args) == 2 and isinstance(args[0], Instance):
+    if len(args) == 3 and isinstance(args[0], Instance) and isinstance(args[1], Const):
+        interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
+    elif len(args) > 1 and isinstance(args[0], Instance):
         interp.forget_attributes(args[0], interp.file.facts.unstable_attributes)  # should it be a method that is called
     return UNKNOWN
 
@@ -272,6 +274,18 @@ def _hasattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
     if len(args) == 2 and isinstance(args[0], Instance) and isinstance(args[1], Const):
         interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
     return UNKNOWN
+
+
+def _property(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """`property(get, set)`, where it is not a decorator."""
+    get = args[0] if args else kwargs.get("fget", UNKNOWN)
+    if isinstance(get, Function):
+        return Function(get.node, get.scope, get.owner, None, get.defaults, "property", get.decorated)
+    return Function(_UNSEEN, interp.frame, kind="property", decorated=True)
+
+
+# Stands for a function that nobody knows.
+_UNSEEN = ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Constant(None))
 
 
 def _setattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -397,6 +411,7 @@ _BUILTINS: dict[str, Any] = {
     "max": _extreme(max),
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "property": _property,
     "exec": _exec,
     "type": _type,
     "setattr": _setattr,

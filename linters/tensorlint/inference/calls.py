@@ -18,6 +18,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
 from tensorlint.inference.forward_reports import hands_forward
+from tensorlint.inference.implicit_calls import CALLABLE, held_by
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -79,6 +80,12 @@ def _decides(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
+
+
+def _reshapes(path: str) -> bool:
+    """`torch.Tensor.t_`, `torch.ops.aten.transpose_.default`, `torch.Tensor.data.__set__`."""
+    *_, before, last = path.split(".")
+    return last in RESHAPING or (before in RESHAPING and path.startswith("torch.ops.")) or last == "__set__"
 
 
 class Calls(State):
@@ -223,6 +230,8 @@ class Calls(State):
             if isinstance(part, Instance):
                 part = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__") or UNKNOWN
             self.not_followed(part, args, kwargs)
+        if self.kept:
+            self.run_kept(args, kwargs)
         return UNKNOWN
 
     def kept_shape(self, value: Value, node: ast.AST | None) -> Value:
@@ -234,32 +243,12 @@ class Calls(State):
             return Tensor("torch", axes=value.axes, kin=value.kin)
         return UNKNOWN
 
-    def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """The values went into code that is not known: lists and dictionaries may have changed."""
-        for value in (*args, *kwargs.values()) if kwargs else args:
-            if isinstance(value, (Const, Tensor)):
-                continue
-            if isinstance(value, (Sequence, Dictionary)) and not (
-                isinstance(value, Sequence) and value.kind == "tuple"
-            ):
-                self.forget_contents(value)
-                self.mutations.append((value, None))
-            elif isinstance(value, (Function, Partial)):
-                if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
-                    self.saw_handed_lambda(value)
-                self.not_followed(value, [], {})
-            elif isinstance(value, Opaque) and value.parts:
-                self.touch(value, None)
-            elif isinstance(value, Instance) and not value.generic:
-                self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
-
     def escape_callbacks(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
         """`sorted(rows, key=f)` calls f; `map(f, rows)` is followed, and `callable(f)` calls nothing."""
         if name in _CALLS_NOTHING or (name == "map" and len(args) == 2):
             return
         # What f is given is among the others, or in them.
-        given: list[Value] = [each for each in args if isinstance(each, (Sequence, Dictionary))]
-        given += [item for each in given if isinstance(each, Sequence) for item in each.items or ()]
+        given = [item for value in args for item in held_by(value)]
         for value in (*args, *kwargs.values()):
             self.not_followed(value, given, {})
 
@@ -270,15 +259,15 @@ class Calls(State):
 
     def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
-            if any(isinstance(value, (Function, Partial)) for value in args) or (
-                kwargs and any(isinstance(value, (Function, Partial)) for value in kwargs.values())
+            if any(isinstance(value, CALLABLE) for value in args) or (
+                kwargs and any(isinstance(value, CALLABLE) for value in kwargs.values())
             ):
                 self.escape_callbacks(path[9:], args, kwargs)
             return builtins.call(self, path[9:], args, kwargs, node)
         series = tables.computed(path, args, kwargs, node)
         if series is not None:
             return series
-        if path in _RESHAPES or (path.startswith("torch.") and path.rpartition(".")[2] in RESHAPING):
+        if path in _RESHAPES or (path.startswith("torch.") and _reshapes(path)):
             for value in args:
                 if isinstance(value, Tensor):
                     self.forget_tensor(value)

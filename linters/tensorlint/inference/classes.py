@@ -12,6 +12,7 @@ from tensorlint.inference.inheritance import (
     INITIALISERS,
     Inheritance,
     changed_by_operators,
+    functions_of,
     is_plain,
     method_order,
 )
@@ -408,9 +409,9 @@ class Classes(Inheritance):
     def attributes_set_elsewhere(self, cls: Class) -> frozenset[str]:
         """Attributes of self that other methods than the initialiser assign."""
         names: set[str] = set()
-        for name, method in cls.methods.items():
+        for method in functions_of(cls):
             facts = cls.scope.file.facts.scopes.get(method)
-            if name not in INITIALISERS and method.args.args and facts is not None:
+            if method.name not in INITIALISERS and method.args.args and facts is not None:
                 first = method.args.args[0].arg
                 names |= {attribute for owner, attribute in facts.stored if owner == first}
         for base in cls.bases:
@@ -533,7 +534,7 @@ class Classes(Inheritance):
                 for base in value.cls.bases:
                     if isinstance(base, Library) and modules.known(base.path):
                         return self.call_base_module(base.path, value, args, kwargs, node)
-        self.escape(args, kwargs)
+        self.escape(args if value.cls.is_module else [value, *args], kwargs)
         return UNKNOWN
 
 

@@ -56,6 +56,7 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     taken: Value = NONE
     for arg in args:
         share(arg)
+        interp.keep(arg)
     if interp.loop_start is not None:
         # What one round puts in stands for that of all: a size of this round is another one in the next.
         args = [varying(arg, interp.loop_start) if isinstance(arg, Tensor) else arg for arg in args]

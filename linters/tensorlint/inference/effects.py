@@ -14,13 +14,16 @@ from typing import Any
 from tensorlint.inference import layer_changes
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.names import INITIALISERS
+from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     UNKNOWN,
+    Attribute,
     Class,
     Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
     Opaque,
     Partial,
@@ -88,13 +91,16 @@ def _changed(target: ast.expr, found: Changes) -> None:
 class Effects(State):
     """Mixed into the interpreter."""
 
-    def not_followed(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """The function is called, and what it does is not looked at."""
+    def not_followed(
+        self, function: Value, args: list[Value], kwargs: dict[str, Value], *, later: bool = False
+    ) -> None:
+        """The function is called, and what it does is not looked at; `later` says that it may be called again."""
         given = [*args, *kwargs.values()]
         while isinstance(function, Partial):
             given += [*function.positional, *function.keywords.values()]
             function = function.function
         if not isinstance(function, Function):
+            self.library_function_not_followed(function, given)
             return
         if function.receiver is not None:
             given.append(function.receiver)
@@ -109,13 +115,36 @@ class Effects(State):
                     found = scope.lookup(name)
                     if found is not None:
                         self.forget_held(found, changes.attributes, reshapes)
+                        if later:
+                            lasts(found)
         for value in given:
             self.forget_held(value, attributes, reshapes)
+            if later:
+                lasts(value)
+
+    def library_function_not_followed(self, function: Value, given: list[Value]) -> None:
+        """`xs.append`, `x.unsqueeze_` and `torch.Tensor.t_`, which other code calls."""
+        if isinstance(function, Attribute):
+            name, given = function.name, [function.receiver]
+        elif isinstance(function, Library):
+            name = function.path.rpartition(".")[2]
+        else:
+            return
+        if name in RESHAPING or name in ("methodcaller", "__set__"):
+            for value in given:
+                self.forget_held(value, set(), True)
+        elif name in CHANGES or name in ("__setitem__", "__delitem__", "__iadd__", "setitem", "delitem"):
+            for value in given:
+                if isinstance(value, LibraryObject):
+                    layer_changes.change_unseen(self, value)
+                elif isinstance(value, (Sequence, Dictionary)):
+                    self.forget_held(value, set(), False)
 
     def reached_from(self, function: Function) -> tuple[set[str], list[tuple[Changes, Any, Any]]]:
         """The attributes that the function and those it calls change, and the functions that change what names hold."""
         key = function.node, function.scope
-        known = self.reached.get(key)
+        at = key if self.module_frame.finished else (*key, len(self.module_frame.env))
+        known = self.reached.get(at)
         if known is not None:
             return known
         attributes: set[str] = set()
@@ -137,8 +166,7 @@ class Effects(State):
                 if isinstance(found, Function):
                     waiting.append((found.node, found.scope))
             waiting += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
-        if self.module_frame.finished:
-            self.reached[key] = attributes, changing
+        self.reached[at] = attributes, changing
         return attributes, changing
 
     def methods_named(self, name: str) -> list[ast.AST]:

@@ -6,6 +6,7 @@ The order is Python's: https://docs.python.org/3/howto/mro.html
 from __future__ import annotations
 
 import ast
+from types import NoneType
 
 from tensorlint.inference import module_containers
 from tensorlint.inference.effects import CHANGES
@@ -45,6 +46,35 @@ def is_plain(base: Value) -> bool:
     return isinstance(base, Library) and base.path.partition(".")[0] in _PLAIN
 
 
+def functions_of(cls: Class) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions of the class's body, with those whose name another has taken: a property and its setter."""
+    own = (each for each in cls.node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return {*cls.methods.values(), *own}
+
+
+class _Everything(frozenset[str]):
+    """Every attribute."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+_EVERYTHING = _Everything()
+
+
+def _answers_otherwise(cls: Class) -> bool:
+    """Whether a method of the class's own decides what every attribute is."""
+    if "__getattribute__" in cls.fields or not isinstance(cls.fields.get("__setattr__"), (Function, NoneType)):
+        return True
+    # A module keeps its layers where Python asks this method for them; as a rule it asks nn.Module's own first.
+    method = cls.methods.get("__getattr__") if cls.is_module else None
+    if method is None:
+        return False
+    first = next((each for each in method.body if not isinstance(each, ast.Expr)), method)
+    asked = first.body[0] if isinstance(first, ast.Try) else first
+    return not any(isinstance(part, ast.Attribute) and part.attr == "__getattr__" for part in walk(asked))
+
+
 def changed_by_operators(cls: Class) -> frozenset[str]:
     """Attributes of self that change when Python calls a method by itself: for an operator, a comparison, `in`, `str()`.
 
@@ -52,8 +82,14 @@ def changed_by_operators(cls: Class) -> frozenset[str]:
     """
     if cls.changed_by_operators is None:
         names: set[str] = set()
+        if _answers_otherwise(cls):
+            cls.changed_by_operators = _EVERYTHING
+            return _EVERYTHING
         for base in cls.bases:
             if isinstance(base, Class):
+                if changed_by_operators(base) is _EVERYTHING:
+                    cls.changed_by_operators = _EVERYTHING
+                    return _EVERYTHING
                 names |= changed_by_operators(base)
         implicit = [name for name in cls.methods if name.startswith("__") and name not in _FOLLOWED]
         if implicit:

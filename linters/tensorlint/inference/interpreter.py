@@ -25,6 +25,7 @@ from tensorlint.inference.filled_lists import FilledLists
 from tensorlint.inference.following import Following
 from tensorlint.inference.frames import READ_EARLY, Frame, SourceFile
 from tensorlint.inference.handling import Handling
+from tensorlint.inference.implicit_calls import ImplicitCalls
 from tensorlint.inference.imports import Imports
 from tensorlint.inference.iteration import Iteration
 from tensorlint.inference.loops import Loops
@@ -77,6 +78,7 @@ class Interpreter(
     Effects,
     Classes,
     ClassMaking,
+    ImplicitCalls,
     Imports,
     Demands,
     Reports,
@@ -116,6 +118,7 @@ class Interpreter(
         self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
+        self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}

@@ -12,6 +12,7 @@ from tensorlint.inference import (
     estimators,
     layer_changes,
     numbers,
+    operator_functions,
     probability,
     tables,
     text_files,
@@ -83,6 +84,10 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     """A library's function or class that no table of operations has."""
     if path in ("types.new_class", "dataclasses.make_dataclass"):
         interp.made_by_call(args[1] if len(args) > 1 and path[0] == "t" else kwargs.get("bases", NONE), UNKNOWN)
+    if path.startswith("operator."):
+        result = operator_functions.call(interp, path, args, kwargs, node)
+        if result is not None:
+            return result
     if path == "functools.partial" and args:
         return Partial(args[0], tuple(args[1:]), kwargs)
     if path.startswith("math."):

@@ -71,6 +71,10 @@ class Methods(State):
     def call_method(
         self, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
+        if name in RESHAPING and name not in ("set_", "resize_as_"):
+            for arg in args:  # `type(x).t_(x)`
+                if isinstance(arg, Tensor):
+                    self.forget_tensor(arg)
         if isinstance(receiver, Tensor):
             return self.call_tensor_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, Instance):
@@ -100,6 +104,11 @@ class Methods(State):
             self.demand(receiver, ranks.of_method(name, args, kwargs))
         if name in self.patched:
             return UNKNOWN
+        if name == "__setattr__":
+            self.set_by_name(receiver, args)
+            return NONE
+        if name == "__getattribute__" and len(args) == 1 and isinstance(args[0], Const):
+            return self.attribute_of(receiver, str(args[0].value), node)
         if name in RESHAPING or (name == "resize" and receiver.framework == "numpy"):
             self.changed_shape(receiver)
             if ops.method(receiver.framework or "torch", name) is None:

@@ -67,6 +67,7 @@ class State:
     first_round: Any
     asked_perhaps: set[Symbol]
     one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
+    kept: list[Value]
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]

@@ -267,6 +267,7 @@ class Statements(State):
 
     def exec_match(self, node: ast.Match) -> None:
         subject = self.eval(node.subject)
+        self.asked_by_patterns(subject, node.cases)
         frame = self.frame
         before = frame.env
         exits: list[Environment] = []

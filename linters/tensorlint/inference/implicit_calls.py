@@ -1,0 +1,119 @@
+"""Functions that run where no call of them is written: properties that a pattern asks for, functions that are kept for later."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from tensorlint.inference.effects import lasts
+from tensorlint.inference.inheritance import method_order
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    Attribute,
+    Class,
+    Const,
+    Dictionary,
+    Function,
+    Instance,
+    Library,
+    Opaque,
+    Partial,
+    Sequence,
+    Value,
+)
+from tensorlint.inference.walking import walk
+
+_DEEPEST = 4
+_MOST_KEPT = 20
+
+
+# What unknown code that is given one may call, now or later.
+CALLABLE = (Function, Partial, Attribute, Library)
+
+
+class ImplicitCalls(State):
+    """Mixed into the interpreter."""
+
+    def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
+        have been called, and may be later."""
+        values = [*args, *kwargs.values()]
+        for value in values:
+            if isinstance(value, CALLABLE):
+                if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
+                    self.saw_handed_lambda(value)
+                self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
+        for value in values:
+            self.escape_value(value, 0)
+
+    def escape_value(self, value: Value, depth: int) -> None:
+        if isinstance(value, (Sequence, Dictionary)):
+            for item in _items(value) if depth < _DEEPEST else ():
+                if isinstance(item, (Sequence, Dictionary, Instance)):
+                    self.escape_value(item, depth + 1)
+            if not (isinstance(value, Sequence) and value.kind == "tuple"):
+                self.forget_contents(value)
+                self.mutations.append((value, None))
+        elif isinstance(value, Opaque) and value.parts:
+            self.touch(value, None)
+        elif isinstance(value, Instance) and not value.generic:
+            self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
+            lasts(value)
+
+    def keep(self, value: Value) -> None:
+        """The function is held by a list, a dictionary or an object: a call of something that nobody knows may call it."""
+        if isinstance(value, Partial):
+            self.keep(value.function)
+        elif isinstance(value, Attribute) or (isinstance(value, Function) and self.does_something(value)):
+            if len(self.kept) < _MOST_KEPT:
+                self.kept.append(value)
+            else:
+                self.not_followed(value, [], {}, later=True)
+
+    def does_something(self, function: Function) -> bool:
+        """Whether the function, or one that it calls, may change anything."""
+        found = self.changes_something(function.node)
+        changes = self.changes[function.node]
+        return found or bool(changes.functions or changes.methods)
+
+    def run_kept(self, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """Something is called of which nobody knows what it is."""
+        for value in self.kept:
+            self.not_followed(value, args, kwargs)
+
+    def asked_by_patterns(self, subject: Value, cases: list[ast.match_case]) -> None:
+        """`case Point(x=0)` asks for the attribute x, which may be a property that changes the object."""
+        patterns = [part for case in cases for part in walk(case.pattern) if isinstance(part, ast.MatchClass)]
+        if not patterns:
+            return
+        named = {name for pattern in patterns for name in pattern.kwd_attrs}
+        anything = any(pattern.patterns for pattern in patterns)
+        for each in held_by(subject):
+            if isinstance(each, Instance) and not each.generic:
+                self.forget_attributes(each, self.changed_by_properties(each.cls, None if anything else named))
+
+    def changed_by_properties(self, cls: Class, names: set[str] | None) -> set[str]:
+        """The attributes that the class's properties of these names change; all of its properties, if None."""
+        found: set[str] = set()
+        for base in method_order(cls):
+            for name, value in base.fields.items() if isinstance(base, Class) else ():
+                if isinstance(value, Function) and value.kind in ("property", "cached"):
+                    if names is None or name in names:
+                        found |= self.reached_from(value)[0]
+        return found
+
+
+def held_by(value: Value, depth: int = 0) -> list[Value]:
+    """The value, and what it holds should it be a list, a tuple or a dictionary."""
+    found = [value]
+    if depth < _DEEPEST and isinstance(value, (Sequence, Dictionary)):
+        for item in _items(value):
+            if not isinstance(item, Const):
+                found += held_by(item, depth + 1)
+    return found
+
+
+def _items(value: Sequence | Dictionary) -> Iterable[Value]:
+    if value.items is None:
+        return (value.element,)
+    return value.items.values() if isinstance(value.items, dict) else value.items

@@ -190,7 +190,7 @@ class Assignments(State):
                 return
             if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:
                 value = UNKNOWN  # elsewhere it is computed
-            if isinstance(shown, Opaque):
+            if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
                 value = UNKNOWN  # an object that nobody knows, which may decide what is stored
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.

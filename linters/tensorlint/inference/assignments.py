@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import layer_changes, module_containers, ranks, refinement, tables
+from tensorlint.inference import aliases, layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
-from tensorlint.inference.joins import join, join_all
+from tensorlint.inference.joins import join_all
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -97,7 +97,7 @@ class Assignments(State):
         """In a loop that is followed round by round: what is shown is true of every round."""
         assert self.rounds is not None
         before = self.rounds.get(target)
-        self.rounds[target] = value = value if before is None else join(before, value)
+        self.rounds[target] = value = value if before is None else aliases.joined(before, value)
         self.bindings.pop(target, None)
         if isinstance(value, Tensor):
             self.note_binding(target, value)
@@ -207,7 +207,7 @@ class Assignments(State):
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
             if self.perhaps_left and name in receiver.fields and receiver.fields[name] is not value:
-                value = join(receiver.fields[name], value)
+                value = aliases.joined(receiver.fields[name], value)
             if name in receiver.fields:
                 self.overwritten.append((receiver, name, receiver.fields[name]))
             receiver.fields[name] = value
@@ -330,6 +330,7 @@ class Assignments(State):
             }
 
     def forget_contents(self, value: Sequence | Dictionary) -> None:
+        aliases.lose(value)
         if isinstance(value, Sequence):
             if value.kind == "tuple":
                 return
@@ -342,8 +343,7 @@ class Assignments(State):
 
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""
-        _, *others = self.one_of.pop(id(value), (value,))
-        for other in others:
+        for other in aliases.untie(value):
             self.forget_tensor(other)
         if isinstance(value, (Tensor, Opaque)):
             value.axes = value.kin = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from tensorlint.inference.aliases import joined
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
@@ -16,7 +17,6 @@ from tensorlint.inference.inheritance import (
     is_plain,
     method_order,
 )
-from tensorlint.inference.joins import join
 from tensorlint.inference.layer_changes import (
     CHANGED,
     FORWARD_HOOKS,
@@ -323,7 +323,7 @@ class Classes(Inheritance):
                     if found.kind == "cached" and (not value.generic or self.initialising(value)):
                         # The instance keeps it from here on, if this line is reached.
                         if name in value.perhaps_kept:
-                            result = join(value.perhaps_kept[name], result)
+                            result = joined(value.perhaps_kept[name], result)
                         if self.perhaps_left or self.frame.loops:
                             value.perhaps_kept[name] = result
                         else:
@@ -534,7 +534,7 @@ class Classes(Inheritance):
                 for base in value.cls.bases:
                     if isinstance(base, Library) and modules.known(base.path):
                         return self.call_base_module(base.path, value, args, kwargs, node)
-        self.escape(args if value.cls.is_module else [value, *args], kwargs)
+        self.escape([*args, *self.changed_by_base(value)], kwargs)
         return UNKNOWN
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
 from tensorlint.inference.joins import join_all
@@ -111,6 +112,7 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     if not values:
         return UNKNOWN
     result = join_all(values)
+    aliases.tie(result, *values)
     if isinstance(result, Opaque) and not result.parts:
         return Scalar("int") if result.integer else UNKNOWN
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import known_axes, module_containers, ops, probability, ranks, tables
+from tensorlint.inference import aliases, known_axes, module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
@@ -82,7 +82,7 @@ class Expressions(State):
         self.assign(node.target, share(value), node.value)
         self.named.add(name)
         if before is not None and self.places and self.places[-1] is None:
-            env[name] = join(before, value)  # in what may not be evaluated: `flag and (x := ...)`
+            env[name] = aliases.joined(before, value)  # in what may not be evaluated: `flag and (x := ...)`
         return value
 
     def eval_tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
@@ -371,7 +371,10 @@ class Expressions(State):
         if isinstance(index, Slice) and value.kin is not None:
             return part_of_shape(value, index)
         if isinstance(index, Const) and isinstance(index.value, int):
-            return value.at(int(index.value))
+            item = value.at(int(index.value))
+            if value.items is None:
+                aliases.tie(item, value.element)
+            return item
         if isinstance(index, Slice) and value.items is not None:
             bounds = [
                 None if part is NONE or (isinstance(part, Const) and part.value is None) else integer(part)
@@ -389,7 +392,7 @@ class Expressions(State):
         if value.items is not None and value.items and value.kind != "set":
             result = value.items[0]
             for item in value.items[1:]:
-                result = join(result, item)
+                result = aliases.joined(result, item)
             return result
         return freshen(value.element)
 

@@ -6,11 +6,11 @@ import ast
 from operator import is_
 from typing import Any
 
+from tensorlint.inference.aliases import joined
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.effects import SHAPED_IN_PLACE
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
-from tensorlint.inference.joins import join
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -168,7 +168,7 @@ class Following(State):
                 return Sequence("iterator")
             element = frame.returns[0]
             for other in frame.returns[1:]:
-                element = join(element, other)
+                element = joined(element, other)
             return Sequence("iterator", None, self.varying(element, 0))
         if not frame.dead:
             frame.returns.append(NONE)
@@ -176,7 +176,7 @@ class Following(State):
             return UNKNOWN
         result = frame.returns[0]
         for other in frame.returns[1:]:
-            result = join(result, other)
+            result = joined(result, other)
         return result
 
     def bind_parameters(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from tensorlint.inference.joins import join
+from tensorlint.inference.aliases import joined
 from tensorlint.inference.names import FileFacts, ScopeFacts
 from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.values import UNKNOWN, Class, Value
@@ -95,5 +95,5 @@ def merge(a: Environment, b: Environment) -> Environment:
         if other is None:
             merged[name] = value
         elif other is not value:
-            merged[name] = join(other, value)
+            merged[name] = joined(other, value)
     return merged

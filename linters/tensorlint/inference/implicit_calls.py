@@ -60,6 +60,10 @@ class ImplicitCalls(State):
             self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
             lasts(value)
 
+    def changed_by_base(self, value: Instance) -> list[Value]:
+        """The object, where a method of a base that nobody knows may change it: it may call any of the class's own."""
+        return [] if value.cls.is_module or self.initialising(value) else [value]
+
     def keep(self, value: Value) -> None:
         """The function is held by a list, a dictionary or an object: a call of something that nobody knows may call it."""
         if isinstance(value, Partial):

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import caught, data_loading, declared, module_containers, ops, rebinding
+from tensorlint.inference import aliases, caught, data_loading, declared, module_containers, ops, rebinding
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
@@ -86,6 +86,7 @@ class Interpreter(
     """One analysis of one file."""
 
     def __init__(self, file: SourceFile, project: Project | None = None, *, shows: bool = True) -> None:
+        aliases.begin(file.text)
         self.shows = shows
         self.file = file
         self.own_file = file
@@ -117,7 +118,6 @@ class Interpreter(
         self.memory: dict[Any, Any] = {}
         self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
         self.named: set[str] = set()  # what `:=` has bound
-        self.one_of: dict[int, tuple[Tensor, Tensor, Tensor]] = {}  # of `a if flag else b`
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
@@ -222,6 +222,7 @@ class Interpreter(
         self.memory.clear()
         self.appended.clear()
         READ_EARLY.clear()
+        aliases.end()
         self.mutations.clear()
         self.overwritten.clear()
         self.pending.clear()

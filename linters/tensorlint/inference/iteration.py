@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.frames import Environment
-from tensorlint.inference.joins import join
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -103,9 +103,10 @@ class Iteration(State):
                 if isinstance(result, Const) and isinstance(item, Const) and not isinstance(item.value, float):
                     result = Opaque(None)
                     break
-                result = join(result, item)
+                result = aliases.joined(result, item)
             return result
         element = freshen(iterable.element)
+        aliases.tie(element, iterable.element)
         return Opaque(None) if element is UNKNOWN else element
 
     def length_of(self, value: Value) -> S.Size | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.frames import Environment, merge
@@ -129,6 +130,9 @@ class Loops(State):
                 break
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
+            for name in changed:
+                aliases.lose(entry[name])
+                aliases.lose(again[name])
             once = attempt == 0 and rounds > 1 and self.are_own(self.mutations[log:], begun)
             if once and changed:
                 later = {name: self.settled(again[name], start) for name in changed}
@@ -247,7 +251,11 @@ class Loops(State):
         if isinstance(varied, Sequence) and varied.items is None and isinstance(varied.element, Const):
             if isinstance(varied.element.value, float):
                 return Sequence(varied.kind, None, Scalar("float"), varied.length)
-        return freshen(varied) if isinstance(varied, Tensor) else varied
+        if not isinstance(varied, Tensor):
+            return varied
+        again = freshen(varied)
+        aliases.tie(again, value)
+        return again
 
 
 def _same(a: Value, b: Value) -> bool:

@@ -72,6 +72,8 @@ class Methods(State):
         self, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         if name in RESHAPING and name not in ("set_", "resize_as_"):
+            if not isinstance(receiver, (Tensor, Opaque)):
+                self.changed_shape(receiver)
             for arg in args:  # `type(x).t_(x)`
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)

@@ -10,8 +10,8 @@ from typing import Any
 
 from tensorlint.inference import known_axes, numbers, ops, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.aliases import joined
 from tensorlint.inference.containers import share
-from tensorlint.inference.joins import join
 from tensorlint.inference.ops import dtypes, elementwise, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -258,10 +258,10 @@ class Operators(State):
             last = position == len(node.values) - 1
             if truth is not None and truth is not is_and and not last:
                 # Decided here: what follows is not evaluated.
-                return value if result is None else join(result, value)
+                return value if result is None else joined(result, value)
             if truth is is_and and not last:
                 continue
-            result = value if result is None else join(result, value)
+            result = value if result is None else joined(result, value)
         return UNKNOWN if result is None else result
 
     def truth(self, value: Value) -> bool | None:
@@ -290,9 +290,7 @@ class Operators(State):
         proven = self.begin_perhaps()
         first, second = self.eval(node.body), self.eval(node.orelse)
         self.end_perhaps(proven)
-        either = join(share(first), share(second))
-        if isinstance(first, Tensor) and isinstance(second, Tensor) and isinstance(either, Tensor):
-            self.one_of[id(either)] = either, first, second
+        either = joined(share(first), share(second))
         return either
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:

@@ -66,7 +66,6 @@ class State:
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
     first_round: Any
     asked_perhaps: set[Symbol]
-    one_of: dict[int, tuple[Tensor, Tensor, Tensor]]
     kept: list[Value]
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]

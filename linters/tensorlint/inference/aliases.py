@@ -1,0 +1,103 @@
+"""Tensors that may be one object under several values: what is done in place to one is done to the others.
+
+A tensor of two branches is a value of its own, and so is any item of a list. Where a file gives tensors another shape in
+place, such values are tied to those that they may be; in other files nothing is kept.
+"""
+
+from __future__ import annotations
+
+from tensorlint.inference.joins import join
+from tensorlint.inference.values import Dictionary, Opaque, Sequence, Tensor, Value
+
+# What shows in a file's text that it may give a tensor another shape in place.
+_WORDS = (
+    "squeeze_(", "squeeze_,", "squeeze_)", "squeeze_\"", "squeeze_'", "squeeze_\n", "resize_", ".t_", "'t_", "\"t_", "transpose_(",
+    "transpose_)", "transpose_,", "axes_(", "dims_(", "set_(", "as_strided_", ".data =", ".data=", ".data.__set", ".shape =",
+    ".strides =", ".dtype =", "out=", "swap_tensors", ".resize(",
+)  # fmt: skip
+_MOST = 5_000
+
+
+class _Ties:
+    """`groups` are the values that may be one object, by the id of each (they hold them, so that ids stay their own);
+    `lost` are tensors that a value nobody knows may be."""
+
+    on = False
+    groups: dict[int, list[Value]] = {}
+    lost: dict[int, Tensor] = {}
+
+
+def begin(text: str) -> None:
+    """Another file is looked at."""
+    end()
+    _Ties.on = any(word in text for word in _WORDS)
+
+
+def end() -> None:
+    _Ties.on = False
+    _Ties.groups.clear()
+    _Ties.lost.clear()
+
+
+def tie(either: Value, *parts: Value) -> None:
+    """The first may be one of the others; of one nobody knows, or that is no tensor, it is not remembered which."""
+    if not _Ties.on or len(_Ties.groups) > _MOST:
+        return
+    if not isinstance(either, (Tensor, Opaque)):
+        _tie_items(either, parts)
+        return
+    joined: dict[int, Value] = {id(either): either}
+    for part in (either, *parts):
+        if isinstance(part, (Tensor, Opaque)):
+            joined[id(part)] = part
+            joined.update((id(each), each) for each in _Ties.groups.get(id(part), ()))
+    if len(joined) > 1:
+        group = [*joined.values()]
+        for key in joined:
+            _Ties.groups[key] = group
+
+
+def joined(a: Value, b: Value) -> Value:
+    """What is true of both, tied to them."""
+    either = join(a, b)
+    if _Ties.on and either is not a:
+        tie(either, a, b)
+    return either
+
+
+def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
+    for part in parts:
+        if isinstance(either, Sequence) and isinstance(part, Sequence) and either.items and part.items:
+            if len(either.items) == len(part.items):
+                for item, other in zip(either.items, part.items, strict=True):
+                    if item is not other:
+                        tie(item, other)
+                continue
+        lose(part)
+
+
+def lose(value: Value, depth: int = 0) -> None:
+    """Nobody knows any more which values are this tensor, or those of the list."""
+    if not _Ties.on:
+        return
+    if isinstance(value, Tensor):
+        if len(_Ties.lost) < _MOST:
+            _Ties.lost[id(value)] = value
+    elif isinstance(value, (Sequence, Dictionary)) and depth < 3:
+        held = (value.element,) if value.items is None else value.items
+        for item in held.values() if isinstance(held, dict) else held:
+            lose(item, depth + 1)
+
+
+def untie(value: Value) -> list[Tensor]:
+    """The tensors that may be the same object as one that is changed in place; they are tied no more."""
+    if not _Ties.on:
+        return []
+    found = _Ties.groups.pop(id(value), [])
+    for each in found:
+        _Ties.groups.pop(id(each), None)
+    tensors = [each for each in found if isinstance(each, Tensor) and each is not value]
+    if not isinstance(value, Tensor):
+        tensors += _Ties.lost.values()
+        _Ties.lost.clear()
+    return tensors

@@ -7,7 +7,17 @@ place, such values are tied to those that they may be; in other files nothing is
 from __future__ import annotations
 
 from tensorlint.inference.joins import join
-from tensorlint.inference.values import Dictionary, Opaque, Sequence, Tensor, Value
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Dictionary,
+    Instance,
+    LibraryObject,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+)
 
 # What shows in a file's text that it may give a tensor another shape in place.
 _WORDS = (
@@ -65,6 +75,25 @@ def joined(a: Value, b: Value) -> Value:
     return either
 
 
+def perhaps(found: Value | None) -> Opaque:
+    """An object that nobody knows, which may be this one: what is changed of it may be changed of this."""
+    held = isinstance(found, (Instance, LibraryObject, Sequence, Dictionary, Class))
+    made = Opaque(None, parts=(found,) if held and found is not None else ())
+    if isinstance(found, (Tensor, Opaque)):
+        tie(made, found)
+    return made
+
+
+def either_of(*values: Value) -> Value:
+    """What nobody knows of a name that a loop binds; through it the objects may be changed that it has been."""
+    parts = tuple(each for each in values if isinstance(each, (Instance, LibraryObject)) or _parts(each))
+    return Opaque(None, parts=parts) if parts else UNKNOWN
+
+
+def _parts(value: Value) -> tuple[Value, ...]:
+    return value.parts if isinstance(value, Opaque) else ()
+
+
 def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
     for part in parts:
         if isinstance(either, Sequence) and isinstance(part, Sequence) and either.items and part.items:
@@ -87,6 +116,12 @@ def lose(value: Value, depth: int = 0) -> None:
         held = (value.element,) if value.items is None else value.items
         for item in held.values() if isinstance(held, dict) else held:
             lose(item, depth + 1)
+
+
+def exchange_lost(lost: dict[int, Tensor]) -> dict[int, Tensor]:
+    """Begin with other lost tensors; those before are given."""
+    before, _Ties.lost = _Ties.lost, lost
+    return before
 
 
 def untie(value: Value) -> list[Tensor]:

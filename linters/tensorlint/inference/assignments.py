@@ -7,6 +7,7 @@ import ast
 from tensorlint.inference import aliases, layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
+from tensorlint.inference.inheritance import values_of
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -256,7 +257,8 @@ class Assignments(State):
         elif isinstance(receiver, Tensor):
             self.forget_tensor(receiver)
         elif isinstance(receiver, (Instance, Class)):
-            receiver.fields = dict.fromkeys(receiver.fields, UNKNOWN)
+            own = values_of(receiver.cls) if isinstance(receiver, Instance) else ()
+            receiver.fields = dict.fromkeys([*receiver.fields, *own], UNKNOWN)
             self.mutations.append((receiver, None))
         elif isinstance(receiver, LibraryObject):
             layer_changes.change_unseen(self, receiver)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from tensorlint.inference.aliases import joined
+from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
@@ -16,6 +16,7 @@ from tensorlint.inference.inheritance import (
     functions_of,
     is_plain,
     method_order,
+    values_of,
 )
 from tensorlint.inference.layer_changes import (
     CHANGED,
@@ -277,7 +278,7 @@ class Classes(Inheritance):
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
         if not self.initialising(value) and self.is_rebound(value.cls, name):
-            return Opaque(None)
+            return perhaps(value.fields.get(name))
         if name == "__dict__" and (not value.generic or self.initialising(value)):
             self.forget_fields(value)
             return UNKNOWN
@@ -294,13 +295,13 @@ class Classes(Inheritance):
         if value.lasting and not self.initialising(value):
             facts = value.cls.scope.file.facts
             if name in facts.unstable_attributes or name in facts.foreign_attributes:
-                return Opaque(None)
+                return perhaps(value.fields.get(name))
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN or (value.generic and name in value.cls.unstable):
-                return Opaque(None)
+                return perhaps(value.fields.get(name))
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
-                return Opaque(None)
+                return perhaps(value.fields.get(name))
             if isinstance(found, Tensor) and value.cls.is_module and not self.initialising(value):
                 held(self, found)
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
@@ -350,7 +351,7 @@ class Classes(Inheritance):
 
     def forget_fields(self, value: Instance) -> None:
         """Any of its attributes may have changed."""
-        value.fields = dict.fromkeys(value.fields, UNKNOWN)
+        value.fields = dict.fromkeys([*value.fields, *values_of(value.cls)], UNKNOWN)
         self.mutations.append((value, None))
 
     def initialising(self, value: Instance) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tensorlint.inference import layer_changes
 from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.inheritance import values_of
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -200,7 +201,7 @@ class Effects(State):
         waiting, seen = [value], {id(value)}
         while waiting and len(seen) < 200:
             each = waiting.pop()
-            for name in names & each.fields.keys():
+            for name in names & (each.fields.keys() | values_of(each.cls)):
                 each.fields[name] = UNKNOWN
                 self.mutations.append((each, name))
             for held in each.fields.values():

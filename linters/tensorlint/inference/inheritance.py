@@ -52,6 +52,17 @@ def functions_of(cls: Class) -> set[ast.FunctionDef | ast.AsyncFunctionDef]:
     return {*cls.methods.values(), *own}
 
 
+def values_of(cls: Class) -> set[str]:
+    """The attributes of the class and its bases that are no functions: those of an object that has none of its own."""
+    return {
+        name
+        for base in method_order(cls)
+        if isinstance(base, Class)
+        for name, value in base.fields.items()
+        if not isinstance(value, Function)
+    }
+
+
 class _Everything(frozenset[str]):
     """Every attribute."""
 

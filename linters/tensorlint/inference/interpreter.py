@@ -314,9 +314,11 @@ class Interpreter(
         self.frame, self.file, self.conditional, self.left_early = frame, file, 0, False
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
+        lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
         try:
             self.block(code.body, CAUGHT if code.name in self.fails_quietly() else SOMETIMES)
         finally:
+            aliases.exchange_lost(lost)
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
         frame.finished = True

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import (
+    aliases,
     builtins,
     containers,
     estimators,
@@ -80,6 +81,37 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
     return copy(value, source=None, reduced=None) if isinstance(value, Tensor) else value
 
 
+# Methods that decide what a copy is.
+_COPIERS = frozenset({"__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"})
+
+
+def shallow(interp: State, value: Value) -> Value:
+    """`copy.copy`: another object, which has what it holds in common with the first."""
+    if isinstance(value, Sequence):
+        for item in value.items or ():
+            containers.share(item)
+        items = None if value.items is None else list(value.items)
+        return Sequence(value.kind, items, value.element, value.length)
+    if isinstance(value, Dictionary):
+        for item in (value.items or {}).values():
+            containers.share(item)
+        return Dictionary(None if value.items is None else dict(value.items), value.element)
+    if not isinstance(value, Instance):
+        return UNKNOWN
+    for each in value.fields.values():
+        containers.share(each)
+    own = any(isinstance(base, Class) and _COPIERS & base.fields.keys() for base in method_order(value.cls))
+    if value.generic or own or value.cls.is_module or not value.cls.complete:
+        # What the two have in common may be changed through either; a module's parts are in one dictionary of both.
+        for each in value.fields.values():
+            interp.escape([each], {})
+            aliases.lose(each)
+        if not value.generic:
+            interp.forget_fields(value)
+        return UNKNOWN
+    return Instance(value.cls, dict(value.fields), value.made)
+
+
 def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A library's function or class that no table of operations has."""
     if path in ("types.new_class", "dataclasses.make_dataclass"):
@@ -111,13 +143,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             if value.path not in CONTAINERS:
                 layer_changes.change_unseen(interp, value)
             return value
-        # What the two have in common may be changed through either.
-        held = value.fields.values() if isinstance(value, Instance) else getattr(value, "items", None) or ()
-        for each in held.values() if isinstance(held, dict) else held:
-            if isinstance(each, (Sequence, Dictionary)):
-                interp.forget_contents(each)
-                interp.mutations.append((each, None))
-        return UNKNOWN
+        return shallow(interp, value)
     if path in ("torch.Size",) and args:
         value = args[0]
         return Sequence("tuple", value.items) if isinstance(value, Sequence) and value.items is not None else UNKNOWN

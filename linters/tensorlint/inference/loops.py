@@ -153,7 +153,8 @@ class Loops(State):
                 self.forget_mutations(log)
                 fields = self.carried_fields(overwritten, log, held, start)
                 for name in changed:
-                    entry[name] = self.settled(again[name], start)
+                    settled = self.settled(again[name], start)
+                    entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
                 continue
             moved = [
                 key for key, (owner, value) in fields.items()
@@ -168,7 +169,7 @@ class Loops(State):
                 for (_, name), (owner, value) in fields.items():
                     owner.fields[name] = value
                 for name in changed:
-                    entry[name] = UNKNOWN
+                    entry[name] = aliases.either_of(entry[name], again[name])
                 continue
             for key in moved:
                 owner, _ = fields.pop(key)
@@ -178,13 +179,14 @@ class Loops(State):
             if not changed or attempt == rounds - 1:
                 lasting = not changed and not moved
                 for name in changed:
-                    frame.env[name] = UNKNOWN
+                    frame.env[name] = aliases.either_of(entry[name], again[name])
                 self.keep_attempt(saved)
                 break
             self.drop_attempt(saved)
             self.forget_mutations(log)
             for name in changed:
-                entry[name] = UNKNOWN if attempt == 1 else self.settled(again[name], start)
+                settled = self.settled(again[name], start) if attempt != 1 else UNKNOWN
+                entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
         frame.loops -= 1
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)

@@ -6,6 +6,8 @@ place, such values are tied to those that they may be; in other files nothing is
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from tensorlint.inference.joins import join
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -23,35 +25,39 @@ from tensorlint.inference.values import (
 _WORDS = (
     "squeeze_(", "squeeze_,", "squeeze_)", "squeeze_\"", "squeeze_'", "squeeze_\n", "resize_", ".t_", "'t_", "\"t_", "transpose_(",
     "transpose_)", "transpose_,", "axes_(", "dims_(", "set_(", "as_strided_", ".data =", ".data=", ".data.__set", ".shape =",
-    ".strides =", ".dtype =", "out=", "swap_tensors", ".resize(",
+    ".strides =", ".dtype =", " out=", "(out=", ",out=", "swap_tensors", ".resize(",
 )  # fmt: skip
 _MOST = 5_000
 
 
-class _Ties:
+@dataclass(slots=True)
+class _State:
     """`groups` are the values that may be one object, by the id of each (they hold them, so that ids stay their own);
     `lost` are tensors that a value nobody knows may be."""
 
-    on = False
-    groups: dict[int, list[Value]] = {}
-    lost: dict[int, Tensor] = {}
+    on: bool = False
+    groups: dict[int, list[Value]] = field(default_factory=dict)
+    lost: dict[int, Tensor] = field(default_factory=dict)
+
+
+_TIES = _State()
 
 
 def begin(text: str) -> None:
     """Another file is looked at."""
     end()
-    _Ties.on = any(word in text for word in _WORDS)
+    _TIES.on = any(word in text for word in _WORDS)
 
 
 def end() -> None:
-    _Ties.on = False
-    _Ties.groups.clear()
-    _Ties.lost.clear()
+    _TIES.on = False
+    _TIES.groups.clear()
+    _TIES.lost.clear()
 
 
 def tie(either: Value, *parts: Value) -> None:
     """The first may be one of the others; of one nobody knows, or that is no tensor, it is not remembered which."""
-    if not _Ties.on or len(_Ties.groups) > _MOST:
+    if not _TIES.on or len(_TIES.groups) > _MOST:
         return
     if not isinstance(either, (Tensor, Opaque)):
         _tie_items(either, parts)
@@ -60,24 +66,25 @@ def tie(either: Value, *parts: Value) -> None:
     for part in (either, *parts):
         if isinstance(part, (Tensor, Opaque)):
             joined[id(part)] = part
-            joined.update((id(each), each) for each in _Ties.groups.get(id(part), ()))
+            joined.update((id(each), each) for each in _TIES.groups.get(id(part), ()))
     if len(joined) > 1:
         group = [*joined.values()]
         for key in joined:
-            _Ties.groups[key] = group
+            _TIES.groups[key] = group
 
 
 def joined(a: Value, b: Value) -> Value:
     """What is true of both, tied to them."""
     either = join(a, b)
-    if _Ties.on and either is not a:
+    if _TIES.on and either is not a:
         tie(either, a, b)
     return either
 
 
 def perhaps(found: Value | None) -> Opaque:
-    """An object that nobody knows, which may be this one: what is changed of it may be changed of this."""
-    held = isinstance(found, (Instance, LibraryObject, Sequence, Dictionary, Class))
+    """An object that nobody knows, which may be this one: what is changed of it may be changed of this. What is done to
+    modules from outside is read off the file (`distant_changes`)."""
+    held = isinstance(found, (Sequence, Dictionary, Class)) or (isinstance(found, Instance) and not found.cls.is_module)
     made = Opaque(None, parts=(found,) if held and found is not None else ())
     if isinstance(found, (Tensor, Opaque)):
         tie(made, found)
@@ -107,11 +114,11 @@ def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
 
 def lose(value: Value, depth: int = 0) -> None:
     """Nobody knows any more which values are this tensor, or those of the list."""
-    if not _Ties.on:
+    if not _TIES.on:
         return
     if isinstance(value, Tensor):
-        if len(_Ties.lost) < _MOST:
-            _Ties.lost[id(value)] = value
+        if len(_TIES.lost) < _MOST:
+            _TIES.lost[id(value)] = value
     elif isinstance(value, (Sequence, Dictionary)) and depth < 3:
         held = (value.element,) if value.items is None else value.items
         for item in held.values() if isinstance(held, dict) else held:
@@ -120,19 +127,19 @@ def lose(value: Value, depth: int = 0) -> None:
 
 def exchange_lost(lost: dict[int, Tensor]) -> dict[int, Tensor]:
     """Begin with other lost tensors; those before are given."""
-    before, _Ties.lost = _Ties.lost, lost
+    before, _TIES.lost = _TIES.lost, lost
     return before
 
 
 def untie(value: Value) -> list[Tensor]:
     """The tensors that may be the same object as one that is changed in place; they are tied no more."""
-    if not _Ties.on:
+    if not _TIES.on:
         return []
-    found = _Ties.groups.pop(id(value), [])
+    found = _TIES.groups.pop(id(value), [])
     for each in found:
-        _Ties.groups.pop(id(each), None)
+        _TIES.groups.pop(id(each), None)
     tensors = [each for each in found if isinstance(each, Tensor) and each is not value]
     if not isinstance(value, Tensor):
-        tensors += _Ties.lost.values()
-        _Ties.lost.clear()
+        tensors += _TIES.lost.values()
+        _TIES.lost.clear()
     return tensors

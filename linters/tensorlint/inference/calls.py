@@ -30,7 +30,6 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
     Class,
-    Const,
     Dictionary,
     Function,
     Instance,

@@ -99,6 +99,7 @@ def _metaclass(cls: Value) -> Value | None:
     """The metaclass that the class's statement names."""
     for keyword in cls.node.keywords if isinstance(cls, Class) else ():
         if keyword.arg == "metaclass" and isinstance(keyword.value, ast.Name):
+            assert isinstance(cls, Class)
             found: Value | None = cls.scope.lookup(keyword.value.id)
             return found
     return None

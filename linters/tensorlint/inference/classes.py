@@ -398,8 +398,7 @@ class Classes(Inheritance):
                             self.overrides.setdefault(base.node, set()).update(before)
                             before |= _defined_in(base)
                     if any(
-                        self.may_be_own(base, node)
-                        for base, node in zip(other.bases, other.node.bases, strict=True)
+                        self.may_be_own(base, node) for base, node in zip(other.bases, other.node.bases, strict=True)
                     ):
                         # Which class it derives from is computed.
                         for base in self.classes:

@@ -9,7 +9,6 @@ from tensorlint.inference import aliases, known_axes, module_containers, ops, pr
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.joins import join
 from tensorlint.inference.layer_changes import CHANGED, held
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.state import State

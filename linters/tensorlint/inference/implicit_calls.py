@@ -19,6 +19,7 @@ from tensorlint.inference.values import (
     Opaque,
     Partial,
     Sequence,
+    Tensor,
     Value,
 )
 from tensorlint.inference.walking import walk
@@ -37,8 +38,10 @@ class ImplicitCalls(State):
     def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
         have been called, and may be later."""
-        values = [*args, *kwargs.values()]
+        values = [*args, *kwargs.values()] if kwargs else args
         for value in values:
+            if isinstance(value, (Const, Tensor)):
+                continue
             if isinstance(value, CALLABLE):
                 if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
                     self.saw_handed_lambda(value)

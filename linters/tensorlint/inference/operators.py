@@ -290,8 +290,7 @@ class Operators(State):
         proven = self.begin_perhaps()
         first, second = self.eval(node.body), self.eval(node.orelse)
         self.end_perhaps(proven)
-        either = joined(share(first), share(second))
-        return either
+        return joined(share(first), share(second))
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
         if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:

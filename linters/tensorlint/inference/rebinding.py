@@ -8,6 +8,7 @@ themselves; a name that is computed costs every attribute of the classes it may 
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -30,14 +31,22 @@ _WORDS = {
             "vars(",
             "patch(",
             "globals()",
+            "locals()",
             "register_module(",
             "set_submodule(",
+            "add_module(",
+            "register_buffer(",
+            "register_parameter(",
         )
     },
     "patch.": ("patch.object", "patch.multiple"),
     **{f"_{kind}": tuple(f"_{kind}{use}" for use in _USES) for kind in ("modules", "parameters", "buffers")},
 }
+_NAMESPACES = ("globals", "locals", "vars")
 _STORES = frozenset(["_modules", "_parameters", "_buffers", "__dict__"])
+# Methods that give a module a part by name, and modules all of whose parts have names.
+_REGISTERS = frozenset(["add_module", "register_buffer", "register_parameter"])
+_CONTAINERS = frozenset(["Sequential", "ModuleList", "ModuleDict"])
 _CHANGES = frozenset(["update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__"])
 _INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
 # Methods in which all attributes of an object are carried over as they were.
@@ -69,7 +78,7 @@ def rebound(tree: ast.Module, text: str) -> Rebound:
     lines = _lines_with(text, [word for stem, words in _WORDS.items() if stem in text for word in words])
     if not lines:
         return NOTHING
-    walk = _Walk(lines)
+    walk = _Walk(lines, text)
     walk.block(tree.body, None, "")
     found = walk.found
     found.classes = _relatives(tree, found.classes)
@@ -100,9 +109,11 @@ def share_globals(found: Rebound, module: ScopeFacts) -> None:
 class _Walk:
     """`lines` are those, in order, on which one of the words stands: no other statement is looked into."""
 
-    def __init__(self, lines: list[int]) -> None:
+    def __init__(self, lines: list[int], text: str) -> None:
         self.found = Rebound()
         self.lines = lines
+        self.text = text
+        self.parameters: set[str] = set()  # of the functions around
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
@@ -113,8 +124,11 @@ class _Walk:
             if isinstance(node, ast.ClassDef):
                 self.block(node.body, node, "")
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                outer = self.parameters
+                self.parameters = outer | {each.arg for each in (*node.args.posonlyargs, *node.args.args)}
                 self.block(node.decorator_list, owner, method)
                 self.block(node.body, owner, method or node.name)
+                self.parameters = outer
             else:
                 if isinstance(node, ast.Call):
                     self.call(node, owner, method)
@@ -138,7 +152,7 @@ class _Walk:
             holder = _attribute_store(target.value)
             if holder is not None:
                 self.named(target.slice, holder, owner, method)
-            elif _is_call_of(target.value, ("globals",)):
+            elif _is_call_of(target.value, _NAMESPACES):
                 self.global_name(target.slice)
 
     def call(self, node: ast.Call, owner: ast.ClassDef | None, method: str) -> None:
@@ -164,6 +178,11 @@ class _Walk:
                 self.named(arguments[1], arguments[0], owner, method)
         elif name in ("register_module", "set_submodule") and isinstance(func, ast.Attribute) and node.args:
             self.named(node.args[0], func.value, owner, method)
+        elif name in _REGISTERS and isinstance(func, ast.Attribute) and node.args:
+            # A name that is written out is followed as an assignment is; an initialiser's are taken to be new ones.
+            own = _is_self(func.value) and method in _INITIALISERS
+            if not (own or isinstance(node.args[0], ast.Constant) or self.is_container(func.value, owner)):
+                self.named(node.args[0], func.value, owner, method)
         elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
             self.named(node.args[1], node.args[0], owner, "")
         elif name == "multiple" and isinstance(func, ast.Attribute):
@@ -180,10 +199,23 @@ class _Walk:
                     if node.args or name in ("clear", "popitem"):
                         self.unknown_name(holder, owner, method)
                     self.found.attributes.update(each.arg for each in node.keywords if each.arg)
-            elif _is_call_of(func.value, ("globals",)):
+            elif _is_call_of(func.value, _NAMESPACES):
                 if node.args:
                     self.found.globals = None
                 self.add_globals(each.arg for each in node.keywords if each.arg)
+
+    def is_container(self, holder: ast.expr, owner: ast.ClassDef | None) -> bool:
+        """Whether all that is assigned to the name, or to an attribute of that name, is a container of torch.nn."""
+        if _is_call_of(holder, ("super",)):
+            return False
+        name = holder.attr if isinstance(holder, ast.Attribute) else holder.id if isinstance(holder, ast.Name) else ""
+        if not name or (isinstance(holder, ast.Name) and name in self.parameters):
+            return False
+        text = self.text
+        if owner is not None and isinstance(holder, ast.Attribute) and _is_self(holder.value):
+            text = "\n".join(text.split("\n")[owner.lineno - 1 : owner.end_lineno])
+        given = re.findall(rf"\b{name}\s*(?::[^=\n]*)?=(?!=)\s*([\w.]*)", text)
+        return bool(given) and all(each.rpartition(".")[2] in _CONTAINERS for each in given)
 
     def named(self, name: ast.expr, holder: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
         """The attribute `name` of `holder` is set or deleted."""
@@ -196,6 +228,8 @@ class _Walk:
                     self.add_globals([name.value])
         elif isinstance(name, ast.JoinedStr) and name.values and isinstance(name.values[0], ast.Constant):
             self.found.prefixes = (*self.found.prefixes, str(name.values[0].value))
+        elif (prefix := _prefix(name)) is not None:
+            self.found.prefixes = (*self.found.prefixes, prefix)
         else:
             self.unknown_name(holder, owner, method)
 
@@ -240,6 +274,19 @@ def _attribute_store(node: ast.expr) -> ast.expr | None:
 
 def _is_call_of(node: ast.expr, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _prefix(name: ast.expr) -> str | None:
+    """What the text of `"layer%d" % n`, `"layer" + n` and `"layer{}".format(n)` begins with."""
+    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
+        start, ends = name.func.value, "{"
+    elif isinstance(name, ast.BinOp):
+        start, ends = name.left, "%" if isinstance(name.op, ast.Mod) else ""
+    else:
+        return None
+    if not (isinstance(start, ast.Constant) and isinstance(start.value, str)):
+        return _prefix(start)
+    return (start.value.partition(ends)[0] if ends else start.value) or None
 
 
 def _is_self(node: ast.expr | None) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from tensorlint.inference import aliases, layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
-from tensorlint.inference.effects import parts_of
+from tensorlint.inference.effects import lasts, parts_of
 from tensorlint.inference.inheritance import values_of
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.state import State
@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Number,
     Opaque,
+    Partial,
     Sequence,
     Tensor,
     Value,
@@ -176,7 +177,8 @@ class Assignments(State):
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if parts_of(receiver):
             self.touch(receiver, name)
-        self.keep(value)
+        if isinstance(value, (Function, Attribute, Partial)):
+            self.keep(value)
         if isinstance(receiver, Instance):
             if receiver.generic and not self.initialising(receiver):
                 return
@@ -237,6 +239,7 @@ class Assignments(State):
             if receiver.fields is None:
                 receiver.fields = {}
             receiver.fields[name] = Opaque(None) if self.perhaps_left else value
+            lasts(value)
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Function):
             receiver.decorated = receiver.decorated or name in ("__defaults__", "__kwdefaults__", "__code__")
@@ -288,7 +291,8 @@ class Assignments(State):
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
         if parts_of(receiver):
             self.touch(receiver, None)
-        self.keep(value)
+        if isinstance(value, (Function, Attribute, Partial)):
+            self.keep(value)
         if isinstance(receiver, Instance):
             receiver = receiver.fields.get(BASE, UNKNOWN)
         if isinstance(receiver, Dictionary):
@@ -326,8 +330,10 @@ class Assignments(State):
                 module_containers.set_member(self, receiver, index, value)
             elif receiver.path.startswith("pandas"):
                 tables.store(self, receiver, value)
-        elif isinstance(receiver, Opaque) and receiver.fields is not None:
-            receiver.fields = {
+        elif isinstance(receiver, Opaque):
+            lasts(index)
+            lasts(value)
+            receiver.fields = receiver.fields and {
                 key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()
             }
 

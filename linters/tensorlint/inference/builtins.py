@@ -264,6 +264,15 @@ def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     return UNKNOWN
 
 
+def _eval(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """A text that is not written there is taken to be a name or a number, as settings are."""
+    text = args[0].value if args and isinstance(args[0], Const) else ""
+    if isinstance(text, str) and any(word in text for word in (":=", "__", "_(", ".append(", ".update(", ".pop(")):
+        return _exec(interp, args, kwargs, node)
+    interp.escape(args, kwargs)
+    return UNKNOWN
+
+
 def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 3:
         interp.made_by_call(args[1], args[2])
@@ -413,6 +422,7 @@ _BUILTINS: dict[str, Any] = {
     "hasattr": _hasattr,
     "property": _property,
     "exec": _exec,
+    "eval": _eval,
     "type": _type,
     "setattr": _setattr,
     "delattr": _delattr,

@@ -25,7 +25,17 @@ class ClassMaking(State):
             if isinstance(function, (Function, Instance, Class)) and isinstance(cls, Class):
                 maker = self.eval(decorator) if target is not decorator else function
                 cls = self.replaced(cls, maker, function, decorator)
+        ends = cls.fields.get("__del__") if isinstance(cls, Class) else None
+        if isinstance(ends, Function):
+            self.runs_at_any_time(ends)
         return cls
+
+    def runs_at_any_time(self, function: Function) -> None:
+        """What the function changes of the module's lists and dictionaries is known at no line."""
+        self.not_followed(function, [], {}, later=True)
+        names = {name for changes, _, _ in self.reached_from(function)[1] for name in changes.names}
+        facts = self.own_file.facts.scopes[self.own_file.tree]
+        facts.shared.update(names & facts.textual.keys())
 
     def replaced(self, cls: Class, maker: Value, function: Value, node: ast.AST) -> Value:
         """The class that a decorator of the program's own gives."""
@@ -85,6 +95,9 @@ class ClassMaking(State):
             return not (isinstance(node.value, ast.Name) and node.value.id in self.own_file.facts.imported)
         if not isinstance(node, ast.Name):
             return True
+        facts = self.own_file.facts
+        if node.id in facts.imported and node.id not in facts.scopes[self.own_file.tree].textual:
+            return False
         given = list(_assigned(self.own_file.tree, node.id))
         # Bound by imports, and to stand-ins for what could not be imported.
         plain = given and all(isinstance(value, (ast.Name, ast.Attribute, ast.Constant)) for value in given)

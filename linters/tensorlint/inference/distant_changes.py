@@ -77,7 +77,9 @@ class DistantChanges:
     def call(self, node: ast.Call, initialiser: bool) -> None:
         """`owner.append(...)`."""
         func = node.func
-        if isinstance(func, ast.Attribute) and func.attr == "to":
+        if node.args and isinstance(func, (ast.Attribute, ast.Name)) and _name(func) == "register_parametrization":
+            self._change(node.args[0], "weight", initialiser)  # what it computes may have any shape
+        elif isinstance(func, ast.Attribute) and func.attr == "to":
             self.converts = self.converts or may_convert(node)
         elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
             owner = func.value.value if func.value.attr == "data" else func.value

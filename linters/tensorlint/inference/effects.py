@@ -58,6 +58,8 @@ class Changes:
     attributes: set[str] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
     methods: set[str] = field(default_factory=set)
+    # Names whose objects have methods called.
+    receivers: set[str] = field(default_factory=set)
 
 
 def changes_of(node: ast.AST) -> Changes:
@@ -74,6 +76,8 @@ def changes_of(node: ast.AST) -> Changes:
                 found.functions.add(func.id)
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
+                if isinstance(func.value, ast.Name):
+                    found.receivers.add(func.value.id)
                 if func.attr in CHANGES or (func.attr.endswith("_") and not func.attr.startswith("_")):
                     _changed(func.value, found)
     return found
@@ -111,11 +115,13 @@ class Effects(State):
             reshapes = self.reshaping[file.path] = SHAPED_IN_PLACE.search(file.text) is not None
         attributes, reached = self.reached_from(function)
         for changes, facts, scope in reached:
-            for name in changes.names:
+            for name in changes.names | changes.receivers if attributes else changes.names:
                 if facts is None or name not in facts.assigned or name in facts.shared:
                     found = scope.lookup(name)
+                    if name not in changes.names and not isinstance(found, Instance):
+                        continue
                     if found is not None:
-                        self.forget_held(found, changes.attributes, reshapes)
+                        self.forget_held(found, attributes, reshapes)
                         if later:
                             lasts(found)
         for value in given:
@@ -160,7 +166,7 @@ class Effects(State):
             self.changes_something(node)
             changes = self.changes[node]
             attributes |= changes.attributes
-            if changes.names:
+            if changes.names or changes.receivers:
                 changing.append((changes, scope.file.facts.scopes.get(node), scope))
             for name in changes.functions:
                 found = scope.lookup(name)

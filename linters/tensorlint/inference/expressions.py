@@ -46,6 +46,7 @@ _RESULT_FIELDS = {
     "Q": 0, "R": 1, "solution": 0,
 }  # fmt: skip
 
+_CALLED_LATER = (Function, Attribute, Partial)
 # An expression that gives an object which something else holds too.
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 
@@ -110,7 +111,8 @@ class Expressions(State):
                     return made
             else:
                 items.append(share(self.eval(element)) if isinstance(element, _NAMED) else self.eval(element))
-                self.keep(items[-1])
+                if isinstance(items[-1], _CALLED_LATER):
+                    self.keep(items[-1])
         return Sequence(kind, items, born=self.steps)
 
     def eval_long_literal(self, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
@@ -126,7 +128,8 @@ class Expressions(State):
         items: dict[Any, Value] | None = {}
         for key, value in zip(node.keys, node.values, strict=True):
             evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else self.eval(value)
-            self.keep(evaluated)
+            if isinstance(evaluated, _CALLED_LATER):
+                self.keep(evaluated)
             if key is None:
                 if isinstance(evaluated, Dictionary) and evaluated.items is not None and items is not None:
                     items.update(evaluated.items)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,14 @@ if TYPE_CHECKING:
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
+# Modes in which any function of torch gives what the program makes of it, in whatever `with` it is called.
+_MODES = re.compile(r"^\s*class\s+\w+\s*\([^)]*Torch(?:Function|Dispatch)Mode", re.MULTILINE)
 # Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
 MAX_NESTING = 120
+
+
+def _has_modes(text: str) -> bool:
+    return ("TorchFunctionMode" in text or "TorchDispatchMode" in text) and _MODES.search(text) is not None
 
 
 class Interpreter(
@@ -197,6 +204,8 @@ class Interpreter(
 
     def run(self) -> None:
         """Follow the module, then every function and method once from unknown arguments."""
+        if _has_modes(self.file.text):
+            return
         for statement in self.file.tree.body:
             self.guarded(lambda statement=statement: self.block([statement], ALWAYS), bound_names([statement]))  # type: ignore[misc]
             self.module_frame.dead = False

@@ -6,8 +6,8 @@ import ast
 
 from tensorlint.inference import aliases, layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
+from tensorlint.inference.class_order import values_of
 from tensorlint.inference.effects import lasts, parts_of
-from tensorlint.inference.inheritance import values_of
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tensorlint.inference.inheritance import method_order
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.state import State
 from tensorlint.inference.values import UNKNOWN, Class, Dictionary, Function, Instance, Library, Sequence, Value
 from tensorlint.inference.walking import walk

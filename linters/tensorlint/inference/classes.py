@@ -6,18 +6,11 @@ import ast
 import re
 
 from tensorlint.inference.aliases import joined, perhaps
+from tensorlint.inference.class_order import functions_of, method_order, values_of
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
-from tensorlint.inference.inheritance import (
-    INITIALISERS,
-    Inheritance,
-    changed_by_operators,
-    functions_of,
-    is_plain,
-    method_order,
-    values_of,
-)
+from tensorlint.inference.inheritance import INITIALISERS, Inheritance, changed_by_operators, is_plain
 from tensorlint.inference.layer_changes import (
     CHANGED,
     FORWARD_HOOKS,

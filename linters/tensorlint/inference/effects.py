@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorlint.inference import layer_changes
+from tensorlint.inference.class_order import values_of
 from tensorlint.inference.frames import SourceFile
-from tensorlint.inference.inheritance import values_of
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State

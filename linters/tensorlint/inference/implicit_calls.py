@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.effects import lasts
-from tensorlint.inference.inheritance import method_order
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     Attribute,

@@ -19,8 +19,8 @@ from tensorlint.inference import (
     text_files,
 )
 from tensorlint.inference import sizes as S
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.data_loading import DATA_LOADERS, SUBSET
-from tensorlint.inference.inheritance import method_order
 from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
 from tensorlint.inference.values import (

@@ -95,12 +95,49 @@ def test_a_demand_under_a_manager_that_lets_errors_out_still_counts() -> None:
     assert len(rows["y"].shape) == 3
 
 
+def test_a_class_that_its_decorator_gives_back_stays_known() -> None:
+    source = (
+        "import torch\nKNOWN = {}\n\n\ndef named(name):\n    def register(cls):\n        KNOWN[name] = cls\n        return cls\n"
+        "    return register\n\n\n@named('a')\n@unknown\nclass A:\n    def make(self):\n        return torch.zeros(2, 3)\n\n\n"
+        "y = A().make()\n"
+    )
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"].shape == (2, 3)
+
+
+def test_a_shallow_copy_and_operators_functions_are_followed() -> None:
+    source = (
+        "import copy\nimport operator\nimport torch\n\n\nclass A:\n    def __init__(self):\n        self.x = torch.zeros(2, 3)\n"
+        "\n\na = A()\nb = copy.copy(a)\ny = b.x + 0\nz = operator.attrgetter('x')(a) + 0\n"
+        "w = operator.itemgetter(0)([torch.zeros(4)]) + 0\nv = operator.methodcaller('t')(a.x)\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows == {"y": (2, 3), "z": (2, 3), "w": (4,), "v": (3, 2)}
+
+
 LAYERS_LEFT_ALONE = {
     "a list that gets longer": "def more(n):\n    layers = []\n    layers.append(nn.Linear(n, 2))\n    return layers\n",
     "an annotated one": "def more(n):\n    layers: dict = {}\n    layers['a'] = nn.Linear(n, 2)\n    return layers\n",
     "a list that a function within fills": (
         "def more(n):\n    layers = []\n    def add():\n        layers.append(nn.Linear(n, 2))\n    add()\n"
     ),
+    "a container whose parts get names": (
+        "net = nn.Sequential()\nfor i in range(2):\n    net.add_module(f'fc{i}', nn.Linear(5, 5))\n"
+    ),
+    "parts by names of their own": (
+        "class Grown(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n        for i in range(n):\n"
+        "            self.add_module('fc' + str(i), nn.Linear(n, 2))\n"
+    ),
+    "a function that a list holds": "shown = []\nshown.append(lambda model: print(model))\nunknown(shown)\n",
+    "a class that a registry lists": (
+        "KNOWN = {}\ndef register(cls):\n    KNOWN[cls.__name__] = cls\n    return cls\n"
+        "@register\nclass Other(M):\n    pass\n"
+    ),
+    "a base that may be missing": (
+        "try:\n    from elsewhere import Base\nexcept ImportError:\n    Base = object\n"
+        "class Other(Base):\n    def __init__(self):\n        self.fc = self.net = None\n"
+    ),
+    "a tensor that is changed in place": "def turned(x, flag):\n    y = x if flag else None\n    return y.t_()\n",
     "another layer's setting": "conv = nn.Conv2d(1, 2, 3)\nconv.stride = 2\n",
     "another attribute's layers": "def grow(model):\n    model.blocks.append(nn.Linear(2, 2))\n",
     "a hook that gives nothing": (

@@ -23,11 +23,11 @@ from tensorlint.inference.values import (
 
 # What shows in a file's text that it may give a tensor another shape in place.
 _WORDS = (
-    "squeeze_(", "squeeze_,", "squeeze_)", "squeeze_\"", "squeeze_'", "squeeze_\n", "resize_", ".t_", "'t_", "\"t_", "transpose_(",
-    "transpose_)", "transpose_,", "axes_(", "dims_(", "set_(", "as_strided_", ".data =", ".data=", ".data.__set", ".shape =",
-    ".strides =", ".dtype =", " out=", "(out=", ",out=", "swap_tensors", ".resize(",
+    "squeeze_", "resize", ".t_", "\"t_\"", "'t_'", "transpose_", "axes_(", "dims_(", "set_(", "as_strided_", ".data =", ".data=",
+    "data.__set", ".shape =", ".strides =", ".dtype =", " out=", "(out=", ",out=", "swap_tensors",
 )  # fmt: skip
 _MOST = 5_000
+_FEW = 8
 
 
 @dataclass(slots=True)
@@ -71,6 +71,23 @@ def tie(either: Value, *parts: Value) -> None:
         group = [*joined.values()]
         for key in joined:
             _TIES.groups[key] = group
+
+
+def tie_result(result: Value, args: list[Value]) -> None:
+    """What a function of a library gives may be what it was given: `x.contiguous()`, `x.to(device)`, `F.relu(x, True)`."""
+    if not _TIES.on:
+        return
+    if isinstance(result, Tensor):
+        for arg in args:
+            if isinstance(arg, Tensor) and arg.shape == result.shape and arg is not result:
+                tie(result, arg)
+    elif isinstance(result, Sequence) and result.items is not None:
+        for item in result.items[:_FEW]:
+            if isinstance(item, Tensor):
+                tie_result(item, args)
+    elif result is UNKNOWN:
+        for arg in args:
+            lose(arg)
 
 
 def joined(a: Value, b: Value) -> Value:
@@ -119,8 +136,8 @@ def lose(value: Value, depth: int = 0) -> None:
     if isinstance(value, Tensor):
         if len(_TIES.lost) < _MOST:
             _TIES.lost[id(value)] = value
-    elif isinstance(value, (Sequence, Dictionary)) and depth < 3:
-        held = (value.element,) if value.items is None else value.items
+    elif isinstance(value, (Sequence, Dictionary, Instance)) and depth < 3:
+        held = value.fields if isinstance(value, Instance) else (value.element,) if value.items is None else value.items
         for item in held.values() if isinstance(held, dict) else held:
             lose(item, depth + 1)
 

@@ -240,6 +240,7 @@ class Assignments(State):
                 receiver.fields = {}
             receiver.fields[name] = Opaque(None) if self.perhaps_left else value
             lasts(value)
+            aliases.lose(value)
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Function):
             receiver.decorated = receiver.decorated or name in ("__defaults__", "__kwdefaults__", "__code__")
@@ -331,8 +332,9 @@ class Assignments(State):
             elif receiver.path.startswith("pandas"):
                 tables.store(self, receiver, value)
         elif isinstance(receiver, Opaque):
-            lasts(index)
-            lasts(value)
+            for each in (index, value):
+                lasts(each)
+                aliases.lose(each)
             receiver.fields = receiver.fields and {
                 key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()
             }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import containers, numbers
+from tensorlint.inference import aliases, containers, numbers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
     NONE,
@@ -40,6 +40,7 @@ def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], 
     handler = _BUILTINS.get(name)
     if handler is not None:
         result: Value = handler(interp, args, kwargs, node)
+        aliases.tie_result(result, args)
         return result
     if name in (
         "isinstance",

@@ -113,7 +113,10 @@ class Expressions(State):
                 items.append(share(self.eval(element)) if isinstance(element, _NAMED) else self.eval(element))
                 if isinstance(items[-1], _CALLED_LATER):
                     self.keep(items[-1])
-        return Sequence(kind, items, born=self.steps)
+        made = Sequence(kind, items, born=self.steps)
+        if kind == "set":
+            aliases.lose(made)
+        return made
 
     def eval_long_literal(self, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
         """A literal of many items: the first few stand for all where all are constants of one type."""
@@ -137,6 +140,7 @@ class Expressions(State):
                     items = None
                 continue
             name = self.eval(key)
+            aliases.lose(name)
             if isinstance(name, Const) and items is not None and len(items) < _MAX_ITEMS:
                 items[name.value] = evaluated
             else:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from tensorlint.inference import aliases
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.effects import lasts
+from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     Attribute,
@@ -29,7 +31,14 @@ _MOST_KEPT = 20
 
 
 # What unknown code that is given one may call, now or later.
-CALLABLE = (Function, Partial, Attribute, Library)
+_CALLABLE = (Function, Partial, Attribute)
+
+
+def may_change(value: Value) -> bool:
+    """Whether it is a function that may change what it is called with."""
+    if isinstance(value, Library):
+        return value.path.rpartition(".")[2] in RESHAPING or value.path.startswith(("operator.", "builtins."))
+    return isinstance(value, _CALLABLE)
 
 
 class ImplicitCalls(State):
@@ -42,11 +51,12 @@ class ImplicitCalls(State):
         for value in values:
             if isinstance(value, (Const, Tensor)):
                 continue
-            if isinstance(value, CALLABLE):
+            if may_change(value):
                 if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
                     self.saw_handed_lambda(value)
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
         for value in values:
+            aliases.lose(value)
             self.escape_value(value, 0)
 
     def escape_value(self, value: Value, depth: int) -> None:

@@ -133,6 +133,7 @@ class Iteration(State):
             if isinstance(members, Sequence):
                 return members
             return self.iterate_library_object(value)
+        aliases.lose(value)
         if isinstance(value, Dictionary) and value.items is not None:
             return Sequence("iterator", [Const(key) for key in value.items])
         return Sequence("iterator")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import containers, layer_changes, library_objects, module_containers, ops, ranks
+from tensorlint.inference import aliases, containers, layer_changes, library_objects, module_containers, ops, ranks
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -78,7 +78,10 @@ class Methods(State):
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)
         if isinstance(receiver, Tensor):
-            return self.call_tensor_method(receiver, name, args, kwargs, node)
+            result = self.call_tensor_method(receiver, name, args, kwargs, node)
+            if result is UNKNOWN:
+                aliases.lose(receiver)
+            return result
         if isinstance(receiver, Instance):
             return self.call_instance_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, LibraryObject):

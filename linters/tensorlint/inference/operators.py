@@ -8,9 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tensorlint.inference import known_axes, numbers, ops, tables
+from tensorlint.inference import aliases, known_axes, numbers, ops, tables
 from tensorlint.inference import sizes as S
-from tensorlint.inference.aliases import joined
 from tensorlint.inference.containers import share
 from tensorlint.inference.ops import dtypes, elementwise, modules
 from tensorlint.inference.state import State
@@ -80,6 +79,9 @@ class Operators(State):
                 return self.opaque_operation(sign, left, right)
         if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
             return tables.operation(left, right, node) or UNKNOWN
+        for side in (left, right):
+            if isinstance(side, Instance):
+                aliases.lose(side)
         if isinstance(left, Dictionary) or isinstance(right, Dictionary):
             # `a | b` holds what the two hold.
             return Opaque(None, parts=tuple(side for side in (left, right) if isinstance(side, Dictionary)))
@@ -258,10 +260,10 @@ class Operators(State):
             last = position == len(node.values) - 1
             if truth is not None and truth is not is_and and not last:
                 # Decided here: what follows is not evaluated.
-                return value if result is None else joined(result, value)
+                return value if result is None else aliases.joined(result, value)
             if truth is is_and and not last:
                 continue
-            result = value if result is None else joined(result, value)
+            result = value if result is None else aliases.joined(result, value)
         return UNKNOWN if result is None else result
 
     def truth(self, value: Value) -> bool | None:
@@ -290,7 +292,7 @@ class Operators(State):
         proven = self.begin_perhaps()
         first, second = self.eval(node.body), self.eval(node.orelse)
         self.end_perhaps(proven)
-        return joined(share(first), share(second))
+        return aliases.joined(share(first), share(second))
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
         if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import module_containers, refinement, tables
+from tensorlint.inference import aliases, module_containers, refinement, tables
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
@@ -127,7 +127,9 @@ class Statements(State):
                 return result
             if sign == "@" and left.framework == "torch":
                 return result  # a new tensor: torch has no product in place
-            return copy(left, marks=left.marks - {"reduction", "transposed"}, source=None, reduced=None)
+            same = copy(left, marks=left.marks - {"reduction", "transposed"}, source=None, reduced=None)
+            aliases.tie(same, left)
+            return same
         if isinstance(left, Sequence) and left.kind == "list":
             if sign == "+" and not left.shared and isinstance(right, Sequence):
                 result = self.sequence_operation(sign, left, Sequence("list", right.items, right.element, right.length))

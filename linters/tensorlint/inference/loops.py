@@ -135,7 +135,7 @@ class Loops(State):
                 aliases.lose(again[name])
             once = attempt == 0 and rounds > 1 and self.are_own(self.mutations[log:], begun)
             if once and changed:
-                later = {name: self.settled(again[name], start) for name in changed}
+                later = {name: self.carried_on(entry[name], again[name], start) for name in changed}
                 once = self.is_unseen(later, node)
                 if once:  # another round would see nothing else
                     entry.update(later)
@@ -153,8 +153,7 @@ class Loops(State):
                 self.forget_mutations(log)
                 fields = self.carried_fields(overwritten, log, held, start)
                 for name in changed:
-                    settled = self.settled(again[name], start)
-                    entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
+                    entry[name] = self.carried_on(entry[name], again[name], start)
                 continue
             moved = [
                 key for key, (owner, value) in fields.items()
@@ -243,6 +242,11 @@ class Loops(State):
                     carried[key] = owner, value
                     owner.fields[field] = value
         return carried
+
+    def carried_on(self, before: Value, value: Value, start: int) -> Value:
+        """What a name holds at the start of any round."""
+        settled = self.settled(value, start)
+        return aliases.either_of(before, value) if settled is UNKNOWN else settled
 
     def settled(self, value: Value, start: int) -> Value:
         """A value that the loop carries from round to round: sizes that were made in the loop are those of an

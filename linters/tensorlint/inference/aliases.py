@@ -23,15 +23,21 @@ from tensorlint.inference.values import (
 
 # What shows in a file's text that it may give a tensor another shape in place.
 _WORDS = (
-    "squeeze_", "resize", ".t_", "\"t_\"", "'t_'", "transpose_", "axes_(", "dims_(", "set_(", "as_strided_", ".data =", ".data=",
-    "data.__set", ".shape =", ".strides =", ".dtype =", " out=", "(out=", ",out=", "swap_tensors",
+    "resize_", ".t_", "'t_", "\"t_", "axes_(", "dims_(", "set_(", "as_strided_", ".shape =", ".strides =", ".dtype =",
+    "swap_tensors", ".resize(",
 )  # fmt: skip
+_BEGINNINGS = {
+    "squeeze_": ("squeeze_(", "squeeze_,", "squeeze_)", 'squeeze_"', "squeeze_'", "squeeze_\n"),
+    "transpose_": ("transpose_(", "transpose_)", "transpose_,"),
+    ".data": (".data =", ".data=", ".data.__set"),
+    "out=": (" out=", "(out=", ",out="),
+}
 _MOST = 5_000
 _FEW = 8
 
 
 @dataclass(slots=True)
-class _State:
+class Ties:
     """`groups` are the values that may be one object, by the id of each (they hold them, so that ids stay their own);
     `lost` are tensors that a value nobody knows may be."""
 
@@ -40,24 +46,26 @@ class _State:
     lost: dict[int, Tensor] = field(default_factory=dict)
 
 
-_TIES = _State()
+TIES = Ties()
 
 
 def begin(text: str) -> None:
     """Another file is looked at."""
     end()
-    _TIES.on = any(word in text for word in _WORDS)
+    TIES.on = any(word in text for word in _WORDS) or any(
+        beginning in text and any(word in text for word in words) for beginning, words in _BEGINNINGS.items()
+    )
 
 
 def end() -> None:
-    _TIES.on = False
-    _TIES.groups.clear()
-    _TIES.lost.clear()
+    TIES.on = False
+    TIES.groups.clear()
+    TIES.lost.clear()
 
 
 def tie(either: Value, *parts: Value) -> None:
     """The first may be one of the others; of one nobody knows, or that is no tensor, it is not remembered which."""
-    if not _TIES.on or len(_TIES.groups) > _MOST:
+    if not TIES.on or len(TIES.groups) > _MOST:
         return
     if not isinstance(either, (Tensor, Opaque)):
         _tie_items(either, parts)
@@ -66,16 +74,16 @@ def tie(either: Value, *parts: Value) -> None:
     for part in (either, *parts):
         if isinstance(part, (Tensor, Opaque)):
             joined[id(part)] = part
-            joined.update((id(each), each) for each in _TIES.groups.get(id(part), ()))
+            joined.update((id(each), each) for each in TIES.groups.get(id(part), ()))
     if len(joined) > 1:
         group = [*joined.values()]
         for key in joined:
-            _TIES.groups[key] = group
+            TIES.groups[key] = group
 
 
 def tie_result(result: Value, args: list[Value]) -> None:
     """What a function of a library gives may be what it was given: `x.contiguous()`, `x.to(device)`, `F.relu(x, True)`."""
-    if not _TIES.on:
+    if not TIES.on:
         return
     if isinstance(result, Tensor):
         for arg in args:
@@ -93,7 +101,7 @@ def tie_result(result: Value, args: list[Value]) -> None:
 def joined(a: Value, b: Value) -> Value:
     """What is true of both, tied to them."""
     either = join(a, b)
-    if _TIES.on and either is not a:
+    if TIES.on and either is not a:
         tie(either, a, b)
     return either
 
@@ -131,11 +139,11 @@ def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
 
 def lose(value: Value, depth: int = 0) -> None:
     """Nobody knows any more which values are this tensor, or those of the list."""
-    if not _TIES.on:
+    if not TIES.on:
         return
     if isinstance(value, Tensor):
-        if len(_TIES.lost) < _MOST:
-            _TIES.lost[id(value)] = value
+        if len(TIES.lost) < _MOST:
+            TIES.lost[id(value)] = value
     elif isinstance(value, (Sequence, Dictionary, Instance)) and depth < 3:
         held = value.fields if isinstance(value, Instance) else (value.element,) if value.items is None else value.items
         for item in held.values() if isinstance(held, dict) else held:
@@ -144,19 +152,19 @@ def lose(value: Value, depth: int = 0) -> None:
 
 def exchange_lost(lost: dict[int, Tensor]) -> dict[int, Tensor]:
     """Begin with other lost tensors; those before are given."""
-    before, _TIES.lost = _TIES.lost, lost
+    before, TIES.lost = TIES.lost, lost
     return before
 
 
 def untie(value: Value) -> list[Tensor]:
     """The tensors that may be the same object as one that is changed in place; they are tied no more."""
-    if not _TIES.on:
+    if not TIES.on:
         return []
-    found = _TIES.groups.pop(id(value), [])
+    found = TIES.groups.pop(id(value), [])
     for each in found:
-        _TIES.groups.pop(id(each), None)
+        TIES.groups.pop(id(each), None)
     tensors = [each for each in found if isinstance(each, Tensor) and each is not value]
     if not isinstance(value, Tensor):
-        tensors += _TIES.lost.values()
-        _TIES.lost.clear()
+        tensors += TIES.lost.values()
+        TIES.lost.clear()
     return tensors

@@ -19,7 +19,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
 from tensorlint.inference.forward_reports import hands_forward
-from tensorlint.inference.implicit_calls import held_by, may_change
+from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -259,9 +259,8 @@ class Calls(State):
 
     def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
-            if any(may_change(value) for value in args) or (
-                kwargs and any(may_change(value) for value in kwargs.values())
-            ):
+            values = [*args, *kwargs.values()] if kwargs else args
+            if any(value.__class__ in CALLED and may_change(value) for value in values):
                 self.escape_callbacks(path[9:], args, kwargs)
             return builtins.call(self, path[9:], args, kwargs, node)
         series = tables.computed(path, args, kwargs, node)
@@ -288,7 +287,8 @@ class Calls(State):
         if path.startswith("torch.") and "out" in kwargs:
             self.written(UNKNOWN, kwargs["out"], node)
         given: Value = library_objects.call_library(self, path, args, kwargs, node)
-        aliases.tie_result(given, args)
+        if aliases.TIES.on:
+            aliases.tie_result(given, args)
         return given
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -300,7 +300,8 @@ class Calls(State):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
-        aliases.tie_result(result, args)
+        if aliases.TIES.on:
+            aliases.tie_result(result, args)
         if "out" in kwargs:
             aliases.tie(result, kwargs["out"])
         if isinstance(result, Tensor) and entry.name in _PARAMETERS:
@@ -439,7 +440,8 @@ class Calls(State):
             receiver = changed
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
         result = layer_changes.after_assignment(receiver, result)
-        aliases.tie_result(result, args)
+        if aliases.TIES.on:
+            aliases.tie_result(result, args)
         if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
             result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):

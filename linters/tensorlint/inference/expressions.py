@@ -140,7 +140,8 @@ class Expressions(State):
                     items = None
                 continue
             name = self.eval(key)
-            aliases.lose(name)
+            if name.__class__ is not Const:
+                aliases.lose(name)
             if isinstance(name, Const) and items is not None and len(items) < _MAX_ITEMS:
                 items[name.value] = evaluated
             else:

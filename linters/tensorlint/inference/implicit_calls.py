@@ -21,7 +21,6 @@ from tensorlint.inference.values import (
     Opaque,
     Partial,
     Sequence,
-    Tensor,
     Value,
 )
 from tensorlint.inference.walking import walk
@@ -32,6 +31,8 @@ _MOST_KEPT = 20
 
 # What unknown code that is given one may call, now or later.
 _CALLABLE = (Function, Partial, Attribute)
+CALLED = frozenset({*_CALLABLE, Library})
+_CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance})
 
 
 def may_change(value: Value) -> bool:
@@ -49,15 +50,15 @@ class ImplicitCalls(State):
         have been called, and may be later."""
         values = [*args, *kwargs.values()] if kwargs else args
         for value in values:
-            if isinstance(value, (Const, Tensor)):
-                continue
-            if may_change(value):
+            if value.__class__ in CALLED and may_change(value):
                 if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
                     self.saw_handed_lambda(value)
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
         for value in values:
-            aliases.lose(value)
-            self.escape_value(value, 0)
+            if aliases.TIES.on:
+                aliases.lose(value)
+            if value.__class__ in _CHANGED:
+                self.escape_value(value, 0)
 
     def escape_value(self, value: Value, depth: int) -> None:
         if isinstance(value, (Sequence, Dictionary)):

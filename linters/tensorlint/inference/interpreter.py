@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, caught, data_loading, declared, module_containers, ops, rebinding
@@ -207,14 +207,14 @@ class Interpreter(
         if _has_modes(self.file.text):
             return
         for statement in self.file.tree.body:
-            self.guarded(lambda statement=statement: self.block([statement], ALWAYS), bound_names([statement]))  # type: ignore[misc]
+            self.guarded(lambda statement=statement: self.block([statement], ALWAYS), [statement])  # type: ignore[misc]
             self.module_frame.dead = False
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)
         while self.pending:
             function = self.pending.pop(0)
-            self.guarded(lambda function=function: self.analyse_pending(function), ())  # type: ignore[misc]
+            self.guarded(lambda function=function: self.analyse_pending(function), [])  # type: ignore[misc]
 
     def dispose(self) -> None:
         """Part what refers to one another, so that the trees of a file are freed with it, without garbage collection."""
@@ -237,7 +237,7 @@ class Interpreter(
         self.pending.clear()
         self.surroundings.clear()
 
-    def guarded(self, work: Callable[[], None], bound: Iterable[str]) -> None:
+    def guarded(self, work: Callable[[], None], statements: list[ast.stmt]) -> None:
         """Do one piece of the file. Should the interpreter fail there (an error of ours, or nesting beyond Python's own
         stack), that piece is unknown and the rest goes on. TENSORLINT_DEBUG=1 lets the error out."""
         try:
@@ -256,7 +256,7 @@ class Interpreter(
             self.rounds = self.loop_start = self.first_round = None
             self.learnt, self.solved, self.solved_regions = {}, {}, set()
             self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
-            for name in bound:
+            for name in bound_names(statements):
                 self.module_frame.env[name] = UNKNOWN
 
     def analyse_pending(self, function: Function) -> None:

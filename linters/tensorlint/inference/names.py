@@ -169,7 +169,7 @@ class _Walk:
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]
                 self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign, value)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
-                if isinstance(statement.value, ast.Yield | ast.YieldFrom):  # type: ignore[attr-defined]
+                if isinstance(statement.value, (ast.Yield, ast.YieldFrom)):  # type: ignore[attr-defined]
                     scope.is_generator = True
                 elif isinstance(statement.value, ast.Call):  # type: ignore[attr-defined]
                     self.set_by_name(statement.value)  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import Any
 
 from tensorlint.inference import aliases, known_axes, module_containers, ops, probability, ranks, tables
@@ -51,6 +52,11 @@ _CALLED_LATER = (Function, Attribute, Partial)
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 
 
+@lru_cache(1024)
+def _builtin(name: str) -> Library:
+    return Library("builtins." + name)
+
+
 class Expressions(State):
     """Mixed into the interpreter: `eval` and what it dispatches to."""
 
@@ -73,7 +79,7 @@ class Expressions(State):
             value = self.awaited(node.id)
         if type(value) is Imported:
             return self.resolve(value)
-        return Library("builtins." + node.id) if value is None else value
+        return _builtin(node.id) if value is None else value
 
     def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)

@@ -44,6 +44,9 @@ from tensorlint.inference.walking import children
 Place = list[Any]
 Region = tuple[int, int]
 ALWAYS, SOMETIMES, CAUGHT = "always", "sometimes", "caught"
+# The statements of a function that is followed for its own sake: whether its errors may be caught is asked only when
+# something is demanded there.
+FUNCTION = "function"
 
 
 class Demands(State):
@@ -86,7 +89,7 @@ class Demands(State):
             return
         places = self.places
         base = next((at for at, place in enumerate(places) if place is not None and place[0] is rank.frame), None)
-        if base is None or any(place is None or place[3] is CAUGHT for place in places[base:]):
+        if base is None or any(place is None or self.is_caught(place) for place in places[base:]):
             return
         for place in reversed(places[base:]):
             assert place is not None
@@ -96,6 +99,11 @@ class Demands(State):
                 self.learn(rank, (id(body), start), mask, torch)
             if start or entry is not ALWAYS:
                 return
+
+    def is_caught(self, place: Place) -> bool:
+        """Whether an error at the place may be caught by what stands around it."""
+        entry = place[3]
+        return entry is CAUGHT or (entry is FUNCTION and place[0].node in self.fails_quietly())
 
     def learn(self, rank: Rank, region: Region, mask: int, torch: bool) -> None:
         known = self.learnt.setdefault(rank.origin, {})
@@ -140,7 +148,7 @@ class Demands(State):
         for at, place in enumerate(places):
             if place is not None and any(each is value for each in place[0].env.values()):
                 inner = places[at + 1 :]
-                return place[3] is not CAUGHT and all(
+                return not self.is_caught(place) and all(
                     each is not None and (each is place or each[3] is ALWAYS) and not self.last_exit(each[1], each[2])
                     for each in (place, *inner)
                 )

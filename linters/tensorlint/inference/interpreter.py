@@ -19,7 +19,7 @@ from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.class_making import ClassMaking
 from tensorlint.inference.classes import Classes
-from tensorlint.inference.demands import ALWAYS, CAUGHT, SOMETIMES, Demands
+from tensorlint.inference.demands import ALWAYS, FUNCTION, Demands
 from tensorlint.inference.effects import Changes, Effects
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.filled_lists import FilledLists
@@ -138,7 +138,7 @@ class Interpreter(
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
-        self.quiet: frozenset[str] | None = None
+        self.quiet: frozenset[ast.AST] | None = None
         self.rebound = rebinding.rebound(file.tree, file.text)
         self.patched = file.facts.library_attributes()
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
@@ -325,7 +325,7 @@ class Interpreter(
         self.active.append(code)
         lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
         try:
-            self.block(code.body, CAUGHT if code.name in self.fails_quietly() else SOMETIMES)
+            self.block(code.body, FUNCTION)
         finally:
             aliases.exchange_lost(lost)
             self.active.pop()
@@ -333,11 +333,10 @@ class Interpreter(
         frame.finished = True
         return frame
 
-    def fails_quietly(self) -> frozenset[str]:
+    def fails_quietly(self) -> frozenset[ast.AST]:
         """The functions of the file whose errors may be caught where they are called."""
         if self.quiet is None:
-            facts = self.own_file.facts
-            self.quiet = caught.may_fail_quietly(facts.scopes, facts.guards) if facts.guards else frozenset()
+            self.quiet = caught.may_fail_quietly(self.own_file)
         return self.quiet
 
     def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:

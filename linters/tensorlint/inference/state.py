@@ -57,7 +57,7 @@ class State:
     modules: dict[str, Frame | None]
     frames: list[Frame]
     classes: list[Class]
-    quiet: frozenset[str] | None
+    quiet: frozenset[ast.AST] | None
     rebound: Rebound
     patched: frozenset[str]
     analysed: set[tuple[ast.AST, int]]

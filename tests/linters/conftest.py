@@ -20,6 +20,6 @@ def _default_device(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     torch.set_default_device(device)
     # As if each program said so itself.
-    monkeypatch.setattr(analysis, "default_device", lambda source: None)
+    monkeypatch.setattr(analysis, "default_device", lambda source, facts: None)
     yield
     torch.set_default_device(None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import names
 from tensorlint.inference import sizes as S
 from tensorlint.inference.bindings import Binding
+from tensorlint.inference.devices import default_device
 from tensorlint.inference.frames import READ_EARLY, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
@@ -35,11 +36,6 @@ _ASSIGNS = re.compile(r"assign\s*=\s*True")
 class Analysis:
     hazards: list[Hazard] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
-
-
-def default_device(source: str) -> str | None:
-    """Where tensors go that are made without a device, as far as this file says."""
-    return None if "set_default_device" in source or "with torch.device" in source else "cpu"
 
 
 def _converts(source: str) -> bool:
@@ -82,7 +78,7 @@ def analyse(
         # Modules that are converted return channels-last results whatever they are given.
         module_layouts=not ("channels_last" in source and "memory_format" in source),
         parameter_layouts=not assigns,
-        default_device=default_device(source),
+        default_device=default_device(source, facts),
     )  # fmt: skip
     interpreter = Interpreter(file, project, shows=shapes)
     interpreter.run()

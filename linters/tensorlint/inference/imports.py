@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from tensorlint.inference import ops
 from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.devices import default_device
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import collect
 from tensorlint.inference.ops import modules
@@ -115,17 +116,18 @@ class Imports(State):
         module = self.project.parsed(path)
         if module is None:
             return None
+        facts = collect(module.tree, module.source)
         file = SourceFile(
             path,
             module.source,
             module.tree,
-            collect(module.tree, module.source),
+            facts,
             own=False,
             default_dtype=self.own_file.default_dtype,
             module_dtypes=self.own_file.module_dtypes,
             module_layouts=self.own_file.module_layouts,
             parameter_layouts=self.own_file.parameter_layouts,
-            default_device=self.own_file.default_device,
+            default_device=self.own_file.default_device and default_device(module.source, facts),
             autocast=self.own_file.autocast,
         )
         frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])

@@ -110,9 +110,7 @@ class Effects(State):
         if function.receiver is not None:
             given.append(function.receiver)
         file = function.scope.file
-        reshapes = self.reshaping.get(file.path)
-        if reshapes is None:
-            reshapes = self.reshaping[file.path] = SHAPED_IN_PLACE.search(file.text) is not None
+        reshapes = self.reshapes(file)
         attributes, reached = self.reached_from(function)
         for changes, facts, scope in reached:
             for name in changes.names | changes.receivers if attributes else changes.names:
@@ -146,6 +144,13 @@ class Effects(State):
                     layer_changes.change_unseen(self, value)
                 elif isinstance(value, (Sequence, Dictionary)):
                     self.forget_held(value, set(), False)
+
+    def reshapes(self, file: SourceFile) -> bool:
+        """Whether the file changes the shape of a tensor in place."""
+        known: bool | None = self.reshaping.get(file.path)
+        if known is None:
+            known = self.reshaping[file.path] = SHAPED_IN_PLACE.search(file.text) is not None
+        return known
 
     def reached_from(self, function: Function) -> tuple[set[str], list[tuple[Changes, Any, Any]]]:
         """The attributes that the function and those it calls change, and the functions that change what names hold."""

@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.effects import CHANGES
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -22,6 +23,7 @@ from tensorlint.inference.values import (
     is_none,
     size_of,
 )
+from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -92,14 +94,40 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
         assume(interpreter, test.operand, not truth)
     elif isinstance(test, ast.BoolOp):
         if isinstance(test.op, ast.And) is truth:
-            for part in test.values:
-                assume(interpreter, part, truth)
+            for index, part in enumerate(test.values):
+                if not any(_may_change(interpreter, later) for later in test.values[index + 1 :]):
+                    assume(interpreter, part, truth)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        _assume_comparison(interpreter, test, truth)
+        if not _may_change(interpreter, test):
+            _assume_comparison(interpreter, test, truth)
     elif isinstance(test, ast.Call) and truth:
         _assume_call(interpreter, test)
     elif isinstance(test, ast.Call):
         _assume_other(interpreter, test)
+
+
+def _may_change(interpreter: State, test: ast.expr) -> bool:
+    """Whether evaluating the test may bind a name, or change an object, that the test asked for something before."""
+    for node in walk(test):
+        if isinstance(node, ast.NamedExpr):
+            return True
+        if isinstance(node, ast.Call):
+            func = node.func
+            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+            if name in CHANGES or name in ("next", "setattr") or name.endswith("_"):
+                return True
+            if name not in _ASKS and interpreter.reshapes(interpreter.own_file):
+                return True
+    return False
+
+
+# Calls that change nothing.
+_ASKS = frozenset(
+    [
+        "size", "dim", "ndimension", "len", "isinstance", "is_tensor", "tuple", "list", "int", "numel", "hasattr", "shape", "Size",
+        "all", "any", "item", "is_contiguous", "is_floating_point", "is_complex", "sum", "max", "min", "range", "type",
+    ]
+)  # fmt: skip
 
 
 def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:

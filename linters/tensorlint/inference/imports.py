@@ -7,13 +7,13 @@ import math
 from functools import lru_cache
 
 from tensorlint.inference import ops
-from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.devices import default_device
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import collect
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
-from tensorlint.inference.values import NONE, UNKNOWN, Const, Imported, Library, ModuleScope, Value
+from tensorlint.inference.values import NONE, UNKNOWN, Const, Imported, Library, ModuleScope, Opaque, Value
 
 _LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})
 # Modules whose names are the same objects under a shorter path.
@@ -69,6 +69,12 @@ class Imports(State):
     def import_star(self, module: str, level: int) -> None:
         if level == 0 and _is_library(module):
             self.frame.file.star_imports.append(module)
+            env = self.frame.env
+            for name in env:
+                if _has(module, name):
+                    env[name] = (
+                        UNKNOWN if self.conditional or self.places[-1][3] is CAUGHT else Library(f"{module}.{name}")
+                    )
 
     def awaited(self, name: str) -> Value | None:
         """A name of another module that has not been made yet, or one that a star import brings."""
@@ -80,11 +86,11 @@ class Imports(State):
             if statement is not None:
                 self.follow_in(frame, statement)
                 return frame.env.get(name)
-        for module in self.file.star_imports:
-            path = f"{module}.{name}"
-            if ops.function(path) is not None or modules.known(path):
-                return Library(path)
-        return None
+        found = [module for module in self.file.star_imports if _has(module, name)]
+        if not found:
+            return None
+        # One that comes later may have a function of that name which no table has.
+        return Library(f"{found[-1]}.{name}") if found[-1] == self.file.star_imports[-1] else Opaque(None)
 
     def follow_in(self, frame: Frame, statement: ast.stmt) -> None:
         """One top-level statement of another module, quietly."""
@@ -179,6 +185,14 @@ class Imports(State):
     def module_attribute(self, module: ModuleScope, name: str) -> Value:
         found = self.name_in(module.frame, name)
         return UNKNOWN if found is None else found
+
+
+def _has(module: str, name: str) -> bool:
+    """Whether `from module import *` of a library binds the name, as far as it is known."""
+    if module == "math":
+        return not name.startswith("_") and hasattr(math, name)
+    path = f"{module}.{name}"
+    return ops.function(path) is not None or modules.known(path)
 
 
 def _is_library(module: str) -> bool:

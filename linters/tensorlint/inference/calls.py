@@ -214,7 +214,7 @@ class Calls(State):
         if isinstance(function, Function):
             return self.call_function(function, args, kwargs, node)
         if isinstance(function, Class):
-            return self.construct(function, args, kwargs, node)
+            return self.with_end(self.construct(function, args, kwargs, node))
         if isinstance(function, Instance):
             return self.call_instance(function, args, kwargs, node)
         if isinstance(function, LibraryObject):
@@ -233,6 +233,14 @@ class Calls(State):
         if self.kept:
             self.run_kept(args, kwargs)
         return UNKNOWN
+
+    def with_end(self, made: Value) -> Value:
+        """The new object; what its `__del__` changes of what it holds may be changed from here on."""
+        if isinstance(made, Instance):
+            end = self.find_in_class(made.cls, "__del__")
+            if isinstance(end, Function):
+                self.not_followed(end, [made], {})
+        return made
 
     def kept_shape(self, value: Value, node: ast.AST | None) -> Value:
         """What a layer gives that keeps the shape; its type and layout are the layer's matter."""

@@ -129,8 +129,8 @@ class _Search:
         """Something is called, or asked for its next item, and it is not written there what that is."""
         if not self.opened:
             self.opened = True
-            held = _held(self.file)
-            for name in self.by_name if held is None else held:
+            names = held(self.file)
+            for name in self.by_name if names is None else names | _OF_MODULES:
                 self.take(name)
 
 
@@ -184,42 +184,42 @@ def _calls_without_call(text: str) -> bool:
     return "property(" in text or (("__ =" in text or "__=" in text) and _SPECIAL_NAMES.search(text) is not None)
 
 
-def _held(file: SourceFile) -> set[str] | None:
+def held(file: SourceFile) -> set[str] | None:
     """The names of all functions that are more than called: values, decorated ones, what lambdas call, generators, what
     a class of a library asks for. None if a name is computed, so that it may be any."""
-    held: set[str] = set(_OF_MODULES)
+    found: set[str] = set()
     called: set[ast.expr] = set()
     harmless = set(_BASES)
     for node in walk(file.tree):
         kind = node.__class__
         if kind is ast.Name:
             if node not in called:
-                held.add(node.id)  # type: ignore[attr-defined]
+                found.add(node.id)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
             if node.attr == "__dict__" and last_name(node.value) != "self":  # type: ignore[attr-defined]
                 return None
             if node not in called:
-                held.add(node.attr)  # type: ignore[attr-defined]
+                found.add(node.attr)  # type: ignore[attr-defined]
         elif isinstance(node, ast.Call):
             called.add(node.func)
             if last_name(node.func) in _BY_NAME:
                 names = _named(node, file)
                 if names is None:
                     return None
-                held |= names
+                found |= names
         elif kind in _PLAIN_NODES:
             continue
         elif kind is ast.Lambda or kind is ast.GeneratorExp:
-            held.update(last_name(part.func) or "" for part in walk(node) if isinstance(part, ast.Call))
+            found.update(last_name(part.func) or "" for part in walk(node) if isinstance(part, ast.Call))
         elif isinstance(node, _FUNCTIONS):
             if _is_generator(node, file) or any(_made_by(each) not in _PLAIN for each in node.decorator_list):
-                held.add(node.name)
+                found.add(node.name)
         elif isinstance(node, ast.ClassDef):
             if all(_made_by(base) in harmless for base in node.bases) and not node.keywords:
                 harmless.add(node.name)
             else:
-                held.update(each.name for each in node.body if isinstance(each, _FUNCTIONS))
-    return held
+                found.update(each.name for each in node.body if isinstance(each, _FUNCTIONS))
+    return found
 
 
 def _is_generator(node: ast.AST, file: SourceFile) -> bool:

@@ -194,7 +194,7 @@ class Effects(State):
         """What code that has the object in hand, and assigns these attributes, may have changed of it."""
         if isinstance(value, Instance):
             if not value.generic:
-                self.forget_attributes(value, attributes)
+                self.forget_attributes(value, attributes, reshapes)
         elif isinstance(value, (Sequence, Dictionary)):
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
                 self.forget_contents(value)
@@ -207,18 +207,24 @@ class Effects(State):
                     value.fields[name] = UNKNOWN
                     self.mutations.append((value, name))
 
-    def forget_attributes(self, value: Instance, names: set[str]) -> None:
-        """Attributes of an object and of those it holds that may have changed."""
+    def forget_attributes(self, value: Instance, names: set[str], reshapes: bool = False) -> None:
+        """Attributes of an object and of those it holds that may have changed, and what these hold."""
         waiting, seen = [value], {id(value)}
         while waiting and len(seen) < 200:
             each = waiting.pop()
             for name in names & (each.fields.keys() | values_of(each.cls)):
-                each.fields[name] = UNKNOWN
-                self.mutations.append((each, name))
+                self.forget_attribute(each, name, reshapes)
             for held in each.fields.values():
                 if isinstance(held, Instance) and not held.generic and id(held) not in seen:
                     seen.add(id(held))
                     waiting.append(held)
+
+    def forget_attribute(self, value: Instance, name: str, reshapes: bool) -> None:
+        held = value.fields.get(name)
+        if isinstance(held, (Sequence, Dictionary)) or (isinstance(held, Tensor) and reshapes):
+            self.forget_held(held, set(), reshapes)
+        value.fields[name] = UNKNOWN
+        self.mutations.append((value, name))
 
     def touch(self, value: Value, name: str | None) -> None:
         """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import aliases, caught, data_loading, declared, module_containers, ops, rebinding
+from tensorlint.inference import aliases, caught, data_loading, declared, module_containers, ops, rebinding, unseen
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
@@ -139,7 +139,7 @@ class Interpreter(
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
         self.quiet: frozenset[ast.AST] | None = None
-        self.rebound = rebinding.rebound(file.tree, file.text)
+        self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
         self.patched = file.facts.library_attributes()
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()

@@ -106,9 +106,7 @@ class Classes(Inheritance):
             hook = self.find_in_class(value.cls, "__set_name__") if isinstance(value, Instance) else None
             makers += [hook] if isinstance(hook, Function) else []
         self.forget_what_metaclass_changes(cls, meta or UNKNOWN)
-        for maker in makers:
-            for name in self.assigned_by(maker.node) & cls.fields.keys():
-                cls.fields[name] = UNKNOWN
+        self.changed_by_makers(cls, makers)
         cls.generated = cls.generated and "__init__" not in cls.fields
         if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
             cls.complete = False

@@ -130,6 +130,15 @@ def _first_attribute(node: ast.expr, own: str) -> str | None:
 class Inheritance(State):
     """Mixed into the interpreter, with `Classes`."""
 
+    def changed_by_makers(self, cls: Class, makers: list[Function]) -> None:
+        """What decorators, and `__init_subclass__` of a base, assign to the class when it is made, or to its bases."""
+        above = [base for base in method_order(cls)[1:] if isinstance(base, Class)]
+        for maker in makers:
+            for name in self.assigned_by(maker.node):
+                if self.find_in_class(cls, name) is not None:
+                    cls.fields[name] = UNKNOWN
+            self.not_followed(maker, [cls, *above], {})
+
     def change_base(self, value: Instance, name: str, args: list[Value]) -> Value | None:
         """`self.append(layer)` of a subclass of nn.Sequential; None if the method changes no members."""
         base = value.fields.get(BASE)

@@ -195,6 +195,8 @@ class Assignments(State):
                 value = UNKNOWN  # elsewhere it is computed
             if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
                 value = UNKNOWN  # an object that nobody knows, which may decide what is stored
+            if not receiver.cls.is_module and self.find_in_class(receiver.cls, "__setattr__") is not None:
+                value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.
                 self.forget_fields(receiver)

@@ -12,6 +12,7 @@ from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.layer_changes import CHANGED, held
 from tensorlint.inference.ops import indexing, modules
+from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
@@ -48,6 +49,8 @@ _RESULT_FIELDS = {
 }  # fmt: skip
 
 _CALLED_LATER = (Function, Attribute, Partial)
+# Parts of a function that can be changed.
+_CHANGEABLE = frozenset({"__kwdefaults__", "__closure__", "__globals__", "__dict__"})
 # An expression that gives an object which something else holds too.
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 
@@ -229,8 +232,22 @@ class Expressions(State):
             if field is not None:
                 return field
         if isinstance(value, (Sequence, Dictionary, Const, Partial, Function)):
+            if name.startswith("__") or name == "keywords":
+                self.asked_for_parts(value, name)
             return Attribute(value, name)
         return UNKNOWN
+
+    def asked_for_parts(self, value: Value, name: str) -> None:
+        """What `f.__kwdefaults__` and `partial.keywords` give can be changed, by whatever name it is then called."""
+        if isinstance(value, Function) and name in _CHANGEABLE:
+            value.decorated = True
+            shown = None if value.owner is None else value.owner.fields.get(getattr(value.node, "name", ""))
+            if isinstance(shown, Function):
+                shown.decorated = True
+            self.mutations.append((value, name))
+        elif isinstance(value, Partial) and name in ("keywords", "__setstate__", "__dict__"):
+            value.function, value.positional, value.keywords = UNKNOWN, (), {}
+            self.mutations.append((value, name))
 
     def joined_columns(self, index: Value, node: ast.AST) -> Value:
         """`np.c_[x, y]`: vectors become columns, matrices stay."""
@@ -249,6 +266,11 @@ class Expressions(State):
         if value.fields is None:
             value.fields = {}
         found = value.fields.get(name)
+        if self.rebound is not NOTHING and (
+            name in self.rebound.attributes
+            or (self.rebound.everything and found is not None and not isinstance(found, Opaque))
+        ):
+            return Opaque(None)
         if found is None:
             if value.name is None:
                 text = None

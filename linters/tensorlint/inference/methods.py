@@ -20,6 +20,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Number,
     Opaque,
+    Partial,
     Scalar,
     Sequence,
     Tensor,
@@ -94,6 +95,8 @@ class Methods(State):
             return self.call(self.library_attribute(receiver.path, name), args, kwargs, node)
         if isinstance(receiver, (Sequence, Dictionary, Const)):
             return containers.call_method(self, receiver, name, args, kwargs)
+        if isinstance(receiver, Partial):
+            self.asked_for_parts(receiver, name)
         self.escape(args, kwargs)
         return UNKNOWN
 

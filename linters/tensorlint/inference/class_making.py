@@ -76,7 +76,7 @@ class ClassMaking(State):
             metaclass = next(filter(None, map(_metaclass, method_order(cls)[1:])), UNKNOWN)
         if not isinstance(metaclass, Class):
             return
-        found = [self.find_in_class(metaclass, name) for name in (*_MAKERS, "__prepare__")]
+        found = [self.find_in_class(metaclass, name) for name in (*_MAKERS, "__prepare__", "__getattribute__")]
         for maker in found[:2]:
             if isinstance(maker, Function):
                 changed = self.assigned_by(maker.node)
@@ -84,7 +84,7 @@ class ClassMaking(State):
                 for name in cls.fields:
                     if everything or name in changed:
                         cls.fields[name] = UNKNOWN
-        if found[2] is not None:
+        if any(each is not None for each in found[2:]):
             cls.fields.update(dict.fromkeys(cls.fields, UNKNOWN))
 
     def may_be_own(self, base: Value, node: ast.expr) -> bool:

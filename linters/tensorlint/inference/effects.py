@@ -138,6 +138,10 @@ class Effects(State):
         if name in RESHAPING or name in ("methodcaller", "__set__"):
             for value in given:
                 self.forget_held(value, set(), True)
+        elif name in ("setattr", "delattr"):
+            for value in given:
+                if isinstance(value, Instance) and not value.generic:
+                    self.forget_fields(value)
         elif name in CHANGES or name in ("__setitem__", "__delitem__", "__iadd__", "setitem", "delitem"):
             for value in given:
                 if isinstance(value, LibraryObject):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import of_itself, repeats
-from tensorlint.inference.hazards import BroadcastHazard, WrongAxisHazard
+from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
+from tensorlint.inference.outcomes import WHOLE, Outcomes
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
-from tensorlint.inference.state import State
-from tensorlint.inference.values import LibraryObject, Sequence, Tensor, Value, copy
+from tensorlint.inference.values import LibraryObject, Sequence, Tensor
 from tensorlint.inference.walking import walk
 
 
@@ -25,7 +25,7 @@ class FollowOn:
     other: str
 
 
-class BroadcastReports(State):
+class BroadcastReports(Outcomes):
     """Mixed into the interpreter."""
 
     def report_broadcast(self, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
@@ -36,7 +36,6 @@ class BroadcastReports(State):
         left_node, right_node = operand_nodes(node, facts.get("at", (0, 1)))
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
         grown = _growth(left.shape, right.shape)
-        key = f"outer:{id(node)}"
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
@@ -59,6 +58,9 @@ class BroadcastReports(State):
             same_length=grown is not None and grown[0] == grown[1] and _lines_up(left.shape, right.shape),
             same_rank=len(left.shape) == len(right.shape),
             selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
+            own_axis=bool(said or shaped) and not any("kept" in tensor.marks for tensor in (*said, *shaped)),
+            own_range=any("ramp" in tensor.marks for tensor in (*said, *shaped)),
+            layer_column="column" in left.marks or "column" in right.marks,
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
             suggestion=one_shape(self.operand(left, left_node, "first"), self.operand(right, right_node, "second")),
@@ -70,11 +72,11 @@ class BroadcastReports(State):
         )  # fmt: skip
         self.add(node, hazard)
         if not loss:
-            self.last_broadcast = key
+            self.note_outer(node, left, right, facts.get("shape"))
             return
         for tensor, other, text in ((left, right, right_text), (right, left, left_text)):
             for mark in tensor.marks:
-                if mark.startswith("outer:"):
+                if mark.startswith(WHOLE):
                     self.follow_ons.setdefault(node, {})[mark] = FollowOn(
                         show_shape(tensor.shape), f"{text} {show_shape(other.shape)}"
                     )
@@ -96,31 +98,20 @@ class BroadcastReports(State):
     def report_loss(self, node: ast.AST, facts: dict[str, Any]) -> None:
         self.report_broadcast(node, facts, loss=True)
 
-    def with_outer(self, result: Value) -> Value:
-        """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
-        key, self.last_broadcast = self.last_broadcast, None
-        if key is not None and isinstance(result, Tensor):
-            return copy(result, marks=result.marks | {key})
-        return result
-
-    def report_reduced(self, node: ast.AST, facts: dict[str, Any]) -> None:
-        tensor: Tensor = facts["tensor"]
-        result = facts.get("result")
-        if isinstance(result, Tensor) and result.shape not in (None, ()):
-            return
-        for mark in tensor.marks:
-            if mark.startswith("outer:"):
-                self.contexts[mark] = "reduced"
-                if self.file is self.own_file:
-                    self.reductions.setdefault(mark, node)
-
-    def reduction_evidence(self, node: ast.AST) -> tuple[Evidence, ...]:
-        """Where the result of the operation is reduced to one number, unless that is on the operation's own line."""
-        reduction = self.reductions.get(f"outer:{id(node)}")
-        if reduction is None or getattr(reduction, "lineno", None) == getattr(node, "lineno", None):
-            return ()
-        found = self.evidence_at(reduction, f"reduced to one number here: {self.text_of(reduction, 50)}")
-        return () if found is None else (found,)
+    def with_outcome(
+        self, node: ast.AST, hazard: BroadcastHazard, compared: list[tuple[ast.AST, FollowOn]]
+    ) -> BroadcastHazard:
+        """The hazard with what became of the result, and with the advice that goes with it."""
+        outcome = self.outcomes.get(f"{WHOLE}{id(node)}")
+        if outcome is None:
+            return hazard
+        context: BroadcastContext = (
+            "reduced" if outcome.reduced else "partly" if outcome.partly else "compared" if compared else hazard.context
+        )
+        if context != hazard.context:
+            evidence = (*self.reduction_evidence(node), *self.comparison_evidence(node, compared))
+            hazard = replace(hazard, context=context, evidence=hazard.evidence + evidence)
+        return replace(hazard, reading=outcome.reading)
 
     def causes_of(self, node: ast.AST) -> dict[ast.AST, FollowOn]:
         """The operations that gave an operand of this loss its shape, a row that met a column, by their nodes. The shape
@@ -128,7 +119,7 @@ class BroadcastReports(State):
         found = {}
         for mark, follow_on in self.follow_ons.get(node, {}).items():
             for (cause, _), hazard in self.hazards.items():
-                if isinstance(hazard, BroadcastHazard) and mark == f"outer:{id(cause)}":
+                if isinstance(hazard, BroadcastHazard) and mark == f"{WHOLE}{id(cause)}":
                     if hazard.result_shape == follow_on.shape:
                         found[cause] = follow_on
         return found

@@ -56,6 +56,8 @@ _SHAPED = frozenset(
 # Functions whose first argument is a list of tensors.
 _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
 
+# Layers that compute with the last axis of what they are given: a column has one feature there.
+_PROJECTIONS = frozenset({"torch.nn.Linear", "torch.nn.LazyLinear", "torch.nn.Bilinear"})
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
@@ -307,6 +309,7 @@ class Calls(State):
         if entry.name in _JOINING and args and isinstance(args[0], Sequence):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
+        self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
         if aliases.TIES.on:
             aliases.tie_result(result, args)
@@ -446,6 +449,8 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
+        if receiver.path in _PROJECTIONS:
+            self.note_meeting("@", *args)
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
         result = layer_changes.after_assignment(receiver, result)
         if aliases.TIES.on:

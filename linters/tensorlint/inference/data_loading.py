@@ -112,7 +112,7 @@ def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value
                     tensor.device,
                     loader.made,
                     "a batch of the DataLoader",
-                    tensor.marks & {"literal", "spelled", "reshaped", "column"},
+                    tensor.marks & {"literal", "spelled", "kept", "reshaped", "column"},
                 )
             )
         return Sequence("list", fields)
@@ -145,7 +145,7 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
             None,
             loader.made,
             "a batch of the DataLoader",
-            sample.marks & {"literal", "spelled", "reshaped", "column"},
+            sample.marks & {"literal", "spelled", "kept", "reshaped", "column"},
         )
     if isinstance(sample, Opaque) and sample.integer:
         sample = Scalar("int")

@@ -37,7 +37,7 @@ class ViewHazard(Hazard):
     reason: str
 
 
-BroadcastContext = Literal["plain", "reduced", "loss", "compared"]
+BroadcastContext = Literal["plain", "reduced", "partly", "loss", "compared"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,11 @@ class BroadcastHazard(Hazard):
     squeeze made. `selected` is true for the index of a largest element, kept with its axis. `suggestion` is what gives
     both one shape, as code or in words, "" where nothing is known to. `deliberate` is true where the operands are the
     same numbers as a row and as a column, or one is written to repeat the other. `ranges` is how many of the two are
-    made of `arange` or `linspace`, `plain_ranges` is true where none of these was computed with. `context` is what the
-    result goes into: `reduced` to a number, or `compared` with another shape by a loss. `follows` are, for a loss, the
+    made of `arange` or `linspace`, `plain_ranges` is true where none of these was computed with. `own_axis` is true for a
+    size-1 axis that the user wrote, which a kept one is not, `own_range` where such a column is made of a range, and
+    `layer_column` for a column that a layer made. `context` is what the result goes into: `reduced` to a number as a
+    whole, or `partly`, as what an axis-wise reduction or an index left of it, or `compared` with another shape by a loss.
+    `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
     """
 
@@ -74,6 +77,10 @@ class BroadcastHazard(Hazard):
     deliberate: bool = False
     ranges: int = 0
     plain_ranges: bool = False
+    own_axis: bool = False
+    own_range: bool = False
+    layer_column: bool = False
+    reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
     both_grow: bool = True
     follows: tuple[BroadcastHazard, ...] = ()

@@ -162,6 +162,7 @@ class Operators(State):
                 if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(result, left, right)
+        self.note_meeting(sign, left, right)
         return self.kept_by_operator(self.with_outer(elementwise.binary(call, sign, left, right)), left, right, sign)
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:

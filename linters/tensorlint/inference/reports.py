@@ -20,6 +20,7 @@ from tensorlint.inference.hazards import (
     ViewHazard,
     WrongAxisHazard,
 )
+from tensorlint.inference.outcomes import Outcome
 from tensorlint.inference.rank_one_reports import RankOneReports
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
@@ -52,8 +53,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]] = {}
         self.first_round: FirstRound | None = None
         self.surroundings: dict[Any, Surroundings] = {}
-        self.contexts: dict[str, str] = {}
-        self.reductions: dict[str, ast.AST] = {}
+        self.outcomes: dict[str, Outcome] = {}
         self.follow_ons: dict[ast.AST, dict[str, FollowOn]] = {}
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
@@ -113,7 +113,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         if node is None:
             return
         handler = _REPORTS.get(kind)
-        if handler is not None and (self.file is self.own_file or kind == "reduced"):
+        if handler is not None and (self.file is self.own_file or kind in ("reduced", "weighed")):
             handler(self, node, facts)
 
     def finished_hazards(self) -> list[Hazard]:
@@ -126,11 +126,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
                 continue
             if isinstance(hazard, BroadcastHazard):
                 compared = [(loss, of[node]) for loss, of in causes.items() if node in of]
-                context: Any = self.contexts.get(f"outer:{id(node)}", "compared" if compared else None)
-                if context is not None:
-                    evidence = (*self.reduction_evidence(node), *self.comparison_evidence(node, compared))
-                    hazard = replace(hazard, context=context, evidence=hazard.evidence + evidence)
-                broadcasts[node] = hazard
+                broadcasts[node] = self.with_outcome(node, hazard, compared)
             else:
                 found.append(hazard)
         for node, hazard in broadcasts.items():
@@ -145,6 +141,7 @@ _REPORTS: dict[str, Any] = {
     "loss": Reports.report_loss,
     "one_sided": Reports.report_one_sided,
     "reduced": Reports.report_reduced,
+    "weighed": Reports.report_weighed,
     "matrix_transpose": Reports.report_matrix_transpose,
     "rank_one_transpose": Reports.report_rank_one_transpose,
     "rank_one_product": Reports.report_rank_one_product,

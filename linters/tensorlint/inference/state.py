@@ -79,8 +79,7 @@ class State:
     starred: Any
     unsure: tuple[list[Value], dict[str, Value]]
     surroundings: dict[Any, Any]
-    contexts: dict[str, str]
-    reductions: dict[str, ast.AST]
+    outcomes: dict[str, Any]
     follow_ons: dict[ast.AST, dict[str, Any]]
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None

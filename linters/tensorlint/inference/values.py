@@ -200,6 +200,7 @@ class Tensor(Value):
 # Marks of a tensor's past that rules judge by:
 #   spelled    a size-1 axis was asked for in so many words: unsqueeze, [:, None], newaxis, expand_dims, keepdim,
 #              einops, outer
+#   kept       of these, keepdim only
 #   reshaped   a size-1 axis came from reshape/view
 #   literal    a size-1 axis was written in the constructor: zeros((n, 1))
 #   column     came out of nn.Linear(..., 1) or another layer with one output feature
@@ -211,7 +212,7 @@ class Tensor(Value):
 #   parameter  a parameter of the analysed function
 #   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
-    {"spelled", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter",
+    {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter",
      "distribution"}
 )  # fmt: skip
 

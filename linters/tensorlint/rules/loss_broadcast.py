@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
-_ENDS = {"reduced": "all of it is reduced to one number", "compared": "a loss compares all of it"}
+_ENDS = {
+    "reduced": "all of it is reduced to one number",
+    "partly": "it is reduced to one number in steps",
+    "compared": "a loss compares all of it",
+}
 
 
 class LossBroadcast(Rule[Hazard]):
@@ -20,7 +24,9 @@ class LossBroadcast(Rule[Hazard]):
 
     The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
     column that are reduced to a number, and a square matrix minus a reduction of itself over the wrong axis. A matrix
-    that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made.
+    that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made. One that is read along its axes is a table of
+    each with each, and left alone: a choice, `argmin(0)`, or a sum along an axis where the code wrote the column itself,
+    `grid.reshape(-1, 1)`.
     """
 
     code = "TSR112"
@@ -78,6 +84,11 @@ class LossBroadcast(Rule[Hazard]):
         Example("import numpy as np\n\n\ndef rbf(x, y):\n    x = x.reshape(-1, 1)\n    return np.exp(-((x - y) ** 2))\n\n\n"
                 "similarity = rbf(np.linspace(0, 1, 20), np.linspace(1, 2, 20)).mean()\n",
                 note="The function makes the column itself: a kernel matrix, whatever the lengths."),
+        Example("import numpy as np\n\nx = np.random.randn(20)\nmu = np.linspace(-1, 1, 20).reshape(20, 1)\n"
+                "loglik = (-0.5 * (x - mu) ** 2).sum(axis=1)\nbest = mu[np.argmax(loglik), 0]\n",
+                note="A column written as one, and the matrix summed along an axis: a likelihood on a grid."),
+        Example("import torch\n\ncentres, v = torch.randn(64, 1), torch.randn(64)\ncodes = (v - centres).abs().argmin(0)\n",
+                note="Which of them is nearest is asked of a table."),
     )  # fmt: skip
 
     def judge(self, hazard: Hazard, node: cst.CSTNode) -> str | None:

@@ -9,12 +9,29 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
+def is_table(hazard: BroadcastHazard) -> bool:
+    """Whether what becomes of the matrix says that it is a table of each with each.
+
+    One that is chosen from along an axis is: the nearest of the centres, the likeliest of the values. One that is summed
+    along an axis is where the user wrote the column; a column that a layer, a file or keepdim gave may be summed as
+    `(n, 1)` is, `.sum(1).mean()`. Multiples of a range that the user made a column are one for each of its points.
+    """
+    if hazard.layer_column:
+        return False
+    if hazard.reading == "chosen":
+        return True
+    if hazard.from_layer or not hazard.own_axis:
+        return False
+    product = hazard.operation == "multiplication" or hazard.operation.endswith(("mul", "multiply"))
+    return (hazard.reading == "along" and hazard.context != "reduced") or (product and hazard.own_range)
+
+
 def is_accident(hazard: BroadcastHazard) -> bool:
     """Whether a row that met a column looks like an accident.
 
     The deliberate outer operation says so: an axis of size 1 that is asked for in the expression, or in the line
     that made the operand. What speaks against it: both vectors have one length, the ranks differ (`(n, 1)` against
-    `(n,)`), a layer with one output made the column, and the result is reduced to a number.
+    `(n,)`), a layer with one output made the column, and the result is reduced to a number. See also `is_table`.
     """
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
@@ -22,22 +39,25 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return False
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal"))
     difference = hazard.operation == "subtraction" or hazard.operation.endswith(("sub", "subtract"))
+    if is_table(hazard):
+        return False
     if hazard.from_layer and not hazard.same_rank:
         return hazard.spelled != "said" or hazard.same_length
     if not hazard.same_length or hazard.same_rank:
         return False
     product = hazard.operation == "multiplication" or hazard.operation.endswith(("mul", "multiply"))
+    reduced = hazard.context in ("reduced", "partly")
     if hazard.ranges == 2:
         # A grid of two coordinates, unless it is how far a line is from another one.
-        return hazard.context == "reduced" and difference and not hazard.plain_ranges
-    if hazard.ranges and hazard.context != "reduced" and (product or compared or (difference and hazard.plain_ranges)):
+        return reduced and difference and not hazard.plain_ranges
+    if hazard.ranges and not reduced and (product or compared or (difference and hazard.plain_ranges)):
         # Something for each point of a range: multiples, thresholds, distances.
         return False
     if hazard.spelled == "no":
         return True
     if hazard.spelled == "shaped":
-        return hazard.context == "reduced" or not compared
-    return hazard.context == "reduced" and (difference or (compared and hazard.selected))
+        return reduced or not compared
+    return reduced and (difference or (compared and hazard.selected))
 
 
 class RowColumnBroadcast(Rule[BroadcastHazard]):
@@ -100,7 +120,7 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
     )  # fmt: skip
 
     def judge(self, hazard: BroadcastHazard, node: cst.CSTNode) -> str | None:
-        if hazard.loss or hazard.context in ("reduced", "compared") or not is_accident(hazard):
+        if hazard.loss or hazard.context in ("reduced", "partly", "compared") or not is_accident(hazard):
             return None
         advice = f"{hazard.suggestion} gives both one shape; " if hazard.suggestion else ""
         return (

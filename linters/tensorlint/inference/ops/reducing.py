@@ -6,7 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments
-from tensorlint.inference.ops.results import NO_MARKS, REDUCTION, SPELLED, surviving, unranked
+from tensorlint.inference.ops.results import KEPT, NO_MARKS, REDUCTION, surviving, unranked
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import Scalar, Sequence, Tensor, Value
 
@@ -52,7 +52,7 @@ def reduce(
         strides = None
     marks = surviving(input.marks, shape)
     if keep:
-        marks = marks | SPELLED if axes else marks
+        marks = marks | KEPT if axes else marks
         result = Tensor(
             input.framework, shape, strides, dtype, input.device, call.node, _words(call, axes, rank, keep), marks
         )
@@ -70,7 +70,7 @@ def reduce(
             source=input,
             reduced=axes,
         )
-    call.report("reduced", tensor=input, result=result)
+    call.report("reduced", tensor=input, result=result, operation=call.name, axes=axes)
     return result
 
 
@@ -90,6 +90,6 @@ def _one_unknown(call: Call, input: Tensor, keep: bool, dtype: str | None) -> Te
 def _unranked(call: Call, input: Tensor, dim: Value, keepdim: Value, dtype: str | None) -> Tensor:
     if values.is_none(dim) and arguments.truth(keepdim) is False:
         result = Tensor(input.framework, (), (), dtype, input.device, call.node, None, REDUCTION, source=input)
-        call.report("reduced", tensor=input, result=result)
+        call.report("reduced", tensor=input, result=result, operation=call.name, axes=())
         return result
     return unranked(input.framework, dtype, input.device)

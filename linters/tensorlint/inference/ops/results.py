@@ -12,9 +12,10 @@ from tensorlint.inference.values import Framework, Sequence, Tensor, Value, copy
 
 NO_MARKS: frozenset[str] = frozenset()
 # What an elementwise operation passes on, and what slicing passes on while a size-1 axis survives.
-LASTING = frozenset({"spelled", "reshaped", "literal", "column", "squeezed"})
-AXIS_MARKS = frozenset({"spelled", "reshaped", "literal", "column"})
+LASTING = frozenset({"spelled", "reshaped", "literal", "column", "squeezed", "kept"})
+AXIS_MARKS = frozenset({"spelled", "reshaped", "literal", "column", "kept"})
 SPELLED = frozenset({"spelled"})
+KEPT = SPELLED | {"kept"}
 RESHAPED = frozenset({"reshaped"})
 LITERAL = frozenset({"literal"})
 COLUMN = frozenset({"column"})
@@ -114,9 +115,9 @@ def permuted(call: Call, given: Tensor, order: tuple[int, ...], words: str) -> T
 
 
 def lasting(marks: frozenset[str]) -> frozenset[str]:
-    """The marks an elementwise operation passes on; with them the `outer:` marks, which say that a row met a column, and
+    """The marks an elementwise operation passes on; with them `outer:` and `part:`, which say that a row met a column, and
     that of the numbers themselves, which `zeros_like` does not take over with the shape."""
-    return frozenset(mark for mark in marks if mark in LASTING or mark in RAMP or mark.startswith("outer:"))
+    return frozenset(mark for mark in marks if mark in LASTING or mark in RAMP or mark.startswith(("outer:", "part:")))
 
 
 def surviving(marks: frozenset[str], shape: Shape) -> frozenset[str]:

@@ -221,6 +221,8 @@ def softmax(call: Call, input: Value, dtype: Value, **rest: Value) -> Value:
         # `x.softmax(-1, torch.float32)`
         stacklevel = rest["_stacklevel"]
         name = dtypes.named(stacklevel, "torch")
+    if isinstance(rest.get("dim"), Const) and not values.is_none(rest["dim"]):
+        call.report("weighed", tensor=given, axis=arguments.axis(rest["dim"], len(given.shape)))
     strides = layout.contiguous(given.shape)
     return laid(call, "torch", given.shape, strides, name, given.device, marks=given.marks & LASTING)
 

@@ -1,0 +1,160 @@
+"""What becomes of the matrix that a row and a column made: whether it is read along its axes, as a table is, or as one heap."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tensorlint.findings import Evidence
+from tensorlint.inference import sizes as S
+from tensorlint.inference.sizes import Size
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Tensor, Value, copy
+from tensorlint.inference.walking import walk
+
+# What a tensor remembers of such an operation: `outer:` while all of the matrix is there, `part:` of what was reduced
+# along one of the two axes.
+WHOLE, PART = "outer:", "part:"
+# Which of them, or what is nearest: nobody asks that of a heap of n × n differences.
+_CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin"])
+_INDICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax"])
+_PRODUCTS = frozenset(["dot", "matmul", "mm", "mv", "inner", "bmm"])
+
+Reading = Literal["heap", "along", "chosen"]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`axes` are those of the matrix that grew, the column's own, of size 1, the last. `reduced` says that all of it became
+    a number, `partly` that what an axis-wise reduction or an index left of it did, `where` is the first place of this file
+    at which either happened. `along` and `chosen` say that it was reduced, or chosen from, along one of its axes. `column`
+    says that it met another column, or went where columns go, so that the row should have been one."""
+
+    shape: tuple[Size, ...]
+    axes: tuple[int, ...]
+    column_shape: tuple[Size, ...]
+    row_computed: bool
+    reduced: bool = False
+    partly: bool = False
+    where: ast.AST | None = None
+    along: bool = False
+    chosen: bool = False
+    column: bool = False
+
+    @property
+    def reading(self) -> Reading:
+        return "chosen" if self.chosen else "along" if self.along else "heap"
+
+
+class Outcomes(State):
+    """Mixed into the interpreter."""
+
+    def note_outer(self, node: ast.AST, left: Tensor, right: Tensor, shape: tuple[Size, ...] | None) -> None:
+        """From here on it is watched what becomes of the operation's result."""
+        key = f"{WHOLE}{id(node)}"
+        self.last_broadcast = key
+        if shape is None:
+            return
+        axes = _grown(left.shape or (), right.shape or (), shape)
+        known = self.outcomes.get(key)
+        if known is not None:  # met before, in another call or another round
+            known.shape, known.axes = shape, axes
+            return
+        column, row = (left, right) if (left.shape or ())[-1:] == (1,) else (right, left)
+        self.outcomes[key] = Outcome(shape, axes, column.shape or (), _is_product(row.made))
+
+    def with_outer(self, result: Value) -> Value:
+        """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
+        key, self.last_broadcast = self.last_broadcast, None
+        if key is not None and isinstance(result, Tensor):
+            return copy(result, marks=result.marks | {key})
+        return result
+
+    def report_reduced(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        result, name = facts.get("result"), facts["operation"].rpartition(".")[2]
+        is_number = not isinstance(result, Tensor) or result.shape in (None, ())
+        for mark, outcome, whole in self._outcomes_of(tensor):
+            if is_number:
+                self._became_number(node, tensor, outcome, whole)
+                outcome.chosen = outcome.chosen or (not whole and name in _INDICES)
+            elif whole and tensor.rank == len(outcome.shape) and set(facts["axes"]) & set(outcome.axes):
+                outcome.along = True
+                outcome.chosen = outcome.chosen or name in _CHOICES
+                assert isinstance(result, Tensor)
+                result.marks = result.marks - {mark} | {PART + mark[len(WHOLE) :]}
+
+    def _became_number(self, node: ast.AST, tensor: Tensor, outcome: Outcome, whole: bool) -> None:
+        if whole and (tensor.shape is None or _holds(tensor.shape, outcome.shape)):
+            outcome.reduced = True
+        else:
+            outcome.partly = True
+        if self.file is self.own_file:
+            outcome.where = outcome.where or node
+
+    def report_weighed(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        """A softmax along the axis on which the column has size 1: of the column alone it would be all ones."""
+        tensor: Tensor = facts["tensor"]
+        for _, outcome, whole in self._outcomes_of(tensor):
+            if whole and tensor.rank == len(outcome.shape) and facts["axis"] == outcome.axes[-1]:
+                outcome.chosen = True
+
+    def note_meeting(self, operation: str, *operands: Value) -> None:
+        """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
+        for at, operand in enumerate(operands):
+            if not (isinstance(operand, Tensor) and operand.marks):
+                continue
+            others = [each for each in (*operands[:at], *operands[at + 1 :]) if isinstance(each, Tensor)]
+            product = operation == "@" or operation.rpartition(".")[2] in _PRODUCTS
+            for _, outcome, whole in self._outcomes_of(operand):
+                if not whole:
+                    continue
+                if product:
+                    outcome.column = outcome.column or not outcome.row_computed
+                elif any(each.shape == outcome.column_shape for each in others):
+                    outcome.column = True
+
+    def _outcomes_of(self, tensor: Tensor) -> list[tuple[str, Outcome, bool]]:
+        found = []
+        for mark in tensor.marks:
+            whole = mark.startswith(WHOLE)
+            if whole or mark.startswith(PART):
+                outcome = self.outcomes.get(mark if whole else WHOLE + mark[len(PART) :])
+                if outcome is not None:
+                    found.append((mark, outcome, whole))
+        return found
+
+    def reduction_evidence(self, node: ast.AST) -> tuple[Evidence, ...]:
+        """Where the result of the operation is reduced to one number, unless that is on the operation's own line."""
+        outcome = self.outcomes.get(f"{WHOLE}{id(node)}")
+        reduction = None if outcome is None else outcome.where
+        if reduction is None or getattr(reduction, "lineno", None) == getattr(node, "lineno", None):
+            return ()
+        found = self.evidence_at(reduction, f"reduced to one number here: {self.text_of(reduction, 50)}")
+        return () if found is None else (found,)
+
+
+def _grown(left: tuple[Size, ...], right: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[int, ...]:
+    """The axes of the result on which one operand has size 1, or none at all, and the other has not."""
+    rank = len(shape)
+    a, b = (1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right
+    return tuple(axis for axis in range(rank) if (a[axis] == 1) != (b[axis] == 1))
+
+
+def _holds(shape: tuple[Size, ...], matrix: tuple[Size, ...]) -> bool:
+    """Whether a tensor of this shape may be all of the matrix, perhaps flattened, or stacked with others: what an index took
+    of it is not, nor what another axis was summed away from."""
+    here, there = S.product(shape), S.product(matrix)
+    if isinstance(here, int) and isinstance(there, int):
+        return here >= there
+    return len(shape) >= len(matrix) or S.same(here, there)
+
+
+def _is_product(node: ast.AST | None) -> bool:
+    """Whether a matrix product is in the expression: what was computed from the inputs, and not given with them."""
+    return node is not None and any(
+        (isinstance(each, ast.BinOp) and isinstance(each.op, ast.MatMult))
+        or (isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _PRODUCTS)
+        for each in walk(node)
+    )

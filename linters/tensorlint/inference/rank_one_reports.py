@@ -13,6 +13,8 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value
 from tensorlint.inference.walking import walk
 
+_FROM_LISTS = frozenset({"array", "asarray", "tensor"})
+
 
 class RankOneReports(State):
     """Mixed into the interpreter."""
@@ -30,9 +32,32 @@ class RankOneReports(State):
         self.add(node, RankOneTransposeHazard(
             node=node, framework=framework, receiver=receiver, shape=show_shape(tensor.shape),
             spelling=str(facts["spelling"]),
-            suggestion=f"{self.behind(receiver_node(node), '[:, None]')} for a column, or leave the transpose out",
+            suggestion=self.instead_of_transpose(node, tensor),
             evidence=tuple(each for each in [self.made_evidence(receiver, tensor, receiver_node(node)), *self.called_from()] if each is not None),
         ))  # fmt: skip
+
+    def instead_of_transpose(self, node: ast.AST, tensor: Tensor) -> str:
+        """A column; of an array whose literal is in sight, the same as a row there, as what else is done with it is then
+        done with a matrix: `H` of a Kalman filter as `[[1.0, 0.0]]`, where `P @ H[:, None]` would meet `K @ H` later."""
+        row = self.row_form(tensor)
+        if row is None:
+            return f"{self.behind(receiver_node(node), '[:, None]')} for a column, or leave the transpose out"
+        line = tensor.made.lineno if isinstance(tensor.made, ast.Call) else 0
+        place = f" in line {line}" if line != getattr(node, "lineno", line) else ""
+        return f"{row}{place}, a row whose transpose is a column, or leave the transpose out if a vector is meant"
+
+    def row_form(self, tensor: Tensor) -> str | None:
+        """The call that made the array of a list, with the list as the only row of a matrix."""
+        made = tensor.made
+        if not isinstance(made, ast.Call) or not made.args or not self.is_own(made):
+            return None
+        values = made.args[0]
+        if not isinstance(values, ast.List) or self.text_of(made.func).rpartition(".")[2] not in _FROM_LISTS:
+            return None
+        text, listed = self.whole_text(made, 60), self.whole_text(values, 60, alone=True)
+        if text is None or listed is None:
+            return None
+        return text.replace(listed, f"[{listed}]", 1)
 
     def report_rank_one_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left: Tensor = facts["left"]
@@ -187,7 +212,7 @@ def _column_form(interpreter: State, node: ast.Call, tensor: Tensor) -> str | No
         return None
     text = interpreter.text_of(node.args[0], 200)
     last = func.rpartition(".")[2]
-    if last in ("array", "tensor", "asarray") and isinstance(node.args[0], (ast.List, ast.Tuple)):
+    if last in _FROM_LISTS and isinstance(node.args[0], (ast.List, ast.Tuple)):
         rows = ", ".join(f"[{interpreter.text_of(element, 60)}]" for element in node.args[0].elts)
         return f"{func}([{rows}]{rest})"
     if isinstance(node.args[0], ast.Tuple):

@@ -280,6 +280,37 @@ class TestATransposeOfAVector:
         assert message(code).endswith(f"does nothing — write {column} for a column, or leave the transpose out")
         assert eval(column, run(code)).shape == (4, 1)
 
+    @pytest.mark.parametrize(
+        ("library", "made"),
+        [
+            ("np", "np.array([1.0, 0.0])"),
+            ("np", "np.asarray([1, 2, 3], dtype=float)"),
+            ("torch", "torch.tensor([1.0, 2])"),
+        ],
+    )
+    def test_a_literal_becomes_a_row_where_it_is_made(self, library, made):
+        code = f"import numpy as np\nimport torch\n\nH = {made}\nP = {library}.{{}}(len(H))\nK = P @ H.T\n"
+        code = code.format("eye")
+        found = re.search(r"— write (.*) in line (\d+), a row whose transpose is a column, or leave", message(code))
+        assert found
+        assert found[2] == "4"
+        mended = code.replace(made, found[1]).replace("len(H)", "H.shape[1]")
+        assert run(mended)["K"].shape == (run(code)["K"].shape[0], 1)
+        assert not findings(mended)
+
+    def test_a_literal_of_the_line_itself(self):
+        code = "import numpy as np\n\nx = np.array([1.0, 2.0]).T\n"
+        assert "— write np.array([[1.0, 2.0]]), a row whose transpose is a column, or" in message(code)
+
+    def test_a_field_of_an_object_too(self):
+        code = (
+            "import numpy as np\n\n\nclass Filter:\n    def __init__(self):\n        self.H = np.array([1.0, 0.0])\n"
+            "        self.P = np.eye(2)\n\n    def gain(self):\n        return self.P @ self.H.T / 2.0\n\n\n"
+            "K = Filter().gain()\n"
+        )
+        assert "write np.array([[1.0, 0.0]]) in line 6, a row" in message(code)
+        assert run(code.replace("[1.0, 0.0]", "[[1.0, 0.0]]"))["K"].shape == (2, 1)
+
     def test_a_long_one_is_not_repeated(self):
         code = "import numpy as np\n\ny = (np.linspace(0.0, 1.0, 12) + np.linspace(0.0, 2.0, 12)).T\n"
         assert message(code).endswith("— write [:, None] behind it for a column, or leave the transpose out")

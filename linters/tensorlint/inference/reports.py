@@ -21,6 +21,7 @@ from tensorlint.inference.hazards import (
     WrongAxisHazard,
 )
 from tensorlint.inference.outcomes import Outcome
+from tensorlint.inference.quadratic_forms import QuadraticForms
 from tensorlint.inference.rank_one_reports import RankOneReports
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
@@ -45,7 +46,7 @@ class FirstRound:
     sure: dict[tuple[ast.AST, type[Hazard]], Hazard]
 
 
-class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, ForwardReports):
+class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, QuadraticForms, ForwardReports):
     """Mixed into the interpreter."""
 
     def start_reports(self) -> None:
@@ -58,6 +59,8 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
         self.matrix_transposes: set[ast.AST] = set()
+        self.harmless_transposes: set[ast.AST] = set()
+        self.sides: dict[ast.AST | None, str] = {}
         self.patches_forward = patches_forward(self.own_file.text)
         self.takes_forward = any(f"{mark}forward" in self.own_file.text for mark in ".\"'")
         self.lines = self.own_file.text.split("\n")
@@ -122,7 +125,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         causes = {node: self.causes_of(node) for node, kind in self.hazards if node in self.follow_ons}
         broadcasts: dict[ast.AST, BroadcastHazard] = {}
         for (node, kind), hazard in self.hazards.items():
-            if kind is RankOneTransposeHazard and node in self.matrix_transposes:
+            if kind is RankOneTransposeHazard and node in self.matrix_transposes | self.harmless_transposes:
                 continue
             if isinstance(hazard, BroadcastHazard):
                 compared = [(loss, of[node]) for loss, of in causes.items() if node in of]
@@ -145,6 +148,7 @@ _REPORTS: dict[str, Any] = {
     "matrix_transpose": Reports.report_matrix_transpose,
     "rank_one_transpose": Reports.report_rank_one_transpose,
     "rank_one_product": Reports.report_rank_one_product,
+    "vector_product": Reports.report_vector_product,
     "rank_one_matrix": Reports.report_rank_one_matrix,
     "rank_one_join": Reports.report_rank_one_join,
     "bare_inputs": Reports.report_bare_inputs,

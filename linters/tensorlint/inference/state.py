@@ -84,6 +84,8 @@ class State:
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
     matrix_transposes: set[ast.AST]
+    harmless_transposes: set[ast.AST]
+    sides: dict[ast.AST | None, str]
     patches_forward: bool
     takes_forward: bool
     lines: list[str]

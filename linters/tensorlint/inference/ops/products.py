@@ -45,6 +45,16 @@ def common_dtype(call: Call, framework: Framework | None, tensors: list[Tensor])
     return next(iter(names)) if len(names) == 1 else None
 
 
+def vector_product(call: Call, left: Value, right: Value) -> None:
+    """Tell of a vector that meets a matrix, a vector or what nobody knows: for the last, that it is one is enough."""
+    if rank_of(left) == 1 or rank_of(right) == 1:
+        call.report("vector_product", left=left, right=right)
+
+
+def rank_of(value: Value) -> int | None:
+    return value.rank if isinstance(value, Tensor) else None
+
+
 def rank_one_product(call: Call, left: Tensor, right: Tensor, operation: str) -> None:
     if ("transposed" in left.marks and left.rank == 1) or ("transposed" in right.marks and right.rank == 1):
         if left.rank == 1 and right.rank == 1:
@@ -63,6 +73,7 @@ def matmul_shape(a: Shape, b: Shape) -> Shape:
 
 def matmul(call: Call, left: Value, right: Value, operation: str) -> Value:
     """`left @ right`."""
+    vector_product(call, left, right)
     framework, (a, b) = operands(call, left, right)
     dtype = common_dtype(call, framework, [a, b])
     if a.shape is None or b.shape is None:
@@ -91,6 +102,7 @@ def _torch_layout(a: Tensor, b: Tensor, shape: Shape) -> Strides | None:
 
 def dot(call: Call, left: Value, right: Value, operation: str = "np.dot") -> Value:
     """`np.dot`: the last axis of the left against the last but one of the right."""
+    vector_product(call, left, right)
     framework, (a, b) = operands(call, left, right)
     dtype = common_dtype(call, framework, [a, b])
     if a.shape is None or b.shape is None:

@@ -23,6 +23,7 @@ def matmul(call: Call, input: Value, other: Value, out: Value) -> Value:
 @op("mm bmm mv dot vdot inner linalg.vecdot", "input other / out_dtype=None out=None dim=-1")
 def product(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     name = call.name.rpartition(".")[2]
+    products.vector_product(call, input, other)
     _, (a, b) = products.operands(call, input, other)
     dtype = products.common_dtype(call, "torch", [a, b])
     if not values.is_none(rest["out_dtype"]):

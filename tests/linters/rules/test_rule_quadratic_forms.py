@@ -1,0 +1,104 @@
+"""The transpose of a vector in `w.T @ cov @ w` changes nothing, and the number is right; in other products it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tensorlint.checking import Selection, findings_of
+from tensorlint.rules.registry import load
+from tensorlint.source import PythonSource
+
+NUMPY = "import numpy as np\n\nw, u, A = np.random.rand(4), np.random.rand(4), np.random.rand(4, 4)\n"
+TORCH = "import torch\n\nw, u, A = torch.rand(4), torch.rand(4), torch.rand(4, 4)\n"
+
+FORMS = [
+    "w.T @ A @ w",
+    "w.T @ A @ u",
+    "w.T @ (A @ w)",
+    "w.T @ A @ A @ u",
+    "-0.5 * w.T @ A @ w",
+    "X.matmul(w.T, X.matmul(A, w))",
+    "X.matmul(X.matmul(w.T, A), w)",
+]
+NUMPY_FORMS = ["np.dot(w.T, np.dot(A, w))", "w.T.dot(A).dot(w)", "np.transpose(w) @ A @ w", "w.transpose() @ A @ u"]
+TORCH_FORMS = ["w.t() @ A @ w", "w.t().matmul(A).matmul(w)", "torch.dot(w.T, torch.mv(A, w))"]
+ROWS = ["w @ A @ w.T", "-0.5 * w @ A @ u.T", "w @ (A @ w.T)"]
+
+
+def codes(code: str) -> list[str]:
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    return [found.code for found in findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]]
+
+
+def run(code: str) -> dict[str, Any]:
+    pytest.importorskip("torch", reason="the programs are run")
+    scope: dict[str, Any] = {"__name__": "case"}
+    exec(code, scope)
+    return scope
+
+
+def program(form: str, library: str, before: str = "") -> str:
+    return f"{NUMPY if library == 'np' else TORCH}{before}y = {form.replace('X.', library + '.')}\n"
+
+
+CASES = [
+    *((form, library) for form in [*FORMS, *ROWS] for library in ("np", "torch")),
+    *((form, "np") for form in NUMPY_FORMS),
+    *((form, "torch") for form in TORCH_FORMS),
+]
+
+
+@pytest.mark.parametrize(("form", "library"), CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_a_quadratic_form_is_left_alone(form: str, library: str) -> None:
+    code = program(form, library)
+    scope = run(code)
+    assert scope["y"].ndim == 0
+    if not form.startswith("torch.dot"):
+        # What the vectors are as rows or columns, the number is theirs.
+        shape = "w[None, :], u[None, :]" if form in ROWS else "w[:, None], u[:, None]"
+        meant = eval(form.replace("X.", f"{library}."), {**scope, **dict(zip("wu", eval(shape, scope), strict=True))})
+        assert meant.shape == (1, 1)
+        assert abs(float(meant[0, 0] - scope["y"])) < 1e-5
+    assert codes(code) == []
+
+
+@pytest.mark.parametrize("form", ["w.T @ A @ w", "np.dot(w.T, np.dot(A, w))", "w.T.dot(A).dot(w)", "w @ A @ w.T"])
+def test_whatever_the_matrix_is(form: str) -> None:
+    code = f"import numpy as np\n\n\ndef variance(A):\n    w = np.full(4, 0.25)\n    return {form}\n"
+    assert codes(code) == []
+
+
+def test_in_two_lines() -> None:
+    assert codes(NUMPY + "marginal = w.T @ A\nvariance = marginal @ w\n") == []
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "A @ w @ w.T",
+        "np.dot(np.dot(A, w), w.T)",
+        "(A @ w) @ (u.T @ A)",
+        "u @ (w.T @ A)",
+        "w.T @ A",
+        "A @ w.T",
+        "w @ u.T",
+        "w.T @ u",
+    ],
+)
+def test_another_product_is_not(form: str) -> None:
+    code = program(form, "np")
+    run(code)
+    assert codes(code) == ["TSR101"]
+
+
+def test_nor_one_with_both_transposed() -> None:
+    assert codes(program("w.T @ A @ w.T", "np")) == ["TSR101", "TSR101"]
+
+
+def test_a_kalman_gain_is_found_beside_its_innovation() -> None:
+    code = NUMPY + "S = w @ A @ w.T + 1.0\nK = A @ w.T / S\n"
+    run(code)
+    assert codes(code) == ["TSR101"]

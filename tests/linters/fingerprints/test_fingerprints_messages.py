@@ -272,3 +272,92 @@ def test_a_seed_that_is_the_date() -> None:
     (hazard,) = hazards(code)
     said = str(UnseededMapParent().judge(hazard, NODE))  # type: ignore[arg-type]
     assert "datetime.date.today() is another every day, so the map after it loses its cache every day;" in said
+
+
+ENCODER = """
+import torch
+from datasets import load_dataset
+from torch import nn
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.EmbeddingBag(128, 8)
+
+    def forward(self, ids):
+        return self.emb(ids)
+
+{before}encoder = Encoder().eval()
+{after}
+def embed(row):
+    return {{"e": encoder(torch.tensor([[ord(c) % 128 for c in row["text"]]]))[0].tolist()}}
+
+ds = load_dataset("csv", data_files="x.csv").map(embed)
+"""
+
+
+def test_a_model_of_random_weights_is_to_be_seeded_or_loaded() -> None:
+    """The function computes with the weights: handed over in fn_kwargs they would be as new in every process."""
+    (hazard,) = find_hazards(ast.parse(code := ENCODER.format(before="", after="")), code)
+    said = UnstableMapClosure().judge(hazard, NODE)  # type: ignore[arg-type]
+    assert said is not None
+    assert "embed → encoder → emb: the weights of torch.nn.EmbeddingBag are random and unseeded" in said
+    advised = "call torch.manual_seed(0) before it is made, or load fixed weights into it with load_state_dict"
+    assert said.endswith(f"; {advised}")
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        {"before": "torch.manual_seed(0)\n", "after": ""},
+        {"before": "", "after": "encoder.load_state_dict(torch.load('weights.pt'))\n"},
+    ],
+)
+def test_which_is_all_that_it_takes(spelled: dict[str, str]) -> None:
+    code = ENCODER.format(**spelled)
+    assert find_hazards(ast.parse(code), code) == []
+
+
+def test_numbers_drawn_into_a_field_are_to_be_seeded() -> None:
+    code = """
+import numpy as np
+from datasets import load_dataset
+
+class Noise:
+    def __init__(self):
+        self.rng = np.random.default_rng()
+
+    def __call__(self, row):
+        return {"t": self.rng.random()}
+
+ds = load_dataset("x").map(Noise())
+"""
+    (hazard,) = find_hazards(ast.parse(code), code)
+    said = UnstableMapClosure().judge(hazard, NODE)  # type: ignore[arg-type]
+    assert said is not None
+    assert said.endswith("; seed it, or make the generator inside the function from a seed in fn_kwargs")
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [("enc", "steps['enc']"), ("the encoder of the texts in the table", "steps[...]")],
+)
+def test_a_function_of_a_dictionary_is_named(key: str, named: str) -> None:
+    code = f"""
+import uuid
+from datasets import load_dataset
+
+class Enc:
+    def __init__(self, n):
+        self.n, self.run = n, uuid.uuid4().hex
+
+    def __call__(self, row):
+        return {{"t": row["text"][: self.n]}}
+
+steps = {{"{key}": Enc(3)}}
+ds = load_dataset("x").map(steps["{key}"])
+"""
+    (hazard,) = find_hazards(ast.parse(code), code)
+    said = UnstableMapClosure().judge(hazard, NODE)  # type: ignore[arg-type]
+    assert said is not None
+    assert said.startswith(f"{named} → run: uuid.uuid4() is another in every run")

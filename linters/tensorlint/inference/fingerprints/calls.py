@@ -21,6 +21,7 @@ from tensorlint.inference.fingerprints.values import (
     traits_of,
 )
 
+UNSEEDED_WEIGHTS = "are random and unseeded"
 _SAME_VALUE = frozenset(
     [
         "str",
@@ -182,9 +183,8 @@ class Calls(DatasetCalls):
                 return Value("unknown", (Trait("M6", f"{dotted}() is drawn without a seed", node),), dotted=dotted)
         if dotted.startswith("torch.nn.") and dotted == f"torch.nn.{last}":
             if last in words.RANDOM_LAYERS and not self.is_seeded("torch"):
-                return Value(
-                    "external", (Trait("M6", f"the weights of {dotted} are random and unseeded", node),), dotted=dotted
-                )
+                trait = Trait("M6", f"the weights of {dotted} {UNSEEDED_WEIGHTS}", node)
+                return Value("external", (trait,), dotted=dotted)
             return Value("external", traits_of(self._argument_values(node)), dotted=dotted)
         return None
 

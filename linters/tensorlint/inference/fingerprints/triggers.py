@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
+from tensorlint.inference.fingerprints.calls import UNSEEDED_WEIGHTS
 from tensorlint.inference.fingerprints.captures import Captures, Found
 from tensorlint.inference.fingerprints.constant_sets import is_membership
 from tensorlint.inference.fingerprints.evaluation import Evaluator
@@ -112,6 +113,9 @@ def _name(node: ast.expr) -> str:
         if ast.unparse(node.func).endswith("partial") and node.args:
             return _name(node.args[0])
         return f"{_name(node.func)}(...)"
+    if isinstance(node, ast.Subscript):
+        text = ast.unparse(node)
+        return text if len(text) <= 40 else f"{_name(node.value)}[...]"
     return "function"
 
 
@@ -267,8 +271,10 @@ def _remedy(found: Found, function: str) -> str:
         return "put a version number in fn_kwargs and raise it with the code"
     if found.trigger == "M11":
         return "read it before and pass the value in fn_kwargs"
-    if found.kind == "attribute":
-        return "take the fields it needs out first: a local variable, fn_kwargs or functools.partial"
+    if found.reason.endswith(UNSEEDED_WEIGHTS):  # the function computes with them: no field that is taken out helps
+        return "call torch.manual_seed(0) before it is made, or load fixed weights into it with load_state_dict"
     if "seed" in found.reason:
         return "seed it, or make the generator inside the function from a seed in fn_kwargs"
+    if found.kind == "attribute":
+        return "take the fields it needs out first: a local variable, fn_kwargs or functools.partial"
     return "keep it out of the function, or give map a new_fingerprint"

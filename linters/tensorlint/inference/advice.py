@@ -26,17 +26,21 @@ class Operand:
     reshapes: bool = True
 
 
-def one_shape(left: Operand, right: Operand) -> str:
-    """The change of one operand that gives both one shape, as code or in words; "" where none is known to."""
+def one_shape(left: Operand, right: Operand, *, columns: bool = False) -> str:
+    """The change of one operand that gives both one shape, as code or in words; "" where none is known to.
+
+    With `columns` the shorter one grows: the rest of the program is about columns.
+    """
     column, row = (left, right) if _is_column(left.shape, right.shape) else (right, left)
     longer, shorter = (left, right) if len(left.shape) > len(right.shape) else (right, left)
     if len(longer.shape) > len(shorter.shape):
         removed = _superfluous(longer.shape, shorter.shape)
         if removed:
-            return _first([
+            ways = [
                 (longer, _squeezes(len(longer.shape), removed)),
                 (shorter, _unsqueezes(shorter.framework, len(longer.shape), removed)),
-            ])  # fmt: skip
+            ]
+            return _first(ways[::-1] if columns else ways)
     if _fit(_without_units(left.shape), _without_units(right.shape)):
         return _first([
             (changed, f".reshape({other.text}.shape)")

@@ -19,10 +19,12 @@ from tensorlint.inference.walking import walk
 
 @dataclass(frozen=True, slots=True)
 class FollowOn:
-    """A loss that was given the result of a row and a column: that result's shape, and the loss's other operand."""
+    """A loss that was given the result of a row and a column: that result's shape, and the loss's other operand, which may
+    be a column."""
 
     shape: str
     other: str
+    column: bool
 
 
 class BroadcastReports(Outcomes):
@@ -44,6 +46,7 @@ class BroadcastReports(Outcomes):
             self.made_evidence(right_text, right, right_node),
             *self.called_from(),
         ]
+        operands = self.operand(left, left_node, "first"), self.operand(right, right_node, "second")
         hazard = BroadcastHazard(
             node=node, operation=str(facts["operation"]), left=left_text, left_shape=show_shape(left.shape),
             right=right_text, right_shape=show_shape(right.shape), result_shape=show_shape(facts.get("shape")),
@@ -63,7 +66,7 @@ class BroadcastReports(Outcomes):
             layer_column="column" in left.marks or "column" in right.marks,
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
-            suggestion=one_shape(self.operand(left, left_node, "first"), self.operand(right, right_node, "second")),
+            suggestion=one_shape(*operands), column_suggestion=one_shape(*operands, columns=True),
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
@@ -78,7 +81,9 @@ class BroadcastReports(Outcomes):
             for mark in tensor.marks:
                 if mark.startswith(WHOLE):
                     self.follow_ons.setdefault(node, {})[mark] = FollowOn(
-                        show_shape(tensor.shape), f"{text} {show_shape(other.shape)}"
+                        show_shape(tensor.shape),
+                        f"{text} {show_shape(other.shape)}",
+                        (other.shape or ())[1:][-1:] == (1,),
                     )
 
     def operand(self, tensor: Tensor, node: ast.AST | None, place: str) -> Operand:
@@ -111,7 +116,9 @@ class BroadcastReports(Outcomes):
         if context != hazard.context:
             evidence = (*self.reduction_evidence(node), *self.comparison_evidence(node, compared))
             hazard = replace(hazard, context=context, evidence=hazard.evidence + evidence)
-        return replace(hazard, reading=outcome.reading)
+        among_columns = outcome.column or any(each.column for _, each in compared)
+        suggestion = hazard.column_suggestion if among_columns else hazard.suggestion
+        return replace(hazard, reading=outcome.reading, suggestion=suggestion)
 
     def causes_of(self, node: ast.AST) -> dict[ast.AST, FollowOn]:
         """The operations that gave an operand of this loss its shape, a row that met a column, by their nodes. The shape

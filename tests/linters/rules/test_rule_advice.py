@@ -182,7 +182,8 @@ class TestALossOfWhatIsAMatrixAlready:
         assert "line 6: compared with q (16, 1) here: F.mse_loss(q, target)" in [
             f"line {each.line}: {each.message}" for each in found.evidence
         ]
-        assert brings_together(TARGET, "reward", "0.9 * later") == "(0.9 * later).squeeze(-1)"
+        # The loss compares it with a column.
+        assert brings_together(TARGET, "reward", "0.9 * later") == "reward.unsqueeze(-1)"
 
     def test_once_for_every_loss(self):
         (found,) = findings(TARGET + "other = F.l1_loss(target - 1, 2 * q)\n")
@@ -205,6 +206,68 @@ class TestALossOfWhatIsAMatrixAlready:
     def test_nor_where_it_is_no_matrix_any_more(self):
         code = TARGET.replace("loss = F.mse_loss(q, target)", "loss = F.mse_loss(q, target.sum(1))")
         assert [found.span.line for found in findings(code)] == [5, 6]
+
+
+TORCH = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n\n"
+# Program, what is advised, and what the mended program shows.
+AMONG_COLUMNS = {
+    "a gradient of columns": (
+        "import numpy as np\n\nX, y = np.random.rand(30, 3), np.random.rand(30)\ntheta = np.zeros((3, 1))\n"
+        "grad = X.T @ (X @ theta - y) / len(y)\n",
+        "y[:, None]",
+        "grad.shape == theta.shape",
+    ),
+    "a gradient through np.dot": (
+        "import numpy as np\n\nX, y = np.random.rand(30, 3), np.random.rand(30)\nW = np.zeros((3, 1))\n"
+        "out = 1 / (1 + np.exp(-(np.dot(X, W) + 1)))\nd = out - y\ngrad = np.dot(X.T, d)\n",
+        "y[:, None]",
+        "grad.shape == W.shape",
+    ),
+    "a column that is noised for a layer of one input": (
+        TORCH + "x0, a = torch.rand(8, 1), torch.rand(8)\nxt = a * x0\nout = nn.Linear(1, 4)(xt[:, :1])\n",
+        "a.unsqueeze(-1)",
+        "xt.shape == (8, 1)",
+    ),
+    "an ensemble's mean and variance": (
+        TORCH
+        + "mean, var, y = torch.rand(8, 1), torch.rand(8, 1), torch.rand(8)\nnll = ((y - mean) ** 2 / var).mean()\n",
+        "y.unsqueeze(-1)",
+        "nll.shape == () and torch.isclose(nll, ((y[:, None] - mean) ** 2 / var).mean())",
+    ),
+    "a target of another network's column": (
+        TORCH
+        + "q, later, go = torch.rand(8, 1), torch.rand(8, 1), torch.rand(8)\nloss = F.mse_loss(q, 1 + go * later)\n",
+        "go.unsqueeze(-1)",
+        "(1 + go.unsqueeze(-1) * later).shape == q.shape",
+    ),
+    "a value less a log-probability": (
+        TORCH + "q, done, logp = torch.rand(8, 1), torch.rand(8, 1), torch.rand(8)\nbackup = done * (q - logp)\n",
+        "logp.unsqueeze(-1)",
+        "backup.shape == (8, 1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AMONG_COLUMNS)
+def test_among_columns_the_row_becomes_one(name: str) -> None:
+    code, step, shows = AMONG_COLUMNS[name]
+    (found,) = findings(code)
+    assert advised(found.message) == step
+    lines = code.splitlines()
+    line, row = found.span.line - 1, re.split(r"[.\[]", step)[0]
+    lines[line] = re.sub(rf"\b{row}\b", step, lines[line], count=1)
+    mended = "\n".join(lines) + "\n"
+    assert findings(mended) == []
+    assert eval(shows, run(mended))
+
+
+def test_a_column_among_vectors_loses_its_axis() -> None:
+    """The weights are a vector, so the gradient is to be one: the labels are what is odd."""
+    code = (
+        "import numpy as np\n\nX, y = np.random.rand(30, 3), np.random.rand(30, 1)\nw = np.zeros(3)\n"
+        "grad = X.T @ (X @ w - y) / len(y)\n"
+    )
+    assert brings_together(code, "X @ w", "y") == "y.squeeze(-1)"
 
 
 def test_a_matrix_that_no_broadcast_made_is_reported_at_the_loss() -> None:

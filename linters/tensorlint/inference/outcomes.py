@@ -17,7 +17,7 @@ from tensorlint.inference.walking import walk
 # along one of the two axes.
 WHOLE, PART = "outer:", "part:"
 # Which of them, or what is nearest: nobody asks that of a heap of n × n differences.
-_CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin"])
+_CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin", "kthvalue"])
 _INDICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax"])
 _PRODUCTS = frozenset(["dot", "matmul", "mm", "mv", "inner", "bmm"])
 
@@ -94,10 +94,15 @@ class Outcomes(State):
             outcome.where = outcome.where or node
 
     def report_weighed(self, node: ast.AST, facts: dict[str, Any]) -> None:
-        """A softmax along the axis on which the column has size 1: of the column alone it would be all ones."""
-        tensor: Tensor = facts["tensor"]
+        """A softmax or an order along the axis on which the column has size 1: of the column alone all would be one."""
+        self._note_chosen(facts["tensor"], facts["axis"], slice(-1, None))
+
+    def report_nearest(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        self._note_chosen(facts["tensor"], facts["axis"], slice(None))
+
+    def _note_chosen(self, tensor: Tensor, axis: int, among: slice) -> None:
         for _, outcome, whole in self._outcomes_of(tensor):
-            if whole and tensor.rank == len(outcome.shape) and facts["axis"] == outcome.axes[-1]:
+            if whole and tensor.rank == len(outcome.shape) and axis in outcome.axes[among]:
                 outcome.chosen = True
 
     def note_meeting(self, operation: str, *operands: Value) -> None:

@@ -116,7 +116,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         if node is None:
             return
         handler = _REPORTS.get(kind)
-        if handler is not None and (self.file is self.own_file or kind in ("reduced", "weighed")):
+        if handler is not None and (self.file is self.own_file or kind in ("reduced", "weighed", "nearest")):
             handler(self, node, facts)
 
     def finished_hazards(self) -> list[Hazard]:
@@ -145,6 +145,7 @@ _REPORTS: dict[str, Any] = {
     "one_sided": Reports.report_one_sided,
     "reduced": Reports.report_reduced,
     "weighed": Reports.report_weighed,
+    "nearest": Reports.report_nearest,
     "matrix_transpose": Reports.report_matrix_transpose,
     "rank_one_transpose": Reports.report_rank_one_transpose,
     "rank_one_product": Reports.report_rank_one_product,

@@ -50,6 +50,16 @@ TABLES = {
     "mixed = torch.softmax(q * k, -1) @ torch.rand(8, 4)\n",
     "the likeliest of drawn values": NUMPY + "mus = np.random.randn(n, 1)\nll = -((x - mus) ** 2).sum(axis=1)\n"
     "best = mus[np.argmax(ll)]\n",
+    "the nearest three": TORCH + "c = torch.randn(n, 1)\nnear = (x - c).abs().topk(3, dim=0, largest=False)\n",
+    "all of them in order": TORCH + "c = torch.randn(n, 1)\norder = (x - c).abs().argsort(dim=1)\n",
+    "and in numpy": NUMPY + "c = np.random.randn(n, 1)\na = np.argsort(np.abs(x - c), axis=1)[:, :3]\n"
+    "b = np.argpartition(np.abs(y - c), 3)\n",
+    "the spectrum by hand": NUMPY + "k = np.arange(n).reshape(-1, 1)\n"
+    "spectrum = (np.exp(-2j * np.pi * k * np.arange(n) / n) * x).sum(axis=1)\npower = (np.abs(spectrum) ** 2).mean()\n",
+    "a density on a grid and its entropy": NUMPY + "g = np.linspace(-1, 1, n).reshape(-1, 1)\n"
+    "kde = np.exp(-0.5 * ((g - x) / 0.1) ** 2).mean(axis=1)\nentropy = -(kde * np.log(kde)).sum()\n",
+    "both sides of a distance of sets": TORCH + "c = torch.randn(n, 1)\nd = (x - c).abs()\n"
+    "chamfer = d.min(0)[0].mean() + d.min(1)[0].mean()\n",
     "nearest in numpy": NUMPY + "centres = np.random.rand(n, 1)\nlabels = np.argmin(np.abs(x - centres), axis=0)\n",
 }  # fmt: skip
 
@@ -60,6 +70,7 @@ LOSSES = {
     "its worst output": MODEL + "worst = (pred - y).abs().max(0).values.sum()\n",
     "the sample that is met best": MODEL + "best = (pred - y).abs().argmin(0)\n",
     "weights of a column of scores": MODEL + "weights = torch.softmax(pred + y, 0)\n",
+    "the order of its errors": NUMPY + "pred = np.random.rand(n, 1)\nhardest = np.argsort(np.abs(pred - y), axis=0)\n",
     "a column that was kept": TORCH + "pred = torch.rand(n, 3).mean(1, keepdim=True)\nloss = ((pred - y) ** 2).sum(1).mean()\n",
     "a column of the constructor": NUMPY + "pred = np.random.rand(n, 1)\nloss = ((pred - y) ** 2).sum(axis=1).mean()\n",
     "its largest error": NUMPY + "pred = np.random.rand(n, 1)\nworst = np.abs(pred - y).max(axis=0)\n",

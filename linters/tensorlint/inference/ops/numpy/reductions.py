@@ -143,6 +143,8 @@ def partition(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
     name = "int64" if "arg" in call.name else given.dtype
     if values.is_none(axis):
         return laid(call, "numpy", (S.product(shape),), (1,), name)
+    if shape and isinstance(axis, Const):
+        call.report("weighed", tensor=given, axis=arguments.axis(axis, len(shape)))
     return unplaced(call, "numpy", shape, name) if shape else unranked("numpy", name)
 
 
@@ -158,6 +160,8 @@ def sort(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
         return laid(call, "numpy", (S.product(shape),), (1,), name)
     if not shape:
         raise Undecided
+    if isinstance(axis, Const):
+        call.report("weighed", tensor=given, axis=arguments.axis(axis, len(shape)))
     return copy(given, dtype=name, strides=layout.contiguous(shape) if given.contiguous else None, made=call.node)
 
 

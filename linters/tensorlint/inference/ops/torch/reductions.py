@@ -268,6 +268,9 @@ def argsort(call: Call, input: Value, **rest: Value) -> Value:
     given = any_tensor(input)
     if given.shape is None:
         return unranked("torch", "int64", given.device)
+    dim = rest.get("dim")
+    if isinstance(dim, Const):
+        call.report("weighed", tensor=given, axis=arguments.axis(dim, len(given.shape)))
     return copy(given, strides=layout.preserve(given.shape, given.strides), dtype="int64", made=call.node)
 
 
@@ -279,6 +282,7 @@ def topk(call: Call, input: Value, k: Value, dim: Value, **rest: Value) -> Value
     shape = given.shape
     if shape:
         at = arguments.axis(dim, len(shape))
+        call.report("nearest", tensor=given, axis=at)
         shape = (*shape[:at], arguments.count(k), *shape[at + 1 :])
     return tuple_of(
         [fresh(call, "torch", shape, given.dtype, given.device), fresh(call, "torch", shape, "int64", given.device)]

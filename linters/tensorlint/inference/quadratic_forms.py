@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from tensorlint.inference.hazards import RankOneTransposeHazard
 from tensorlint.inference.ops.products import rank_of
-from tensorlint.inference.source_text import operand_nodes
+from tensorlint.inference.source_text import operand_nodes, receiver_node
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Value
 
 
 class QuadraticForms(State):
-    """Mixed into the interpreter. `sides` says of products of a vector and a matrix whether they are rows or columns."""
+    """Mixed into the interpreter. `sides` says of products of a vector and a matrix whether they are rows or columns,
+    `harmless_transposes` of transposes which quadratic form they stand in."""
 
     def report_vector_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left, right = rank_of(facts["left"]), rank_of(facts["right"])
@@ -27,7 +29,26 @@ class QuadraticForms(State):
         first, last = self._end(row or left_node, 0), self._end(column or right_node, 1)
         transposes = [self._transpose_in(first), self._transpose_in(last)]
         if None in transposes:
-            self.harmless_transposes.update(each for each in transposes if each is not None)
+            self.harmless_transposes.update((each, node) for each in transposes if each is not None)
+
+    def report_number_as_matrix(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        """`np.linalg.inv(H @ P @ H.T + R)`: a matrix was meant, of one element at least."""
+        self.wanted_matrices.add(facts["tensor"].made)
+
+    def in_quadratic_form(self, transpose: ast.AST, hazard: RankOneTransposeHazard) -> RankOneTransposeHazard | None:
+        """The hazard with what became of the quadratic form that it stands in; None where that is right as it is."""
+        form = self.harmless_transposes.get(transpose)
+        if form is None:
+            return hazard
+        if form not in self.wanted_matrices:
+            return None
+        first = self._transpose_in(self._end(operand_nodes(form)[0], 0))
+        index = "[:, None]" if first is transpose else "[None, :]"
+        return replace(
+            hazard,
+            product=f"{self.text_of(form)} is a single number where a matrix is wanted",
+            suggestion=f"{self.behind(receiver_node(transpose), index)} for each {hazard.receiver} in it",
+        )
 
     def _product_behind(self, node: ast.expr | None, value: Value) -> ast.AST | None:
         """The product of a vector and a matrix that the operand is, or that a name of it was given."""

@@ -59,7 +59,8 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
         self.matrix_transposes: set[ast.AST] = set()
-        self.harmless_transposes: set[ast.AST] = set()
+        self.harmless_transposes: dict[ast.AST, ast.AST] = {}
+        self.wanted_matrices: set[ast.AST | None] = set()
         self.sides: dict[ast.AST | None, str] = {}
         self.patches_forward = patches_forward(self.own_file.text)
         self.takes_forward = any(f"{mark}forward" in self.own_file.text for mark in ".\"'")
@@ -124,8 +125,10 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         found: list[Hazard] = []
         causes = {node: self.causes_of(node) for node, kind in self.hazards if node in self.follow_ons}
         broadcasts: dict[ast.AST, BroadcastHazard] = {}
-        for (node, kind), hazard in self.hazards.items():
-            if kind is RankOneTransposeHazard and node in self.matrix_transposes | self.harmless_transposes:
+        for (node, _), hazard in self.hazards.items():
+            if isinstance(hazard, RankOneTransposeHazard):
+                kept = None if node in self.matrix_transposes else self.in_quadratic_form(node, hazard)
+                found += [] if kept is None else [kept]
                 continue
             if isinstance(hazard, BroadcastHazard):
                 compared = [(loss, of[node]) for loss, of in causes.items() if node in of]
@@ -150,6 +153,7 @@ _REPORTS: dict[str, Any] = {
     "rank_one_transpose": Reports.report_rank_one_transpose,
     "rank_one_product": Reports.report_rank_one_product,
     "vector_product": Reports.report_vector_product,
+    "number_as_matrix": Reports.report_number_as_matrix,
     "rank_one_matrix": Reports.report_rank_one_matrix,
     "rank_one_join": Reports.report_rank_one_join,
     "bare_inputs": Reports.report_bare_inputs,

@@ -84,7 +84,8 @@ class State:
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
     matrix_transposes: set[ast.AST]
-    harmless_transposes: set[ast.AST]
+    harmless_transposes: dict[ast.AST, ast.AST]
+    wanted_matrices: set[ast.AST | None]
     sides: dict[ast.AST | None, str]
     patches_forward: bool
     takes_forward: bool

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tensorlint.checking import Selection, findings_of
+from tensorlint.findings import Finding
 from tensorlint.rules.registry import load
 from tensorlint.source import PythonSource
 
@@ -27,9 +28,13 @@ TORCH_FORMS = ["w.t() @ A @ w", "w.t().matmul(A).matmul(w)", "torch.dot(w.T, tor
 ROWS = ["w @ A @ w.T", "-0.5 * w @ A @ u.T", "w @ (A @ w.T)"]
 
 
-def codes(code: str) -> list[str]:
+def findings(code: str) -> list[Finding]:
     defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return [found.code for found in findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]]
+    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+
+
+def codes(code: str) -> list[str]:
+    return [found.code for found in findings(code)]
 
 
 def run(code: str) -> dict[str, Any]:
@@ -102,3 +107,17 @@ def test_a_kalman_gain_is_found_beside_its_innovation() -> None:
     code = NUMPY + "S = w @ A @ w.T + 1.0\nK = A @ w.T / S\n"
     run(code)
     assert codes(code) == ["TSR101"]
+
+
+@pytest.mark.parametrize("use", ["np.linalg.inv(S)", "np.linalg.det(S - 1)", "np.linalg.cholesky(2 * S)"])
+@pytest.mark.parametrize(("form", "row"), [("w @ A @ w.T", "w[None, :]"), ("w.T @ A @ w", "w[:, None]")])
+def test_a_number_where_a_matrix_is_wanted_is_not_right(use: str, form: str, row: str) -> None:
+    code = NUMPY.replace("rand(4, 4)", "rand(4, 4) * 0 + np.eye(4)") + f"S = {form} + 1.0\ny = {use}\n"
+    with pytest.raises(Exception, match="0-dimensional"):
+        run(code)
+    (found,) = findings(code)
+    assert found.code == "TSR101"
+    assert f"{form} is a single number where a matrix is wanted — write {row} for each w in it" in found.message
+    mended = code.replace(form, form.replace("w", row))
+    run(mended)
+    assert findings(mended) == []

@@ -142,6 +142,8 @@ def matrices(call: Call, value: Value) -> tuple[Tensor, Shape, Size, Size]:
     if len(shape) < 2:
         if len(shape) == 1:
             call.report("rank_one_matrix", tensor=given, operation=short(call.name))
+        elif given.shape == ():
+            call.report("number_as_matrix", tensor=given)
         raise Undecided
     return given, shape[:-2], shape[-2], shape[-1]
 

@@ -31,6 +31,8 @@ def matrices(call: Call, input: Value) -> tuple[Tensor, Shape, Size, Size]:
     if len(shape) < 2:
         if len(shape) == 1:
             call.report("rank_one_matrix", tensor=ranked, operation=call.name)
+        elif ranked.shape == ():
+            call.report("number_as_matrix", tensor=ranked)
         raise Undecided
     return ranked, shape[:-2], shape[-2], shape[-1]
 

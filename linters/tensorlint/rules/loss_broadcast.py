@@ -17,6 +17,17 @@ _ENDS = {
 }
 
 
+def _where_it_was_made(hazard: BroadcastHazard) -> str:
+    """The change of the one operation whose matrix a loss compares with a column: with its row a column, it makes one too."""
+    if len(hazard.follows) != 1:
+        return ""
+    (cause,) = hazard.follows
+    column = next((each for each in (cause.left_shape, cause.right_shape) if each.endswith(", 1)")), None)
+    if column is None or column not in (hazard.left_shape, hazard.right_shape) or not cause.column_suggestion:
+        return ""
+    return f"{cause.column_suggestion} in line {getattr(cause.node, 'lineno', 0)}"
+
+
 class LossBroadcast(Rule[Hazard]):
     """A loss of `(n, 1)` and `(n,)` compares every prediction with every target: n × n differences, whose mean is a
     number that goes down while the model learns the average. torch warns in some losses, and not at all in
@@ -99,7 +110,8 @@ class LossBroadcast(Rule[Hazard]):
             )
         if not isinstance(hazard, BroadcastHazard):
             return None
-        advice = f"{hazard.suggestion} gives both one shape" if hazard.suggestion else "give both one shape"
+        change = hazard.suggestion or _where_it_was_made(hazard)
+        advice = f"{change} gives both one shape" if change else "give both one shape"
         if hazard.loss:
             if any(is_accident(cause) for cause in hazard.follows):
                 return None  # reported where the operand became a matrix

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import aliases, layer_changes, module_containers, ranks, refinement, tables
+from tensorlint.inference import aliases, iterators, layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
+from tensorlint.inference.containers import contained
 from tensorlint.inference.effects import lasts, parts_of
-from tensorlint.inference.joins import join_all
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -39,6 +39,8 @@ class Assignments(State):
     """Mixed into the interpreter."""
 
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
+        if isinstance(value, Sequence) and not isinstance(target, (ast.Tuple, ast.List)):
+            value = iterators.hold(self, value, source)
         if isinstance(target, ast.Name):
             self.assign_name(target, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
@@ -88,9 +90,6 @@ class Assignments(State):
                 self.note_round(target, value)
             elif isinstance(value, Tensor):
                 self.note_binding(target, value)
-        if isinstance(value, Sequence) and value.kind == "iterator" and value.items is not None:
-            # How far it was gone through when its name is read, nobody knows.
-            value = Sequence("iterator", None, join_all(value.items) if value.items else UNKNOWN)
         if target.id in frame.facts.shared:
             value = UNKNOWN  # a function that declares it global or nonlocal may rebind it at any call
         frame.env[target.id] = value
@@ -175,6 +174,7 @@ class Assignments(State):
                 self.assign(element, UNKNOWN, None)
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
+        value = contained(value)
         if parts_of(receiver):
             self.touch(receiver, name)
         if isinstance(value, (Function, Attribute, Partial)):
@@ -292,6 +292,7 @@ class Assignments(State):
                 atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
+        value = contained(value)
         if parts_of(receiver):
             self.touch(receiver, None)
         if isinstance(value, (Function, Attribute, Partial)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import aliases, containers, numbers
+from tensorlint.inference import aliases, containers, iterators, numbers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
     NONE,
@@ -189,7 +189,9 @@ def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         return Sequence("iterator")
     known = interp.iterate(args[1])
     if known.items is not None and len(known.items) <= 8:
-        return Sequence("iterator", [interp.call(args[0], [item], {}, node) for item in known.items])
+        return Sequence(
+            "iterator", [containers.contained(interp.call(args[0], [item], {}, node)) for item in known.items]
+        )
     start = S.symbol_serial()
     element = interp.call(args[0], [interp.any_item(known)], {}, node)
     return Sequence("iterator", None, interp.varying(element, start), interp.length_of(known))
@@ -209,6 +211,8 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
             return interp.binary("+", first, item, node or ast.Constant(0))
         return UNKNOWN
     known = interp.iterate(args[0])
+    if known.kind == "iterator" and known.shared:
+        return UNKNOWN  # 0 where it is exhausted
     if known.items is not None and known.items:
         total = start
         for item in known.items:
@@ -353,8 +357,7 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) != 1:
         return UNKNOWN
-    # A sequence stands for what goes through it; an array is no iterator of itself.
-    return interp.iterate(args[0]) if isinstance(args[0], Tensor) else args[0]
+    return iterators.of(interp, args[0])
 
 
 def _round(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import parts_of
+from tensorlint.inference.frames import Inner
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
     NONE,
@@ -83,7 +84,7 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
             changed = Sequence("list")
     else:
         changed = Sequence("list")
-    if receiver.shared or not isinstance(target, ast.Name) or interp.frame.env.get(target.id) is not receiver:
+    if receiver.shared or not _only_here(interp, receiver, target):
         # Other names may hold the same list.
         element = changed.element
         if changed.items is not None:
@@ -93,14 +94,22 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
             receiver.element = element
         interp.mutations.append((receiver, None))
         return taken
+    assert isinstance(target, ast.Name)
     interp.frame.env[target.id] = changed
     return taken
 
 
+def _only_here(interp: State, receiver: Sequence, target: ast.expr) -> bool:
+    """Whether only the name holds the list, and can be bound to a changed one."""
+    env = interp.frame.env
+    return isinstance(target, ast.Name) and env.get(target.id) is receiver and not isinstance(env, Inner)
+
+
 def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
     """A deque drops items at its other end: what its items have in common is known, and not how many there are."""
-    alone = isinstance(target, ast.Name) and interp.frame.env.get(target.id) is receiver and not receiver.shared
-    if name not in ("append", "appendleft") or len(args) != 1 or not isinstance(target, ast.Name) or not alone:
+    if name not in ("append", "appendleft") or len(args) != 1 or receiver.shared or not isinstance(target, ast.Name):
+        return None
+    if not _only_here(interp, receiver, target):
         return None
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
     interp.frame.env[target.id] = Sequence("deque", None, joined_items(receiver, [item]))
@@ -179,4 +188,19 @@ def share(value: Value) -> Value:
     """The list or dictionary is in two hands from here on: the name that had it is not its only one."""
     if isinstance(value, (Sequence, Dictionary)):
         value.shared = True
+        if isinstance(value, Sequence) and value.kind == "iterator":
+            _forget_progress(value)
     return value
+
+
+def _forget_progress(iterator: Sequence) -> None:
+    """Something holds the iterator: how far it has been gone through whenever it is reached, nobody knows."""
+    if iterator.items is not None:
+        iterator.element = joined_items(iterator, [])
+        iterator.items = None
+    iterator.length = iterator.totals = None
+
+
+def contained(value: Value) -> Value:
+    """What a container holds of an iterator that nothing else holds; anything else as it is."""
+    return share(value) if isinstance(value, Sequence) and value.kind == "iterator" else value

@@ -62,10 +62,14 @@ class Changes:
     receivers: set[str] = field(default_factory=set)
 
 
-def changes_of(node: ast.AST) -> Changes:
+def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
+    """What the code changes, but for items at the place that the name `spared` holds."""
     found = Changes()
     for part in walk(node):
         if isinstance(part, (ast.Attribute, ast.Subscript)):
+            if isinstance(part.ctx, ast.Store) and isinstance(part, ast.Subscript) and spared is not None:
+                if isinstance(part.slice, ast.Name) and part.slice.id == spared:
+                    continue
             if isinstance(part.ctx, (ast.Store, ast.Del)):
                 _changed(part, found)
         elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):

@@ -8,8 +8,9 @@ from typing import Any
 
 from tensorlint.inference import aliases, known_axes, module_containers, ops, probability, ranks, tables
 from tensorlint.inference import sizes as S
-from tensorlint.inference.containers import share
+from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.iterators import hold
 from tensorlint.inference.layer_changes import CHANGED, held
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.rebinding import NOTHING
@@ -119,13 +120,14 @@ class Expressions(State):
                         made.kin = moved(inner.kin, len(node.elts) - 1)
                     return made
             else:
-                items.append(share(self.eval(element)) if isinstance(element, _NAMED) else self.eval(element))
+                made = self.eval(element)
+                items.append(share(made) if isinstance(element, _NAMED) else hold(self, made, element))
                 if isinstance(items[-1], _CALLED_LATER):
                     self.keep(items[-1])
-        made = Sequence(kind, items, born=self.steps)
+        whole = Sequence(kind, items, born=self.steps)
         if kind == "set":
-            aliases.lose(made)
-        return made
+            aliases.lose(whole)
+        return whole
 
     def eval_long_literal(self, node: ast.Tuple | ast.List | ast.Set, kind: Any) -> Value:
         """A literal of many items: the first few stand for all where all are constants of one type."""
@@ -139,7 +141,7 @@ class Expressions(State):
     def eval_dict(self, node: ast.Dict) -> Value:
         items: dict[Any, Value] | None = {}
         for key, value in zip(node.keys, node.values, strict=True):
-            evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else self.eval(value)
+            evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else hold(self, self.eval(value), value)
             if isinstance(evaluated, _CALLED_LATER):
                 self.keep(evaluated)
             if key is None:
@@ -200,7 +202,7 @@ class Expressions(State):
                 return self.shape_of(value)
             return self.opaque_field(value, name)
         if isinstance(value, Instance):
-            return self.instance_attribute(value, name, node)
+            return contained(self.instance_attribute(value, name, node))
         if isinstance(value, LibraryObject):
             if name in value.fields:
                 if isinstance(stored := value.fields[name], Tensor) and modules.known(value.path):

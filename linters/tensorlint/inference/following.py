@@ -7,7 +7,7 @@ from operator import is_
 from typing import Any
 
 from tensorlint.inference.aliases import joined
-from tensorlint.inference.containers import share
+from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.effects import SHAPED_IN_PLACE
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
@@ -191,14 +191,14 @@ class Following(State):
         for parameter, value in zip(names, args, strict=False):
             bound[parameter.arg] = value
         if spec.vararg is not None:
-            bound[spec.vararg.arg] = Sequence("tuple", list(args[len(names) :]))
+            bound[spec.vararg.arg] = Sequence("tuple", [contained(value) for value in args[len(names) :]])
         rest: dict[Any, Value] = {}
         keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)} if kwargs else ()
         for name, value in kwargs.items():
             if name in keyword_names and name not in bound:
                 bound[name] = value
             elif spec.kwarg is not None:
-                rest[name] = value
+                rest[name] = contained(value)
             else:
                 return None
         if spec.kwarg is not None:
@@ -212,8 +212,8 @@ class Following(State):
         for name, value in bound.items():
             if value is UNKNOWN:
                 bound[name] = Opaque(None)
-            elif isinstance(value, (Sequence, Dictionary)):
-                value.shared = True
+            else:
+                share(value)
         for parameter in (*names, *spec.kwonlyargs):
             if parameter.annotation is not None and isinstance(bound[parameter.arg], Opaque):
                 declared = self.annotation_in(function.scope, parameter.annotation)

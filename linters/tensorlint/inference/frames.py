@@ -13,6 +13,10 @@ from tensorlint.inference.values import UNKNOWN, Class, Value
 Environment = dict[str, Value]
 
 
+class Inner(Environment):
+    """The names that a comprehension sees. It binds its own, and changes what the others hold for those around it too."""
+
+
 @dataclass(slots=True)
 class SourceFile:
     """The file a scope belongs to. `own` is false for other files of the project, where nothing is reported."""

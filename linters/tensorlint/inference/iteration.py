@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
-from tensorlint.inference.containers import share
-from tensorlint.inference.frames import Environment
+from tensorlint.inference.containers import contained, joined_items, share
+from tensorlint.inference.frames import Environment, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -43,7 +43,8 @@ class Iteration(State):
                 self.assign(node.generators[0].target, item, None)
                 # A generator's are evaluated only for whoever asks.
                 proven = self.begin_perhaps() if kind == "iterator" else None
-                items.append(share(self.eval(node.elt)) if isinstance(node.elt, ast.Name) else self.eval(node.elt))
+                made = self.eval(node.elt)
+                items.append(share(made) if isinstance(node.elt, ast.Name) else contained(made))
                 if proven is not None:
                     self.end_perhaps(proven)
             self.leave_comprehension(outer)
@@ -51,7 +52,7 @@ class Iteration(State):
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
-        element = self.varying(self.eval(node.elt), start)
+        element = self.varying(contained(self.eval(node.elt)), start)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None
@@ -64,7 +65,7 @@ class Iteration(State):
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         self.eval(node.key)
-        element = self.varying(self.eval(node.value), start)
+        element = self.varying(contained(self.eval(node.value)), start)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         return Dictionary(None, element)
@@ -79,7 +80,7 @@ class Iteration(State):
 
     def names_within(self, outer: Environment) -> Environment:
         """The names around a comprehension that it sees: those of a class's body it does not, but in its first iterable."""
-        return {} if self.frame.is_class else dict(outer)
+        return Inner() if self.frame.is_class else Inner(outer)
 
     def enter_generators(self, generators: list[ast.comprehension], first: Sequence) -> None:
         self.frame.env = self.names_within(self.frame.env)
@@ -117,6 +118,8 @@ class Iteration(State):
     def iterate(self, value: Value) -> Sequence:
         """What iterating over the value gives, one after the other."""
         if isinstance(value, Sequence):
+            if value.kind == "set" and value.items is not None:  # in whatever order, equal ones once
+                return Sequence("set", None, joined_items(value, []))
             return value if value.shape_of is None else Sequence("iterator")
         if isinstance(value, Range):
             return self.iterate_range(value)

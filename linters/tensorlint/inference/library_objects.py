@@ -121,6 +121,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if result is not None:
             return result
     if path == "functools.partial" and args:
+        for given in (*args, *kwargs.values()):
+            containers.contained(given)
         return Partial(args[0], tuple(args[1:]), kwargs)
     if path.startswith("math."):
         return _math(path[5:], args)

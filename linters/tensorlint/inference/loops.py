@@ -8,6 +8,7 @@ from typing import Any
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
+from tensorlint.inference.effects import changes_of
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
@@ -44,10 +45,8 @@ class Loops(State):
         counted = self.eval(node.iter)
         iterable = self.iterate(counted)
         frame = self.frame
-        if isinstance(node.iter, ast.Name) and iterable.kind == "list" and self.changing_lines(node.iter.id, self.file):
-            self.changes_something(node)
-            if node.iter.id in self.changes[node].names:
-                iterable = Sequence("list")  # it changes while it is gone through
+        if any(self.changes_ahead(node, name) for name in _gone_through(node.iter)):
+            iterable = Sequence("list")
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
                 self.unrolled(node, iterable.items)
@@ -55,6 +54,15 @@ class Loops(State):
         # What a range counts no one changes meanwhile.
         times = self.length_of(iterable) if isinstance(counted, Range) else None
         self.loop(node, lambda: self.assign(node.target, self.any_item(iterable), None), times)
+
+    def changes_ahead(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
+        """Whether the body may change what later rounds find in the list or dictionary that is gone through."""
+        if not any(node.lineno <= line <= (node.end_lineno or 0) for line in self.changing_lines(name, self.file)):
+            return False
+        # `for i, x in enumerate(rows): rows[i] = ...` changes an item behind which the loop has come.
+        target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else None
+        here = target.id if isinstance(target, ast.Name) and _numbers_items(node.iter) else None
+        return any(name in changes_of(statement, here).names for statement in node.body)
 
     def unrolled(self, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
         frame = self.frame
@@ -262,6 +270,29 @@ class Loops(State):
         again = freshen(varied)
         aliases.tie(again, value)
         return again
+
+
+def _gone_through(node: ast.expr) -> list[str]:
+    """The names of the lists and dictionaries that are gone through while the loop runs, not copied before."""
+    if isinstance(node, ast.Name):
+        return [node.id]
+    if isinstance(node, ast.Call):
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in ("items", "values", "keys"):
+            return _gone_through(func.value)
+        if isinstance(func, ast.Name) and func.id in ("enumerate", "zip", "reversed", "iter", "map", "filter"):
+            return [name for argument in node.args for name in _gone_through(argument)]
+    return []
+
+
+def _numbers_items(node: ast.expr) -> bool:
+    """Whether each round's first value is the place of its item: `enumerate(rows)`, `rows.items()`."""
+    if not isinstance(node, ast.Call) or node.keywords:
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr == "items"
+    plain = isinstance(node.func, ast.Name) and node.func.id == "enumerate" and len(node.args) == 1
+    return plain and isinstance(node.args[0], ast.Name)
 
 
 def _same(a: Value, b: Value) -> bool:

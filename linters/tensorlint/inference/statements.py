@@ -159,7 +159,8 @@ class Statements(State):
 
     def exec_return(self, node: ast.Return) -> None:
         value = NONE if node.value is None else self.eval(node.value)
-        if not (isinstance(node.value, ast.Name) and node.value.id in self.frame.env):
+        iterator = isinstance(value, Sequence) and value.kind == "iterator"
+        if not (iterator or (isinstance(node.value, ast.Name) and node.value.id in self.frame.env)):
             share(value)  # a list that outlives the call
         self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
         if self.conditional or self.frame.loops:
@@ -280,7 +281,7 @@ class Statements(State):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
-                    frame.env[name] = subject if whole else UNKNOWN
+                    frame.env[name] = share(subject) if whole else UNKNOWN
             if case.guard is not None:
                 proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)

@@ -1,0 +1,79 @@
+"""Iterators: gone through once, and late.
+
+How far one has been gone through is followed no further than the expression that makes it: `list(zip(a, b))`. Of one that
+something holds only is known what all its items have in common, and that only where nothing changes by then what they
+are made of.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tensorlint.inference.containers import share
+from tensorlint.inference.effects import changes_of
+from tensorlint.inference.state import State
+from tensorlint.inference.values import (
+    Const,
+    Dictionary,
+    Function,
+    LibraryObject,
+    Range,
+    Sequence,
+    Tensor,
+    Value,
+)
+from tensorlint.inference.walking import walk
+
+_GONE_THROUGH = (Sequence, Range, Dictionary, Tensor, LibraryObject, Const)
+
+
+def of(interp: State, value: Value) -> Value:
+    """`iter(value)`; an object that nobody knows stands for its own iterator."""
+    if not isinstance(value, _GONE_THROUGH) or (isinstance(value, Sequence) and value.kind == "iterator"):
+        return value
+    known = interp.iterate(value)
+    items = None if known.items is None else list(known.items)
+    return Sequence("iterator", items, known.element, known.length, parts=known.parts)
+
+
+def hold(interp: State, value: Value, source: ast.expr | None) -> Value:
+    """What is known of an iterator from where a name, an attribute or an item holds it; anything else is as it was."""
+    if not isinstance(value, Sequence) or value.kind not in ("iterator", "dict_items"):
+        return value
+    if source is not None and not isinstance(source, ast.Name) and changes_meanwhile(interp, source):
+        return Sequence(value.kind, shared=True)
+    return share(value)
+
+
+def changes_meanwhile(interp: State, source: ast.expr) -> bool:
+    """Whether the items may be made of something else by the time somebody asks for them: a name is bound anew, what it
+    holds is changed."""
+    frame = interp.frame
+    facts = frame.facts
+    given = _parameters(frame.node)
+    changes = interp.changes.get(frame.node)
+    if changes is None:
+        changes = interp.changes[frame.node] = changes_of(frame.node)
+    for part in walk(source):
+        if isinstance(part, ast.Attribute) and part.attr in changes.attributes:
+            return True
+        if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
+            continue
+        name = part.id
+        bound = facts.textual.get(name, 0) + (name in given)
+        if bound > 1 or name in facts.shared or name in changes.names:
+            return True
+        value = frame.lookup(name)
+        if isinstance(value, (Sequence, Dictionary)) and value.shared and name not in given:
+            return True
+        if isinstance(value, Function) and interp.reads_what_changes(value, set()):
+            return True
+    return False
+
+
+def _parameters(code: ast.AST) -> set[str]:
+    if not isinstance(code, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return set()
+    spec = code.args
+    named = (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg)
+    return {parameter.arg for parameter in named if parameter is not None}

@@ -90,6 +90,14 @@ def _reshapes(path: str) -> bool:
     return last in RESHAPING or (before in RESHAPING and path.startswith("torch.ops.")) or last == "__set__"
 
 
+def _in_layout(made: Value, kind: Value) -> Value:
+    """A new tensor with the `layout` it was asked for: a sparse one has no strides, and what is made of it neither."""
+    if not isinstance(made, Tensor) or (isinstance(kind, Library) and kind.path == "torch.strided"):
+        return made
+    shape = None if isinstance(kind, Library) else made.shape
+    return copy(made, shape=shape, strides=None)
+
+
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
@@ -305,12 +313,17 @@ class Calls(State):
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
+        if entry.framework == "torch" and not is_none(kind := kwargs.get("layout", NONE)):
+            dense = {name: value for name, value in kwargs.items() if name != "layout"}
+            return _in_layout(self.apply(entry, args, dense, node), kind)
         call = self.call_context(entry.name, node)
         if entry.name in _JOINING and args and isinstance(args[0], Sequence):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
+        if isinstance(result, Tensor) and "gradient" in result.marks and entry.name.rpartition(".")[2] != "grad":
+            result = copy(result, marks=result.marks - {"gradient"})  # which None would not have given
         if aliases.TIES.on:
             aliases.tie_result(result, args)
         if "out" in kwargs:

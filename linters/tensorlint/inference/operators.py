@@ -368,6 +368,8 @@ def _identical(left: Value, right: Value) -> bool | None:
         if isinstance(side, Const) and side.value is None:
             if isinstance(other, Const):
                 return other.value is None
+            if isinstance(other, Tensor) and "gradient" in other.marks:
+                return None
             if isinstance(
                 other, (Tensor, Sequence, Dictionary, LibraryObject, Instance, Function, Class, Number, Scalar)
             ):

@@ -73,9 +73,22 @@ def _divergence(args: list[Value]) -> Value:
     if len(shapes) != 2 or shapes[0] is None or shapes[1] is None:
         return Tensor("torch")
     try:
-        return _tensor(broadcast(shapes[0][0], shapes[1][0]))
+        both = broadcast(shapes[0][0], shapes[1][0])
     except Undecided:
         return Tensor("torch")
+    kinds = {arg.path for arg in args if isinstance(arg, LibraryObject)}
+    # Between some kinds the divergence is infinite: as many numbers as a parameter of the first one has.
+    return _tensor(both) if len(kinds) == 1 or both == shapes[0][0] == _of_parameters(args[0]) else Tensor("torch")
+
+
+def _of_parameters(value: Value) -> Shape | None:
+    """The shape that all parameters of a distribution have."""
+    found: Shape | None = None
+    for each in (*value.positional, *value.arguments.values()) if isinstance(value, LibraryObject) else ():
+        if not isinstance(each, Tensor) or each.shape is None or found not in (None, each.shape):
+            return None
+        found = each.shape
+    return found
 
 
 def _tensor(shape: Shape, dtype: str | None = None) -> Tensor:

@@ -210,10 +210,11 @@ class Tensor(Value):
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
 #   parameter  a parameter of the analysed function
+#   gradient   the `.grad` of a tensor, which may be None: whatever is computed with it is a tensor
 #   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
     {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter",
-     "distribution"}
+     "distribution", "gradient"}
 )  # fmt: skip
 
 

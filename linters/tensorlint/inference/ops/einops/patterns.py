@@ -14,13 +14,14 @@ from tensorlint.inference.ops.table import Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Value
 
+WITHIN = "(...)"
 Axis = str | int
 Group = tuple[Axis, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Both sides as groups of axes; an integer is an anonymous axis, "..." the ellipsis."""
+    """Both sides as groups of axes; an integer is an anonymous axis, "..." the ellipsis, "(...)" one in parentheses."""
 
     left: tuple[Group, ...]
     right: tuple[Group, ...]
@@ -56,7 +57,7 @@ def _side(text: str) -> tuple[Group, ...] | None:
                 return None
             if inside is not None:
                 if axis != 1:
-                    inside.append(axis)
+                    inside.append(WITHIN if axis == "..." else axis)
             else:
                 groups.append(() if axis == 1 else (axis,))
     return None if inside is not None else tuple(groups)
@@ -82,11 +83,13 @@ class Axes:
         """The groups with the ellipsis spelled out as axes of its own, and those axes."""
         spread: list[Axis] = []
         names: list[Group] = []
-        plain = sum("..." not in group for group in groups)
+        plain = sum(group != ("...",) for group in groups)
         for group in groups:
-            if "..." in group:
-                extra = len(shape) - plain if group == ("...",) else 0
-                if group != ("...",) or extra < 0:
+            if WITHIN in group:
+                raise Undecided  # which einops refuses
+            if group == ("...",):
+                extra = len(shape) - plain
+                if extra < 0:
                     raise Undecided
                 spread = [f"...{number}" for number in range(extra)]
                 names.extend((axis,) for axis in spread)

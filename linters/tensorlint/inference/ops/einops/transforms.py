@@ -6,7 +6,7 @@ from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import reshaping
-from tensorlint.inference.ops.einops.patterns import Axes, Axis, Group, Pattern, parse
+from tensorlint.inference.ops.einops.patterns import WITHIN, Axes, Axis, Group, Pattern, parse
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import REDUCTION, SPELLED, common_device, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -68,8 +68,8 @@ def transform(call: Call, given: Tensor, pattern: str, lengths: dict[str, Value]
     for group in parsed.right:
         if group == ("...",):
             right.extend((axis,) for axis in spread)
-        elif "..." in group:
-            right.append(tuple(one for axis in group for one in (spread if axis == "..." else [axis])))
+        elif WITHIN in group:
+            right.append(tuple(one for axis in group for one in (spread if axis == WITHIN else [axis])))
         else:
             right.append(group)
     numbered = 0
@@ -146,7 +146,7 @@ def transform(call: Call, given: Tensor, pattern: str, lengths: dict[str, Value]
 
 def _unranked(call: Call, given: Tensor, parsed: Pattern, axes: Axes) -> Tensor:
     """The pattern gives the rank, and the sizes it was told."""
-    if any("..." in group for group in parsed.left) or any("..." in group for group in parsed.right):
+    if any("..." in group or WITHIN in group for group in (*parsed.left, *parsed.right)):
         return unranked(given.framework, given.dtype, given.device)
     known = given.axes or {}
     axes.match(parsed.left, tuple(known[place] if place in known else S.symbol() for place in range(len(parsed.left))))

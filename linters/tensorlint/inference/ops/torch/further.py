@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.ops import arguments, dtypes
@@ -202,6 +204,12 @@ def empty_strided(call: Call, size: Value, stride: Value, dtype: Value, **rest: 
 _OLD = "Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor ByteTensor CharTensor BoolTensor"
 
 
+def _is_data(call: Call, given: Sequence) -> bool:
+    """Whether the items become elements: of a `torch.Size`, which a tuple may be, an empty tensor of that shape is made."""
+    written = call.node.args if isinstance(call.node, ast.Call) else []
+    return given.kind == "list" or (given.kind == "tuple" and written != [] and isinstance(written[0], ast.Tuple))
+
+
 @op(
     " ".join(f"torch.{name} torch.cuda.{name}" for name in _OLD.split()),
     "*args / device=None",
@@ -213,7 +221,7 @@ def old_constructor(call: Call, args: list[Value], device: Value) -> Value:
     if not args:
         return created(call, (0,), dtype, where)
     if len(args) == 1 and not isinstance(args[0], (Const, values.Number)):
-        if isinstance(args[0], Sequence) and args[0].shape_of is None and args[0].kind in ("list", "tuple"):
+        if isinstance(args[0], Sequence) and args[0].shape_of is None and _is_data(call, args[0]):
             made = from_literal(call, args[0], NONE, NONE)
             return copy(made, dtype=dtype, device=where) if isinstance(made, Tensor) else made
         if isinstance(args[0], Tensor) and args[0].framework == "torch":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from tensorlint.inference import aliases, iterators, layer_changes, module_containers, ranks, refinement, tables
 from tensorlint.inference import sizes as S
@@ -84,7 +85,7 @@ class Assignments(State):
                 and frame.facts.textual.get(name) == 1
                 and name not in self.parameters
             ):
-                self.name_size(value, name)
+                self.name_size(value, target)
             self.binding_frames[target] = frame
             if self.rounds is not None:
                 self.note_round(target, value)
@@ -103,8 +104,9 @@ class Assignments(State):
         if isinstance(value, Tensor):
             self.note_binding(target, value)
 
-    def name_size(self, value: Number | Opaque, name: str) -> None:
+    def name_size(self, value: Number | Opaque, target: ast.Name) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
+        name = target.id
         if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
             return
         terms = value.size.terms
@@ -113,10 +115,29 @@ class Assignments(State):
             if atom.name is None and not atom.variant and atom.numerator is None:
                 atom.name = name
                 atom.scope = self.frame.node
-                if isinstance(value, Opaque):
-                    value.name, value.scope = name, self.frame.node
-        elif isinstance(value, Opaque) and value._symbol is None:
-            value.name, value.scope = name, self.frame.node
+                if self.loop_start is not None and atom.serial >= self.loop_start:
+                    atom.held = (target.lineno, target.col_offset), self.end_of_block(target)
+                opaque = value if isinstance(value, Opaque) else None
+                if opaque is not None:
+                    opaque.name, opaque.scope = name, self.frame.node
+                self.names_given.append((atom, opaque))
+
+    def end_of_block(self, target: ast.Name) -> int:
+        """The last line that is reached only from the target's."""
+        place = self.places[-1] if self.places else None
+        return target.lineno if place is None else place[1][-1].end_lineno or target.lineno
+
+    def take_back_names(self, since: int, holds: Mapping[str, Value] | None = None) -> None:
+        """Names that sizes were given in a round of which something else is true than of the others; not those that
+        hold the same size in all."""
+        for atom, opaque in self.names_given[since:]:
+            kept = None if holds is None else holds.get(atom.name or "")
+            if isinstance(kept, (Number, Opaque)) and kept.size == S.of_symbol(atom):
+                continue
+            atom.name = atom.held = None
+            if opaque is not None:
+                opaque.name = None
+        del self.names_given[since:]
 
     def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
         elements = target.elts
@@ -206,6 +227,7 @@ class Assignments(State):
                 and isinstance(value, (Opaque, Number))
                 and name not in self.file.facts.unstable_attributes
                 and self.stored_once(name)
+                and not self.frame.loops
             ):
                 self.name_field(receiver, name, value)
             if value is UNKNOWN and receiver.generic and self.stored_once(name) and not self.frame.loops:

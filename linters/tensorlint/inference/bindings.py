@@ -71,9 +71,9 @@ class Bindings(State):
             if value.shape is not None:
                 frame = self.binding_frames.get(target)
                 nearby = self.names_nearby(target, given, value.shape, frame)
-                shape = tuple(_json_size(size, frame, nearby) for size in value.shape)
+                shape = tuple(_json_size(size, frame, nearby, target) for size in value.shape)
                 if (laid := known_strides(value)) is not None:
-                    strides = tuple(_json_size(size, frame, nearby) for size in laid)
+                    strides = tuple(_json_size(size, frame, nearby, target) for size in laid)
             elif known:
                 axes = self.shown_axes(target, given, known)
             dtype = value.dtype
@@ -91,7 +91,7 @@ class Bindings(State):
         certain = {axis: size for axis, size in known.items() if not _atoms(size) & self.asked_perhaps}
         frame = self.binding_frames.get(target)
         nearby = self.names_nearby(target, given, tuple(certain.values()), frame)
-        told = {axis: _json_size(size, frame, nearby) for axis, size in sorted(certain.items())}
+        told = {axis: _json_size(size, frame, nearby, target) for axis, size in sorted(certain.items())}
         return told if any(size != "?" for size in told.values()) else None
 
     def known_later(self, value: Tensor) -> Tensor:
@@ -109,7 +109,7 @@ class Bindings(State):
             return {}
         wanted: set[S.Symbol] = set()
         for size in shape:
-            _unnamed(size, wanted)
+            _unnamed(size, wanted, target)
         if not wanted or any(isinstance(part, ast.NamedExpr) for part in walk(around.statement)):
             return {}
         # What the statement binds itself means something else behind it.
@@ -218,10 +218,10 @@ def _short(value: Value) -> str:
     return "?"
 
 
-def _json_size(size: Size, frame: Frame | None, nearby: dict[S.Symbol, str]) -> int | str:
+def _json_size(size: Size, frame: Frame | None, nearby: dict[S.Symbol, str], target: ast.Name) -> int | str:
     if isinstance(size, int):
         return size
-    return S.show(size, nearby) if frame is None or _speaks(size, frame) else "?"
+    return S.show(size, nearby) if frame is None or _speaks(size, frame, nearby, target) else "?"
 
 
 def _atoms(size: Size) -> set[S.Symbol]:
@@ -234,25 +234,30 @@ def _atoms(size: Size) -> set[S.Symbol]:
     return found
 
 
-def _unnamed(size: Size, found: set[S.Symbol]) -> None:
-    """The symbols that nothing names, those inside quotients too."""
+def _unnamed(size: Size, found: set[S.Symbol], target: ast.Name) -> None:
+    """The symbols that nothing names where the target stands, those inside quotients too."""
     for atom in S.symbols(size):
-        if atom.name is None and not atom.variant:
+        if not atom.variant and not atom.is_called(target.lineno, target.col_offset):
             if atom.numerator is not None and atom.denominator is not None:
-                _unnamed(atom.numerator, found)
-                _unnamed(atom.denominator, found)
+                _unnamed(atom.numerator, found, target)
+                _unnamed(atom.denominator, found, target)
             else:
                 found.add(atom)
 
 
-def _speaks(size: Size, frame: Frame) -> bool:
-    """Whether the names in the size mean in this function what they mean in the one that gave them."""
+def _speaks(size: Size, frame: Frame, nearby: dict[S.Symbol, str], target: ast.Name) -> bool:
+    """Whether the names in the size mean in this function, and where the target stands, what they mean where they were
+    given."""
     for atom in S.symbols(size):
+        if atom in nearby:
+            continue
         if atom.name is not None:
+            if not atom.is_called(target.lineno, target.col_offset):
+                return False
             root = atom.name.partition(".")[0].partition("[")[0]
             if atom.scope is not None and atom.scope is not frame.node and root in frame.env:
                 return False
         elif atom.numerator is not None and atom.denominator is not None:
-            if not (_speaks(atom.numerator, frame) and _speaks(atom.denominator, frame)):
+            if not all(_speaks(part, frame, nearby, target) for part in (atom.numerator, atom.denominator)):
                 return False
     return True

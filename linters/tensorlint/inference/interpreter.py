@@ -125,6 +125,7 @@ class Interpreter(
         self.memory: dict[Any, Any] = {}
         self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
         self.named: set[str] = set()  # what `:=` has bound
+        self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
@@ -234,6 +235,7 @@ class Interpreter(
         aliases.end()
         self.mutations.clear()
         self.overwritten.clear()
+        self.names_given.clear()
         self.pending.clear()
         self.surroundings.clear()
 

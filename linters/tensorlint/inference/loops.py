@@ -70,6 +70,7 @@ class Loops(State):
         frame.breaks, frame.continues = [], []
         frame.loops += 1
         outer_rounds = self.rounds
+        names = len(self.names_given)
         if outer_rounds is None and frame.record:
             self.rounds = {}
         for item in items:
@@ -80,6 +81,8 @@ class Loops(State):
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             frame.continues = []
         frame.loops -= 1
+        if outer_rounds is None and self.rounds is not None:
+            self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})
         self.rounds = outer_rounds
         if not frame.dead:
             self.block(node.orelse)

@@ -33,6 +33,7 @@ from tensorlint.inference.view_reports import ViewReports
 class Attempt:
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
+    names: int = 0  # how many names sizes had been given
 
 
 @dataclass(slots=True)
@@ -67,7 +68,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.lines = self.own_file.text.split("\n")
 
     def begin_attempt(self) -> Attempt:
-        saved = Attempt(self.hazards, self.bindings)
+        saved = Attempt(self.hazards, self.bindings, len(self.names_given))
         self.hazards, self.bindings = {}, {}
         return saved
 
@@ -80,6 +81,7 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
 
     def drop_attempt(self, saved: Attempt) -> None:
         self.hazards, self.bindings = saved.hazards, saved.bindings
+        self.take_back_names(saved.names)
 
     def add(self, node: ast.AST, hazard: Hazard) -> None:
         if self.expected_errors and isinstance(hazard, (ViewHazard, RankOneVectorHazard)):

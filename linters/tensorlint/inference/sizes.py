@@ -20,12 +20,14 @@ _NOTHING: Mapping[Any, str] = MappingProxyType({})
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "name", "numerator", "plural", "scope", "serial", "variant")
+    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "variant")
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
         # The function whose name it is: another function may call something else so.
         self.scope: object = None
+        # From where to which line the name holds it, in a loop: above, the name still holds the size of the round before.
+        self.held: tuple[tuple[int, int], int] | None = None
         # A batch: it has no name, and is as a rule neither 0 nor 1.
         self.plural = plural
         self.serial = next(_serial)
@@ -34,6 +36,13 @@ class Symbol:
         # A floor division keeps its parts, so that `h * (C // h)` can be read as C where it is known to divide.
         self.numerator: Size | None = None
         self.denominator: Size | None = None
+
+    def is_called(self, line: int, column: int) -> bool:
+        """Whether the name of the size holds it at that place."""
+        if self.name is None or self.held is None:
+            return self.name is not None
+        first, last = self.held
+        return first <= (line, column) and line <= last
 
     def __repr__(self) -> str:
         return self.name or f"?{self.serial}"
@@ -364,13 +373,14 @@ def is_named(size: Size, nearby: Mapping[Symbol, str] = _NOTHING) -> bool:
 def _atom_text(atom: Symbol, nearby: Mapping[Symbol, str]) -> str | None:
     if atom.variant:
         return None
+    if atom in nearby:
+        return nearby[atom]
     if atom.name is not None:
         return atom.name
     if atom.numerator is not None and atom.denominator is not None:
         if is_named(atom.numerator, nearby) and is_named(atom.denominator, nearby):
             return f"{_factor(atom.numerator, nearby)}//{_factor(atom.denominator, nearby)}"
-        return None
-    return nearby.get(atom)
+    return None
 
 
 _PLAIN_NAME = re.compile(r"[\w.\[\]]+$")

@@ -10,7 +10,7 @@ from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.sizes import Size, Symbol
-from tensorlint.inference.values import Class, Dictionary, Function, Instance, Tensor, Value
+from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Tensor, Value
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -22,6 +22,7 @@ class State:
     `return` in a branch before it may have left the function or one that called it; `mutations` logs what was changed in
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
     the calls that led here;
+    `names_given` are the sizes and objects that took a name's;
     `appended` holds what was last appended to a list at a place;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
     `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
@@ -54,6 +55,7 @@ class State:
     memory: dict[Any, Any]
     appended: dict[ast.Name, tuple[Frame, Value]]
     named: set[str]
+    names_given: list[tuple[Symbol, Opaque | None]]
     modules: dict[str, Frame | None]
     frames: list[Frame]
     classes: list[Class]

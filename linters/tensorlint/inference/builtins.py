@@ -188,12 +188,19 @@ def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     if len(args) != 2:
         return Sequence("iterator")
     known = interp.iterate(args[1])
+    log = len(interp.mutations)
+    made = _mapped(interp, args[0], known, node)
+    interp.forget_since(log)  # how many of them somebody asks for, and when, nobody knows
+    return made
+
+
+def _mapped(interp: State, function: Value, known: Sequence, node: ast.AST | None) -> Sequence:
     if known.items is not None and len(known.items) <= 8:
         return Sequence(
-            "iterator", [containers.contained(interp.call(args[0], [item], {}, node)) for item in known.items]
+            "iterator", [containers.contained(interp.call(function, [item], {}, node)) for item in known.items]
         )
     start = S.symbol_serial()
-    element = interp.call(args[0], [interp.any_item(known)], {}, node)
+    element = interp.call(function, [interp.any_item(known)], {}, node)
     return Sequence("iterator", None, interp.varying(element, start), interp.length_of(known))
 
 

@@ -9,6 +9,7 @@ from tensorlint.inference import (
     aliases,
     builtins,
     containers,
+    iterators,
     known_axes,
     layer_changes,
     library_objects,
@@ -165,7 +166,8 @@ class Calls(State):
                 if not self.is_rebound(receiver if isinstance(receiver, Class) else receiver.cls, func.attr):
                     self.saw_handed_forward(self.attribute_of(receiver, func.attr, func), node)
             if isinstance(receiver, Sequence) and isinstance(func.value, (ast.Name, ast.Attribute)):
-                changed = containers.mutate(self, receiver, func.attr, arguments[0], func.value)
+                given = iterators.held_arguments(self, arguments[0], node)
+                changed = containers.mutate(self, receiver, func.attr, given, func.value)
                 if changed is not None:
                     return changed
             return self.call_method(receiver, func.attr, arguments[0], arguments[1], node)

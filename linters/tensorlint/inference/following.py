@@ -212,6 +212,8 @@ class Following(State):
         for name, value in bound.items():
             if value is UNKNOWN:
                 bound[name] = Opaque(None)
+            elif isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
+                bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
             else:
                 share(value)
         for parameter in (*names, *spec.kwonlyargs):

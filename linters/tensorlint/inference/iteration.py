@@ -36,6 +36,7 @@ class Iteration(State):
         plain = len(node.generators) == 1 and not node.generators[0].ifs
         known = self.iterate(first)
         outer = self.frame.env
+        log = len(self.mutations)
         if plain and known.items is not None and len(known.items) <= 8:
             items: list[Value] = []
             for item in known.items:
@@ -48,11 +49,13 @@ class Iteration(State):
                 if proven is not None:
                     self.end_perhaps(proven)
             self.leave_comprehension(outer)
+            if kind == "iterator":
+                self.forget_since(log)  # how many of them somebody asks for, and when, nobody knows
             return Sequence(kind, items)
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
-        element = self.varying(contained(self.eval(node.elt)), start)
+        element = self.varying(contained(self.in_each_round(node.elt)), start)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None
@@ -65,10 +68,26 @@ class Iteration(State):
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         self.eval(node.key)
-        element = self.varying(contained(self.eval(node.value)), start)
+        element = self.varying(contained(self.in_each_round(node.value)), start)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         return Dictionary(None, element)
+
+    def in_each_round(self, node: ast.expr) -> Value:
+        """What an expression gives that is evaluated any number of times: what it changes it finds changed."""
+        log = len(self.mutations)
+        value = self.eval(node)
+        if len(self.mutations) > log:
+            self.forget_since(log)
+            value = self.eval(node)
+            self.forget_since(log)
+        return value
+
+    def forget_since(self, log: int) -> None:
+        """What was changed in place since then may have been changed otherwise, or not at all."""
+        if len(self.mutations) > log:
+            self.forget_mutations(log)
+            self.mutations.append((self, None))
 
     def leave_comprehension(self, outer: Environment) -> None:
         """Back to the names around it, of which only `:=` has bound some."""

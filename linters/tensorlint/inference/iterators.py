@@ -45,6 +45,15 @@ def hold(interp: State, value: Value, source: ast.expr | None) -> Value:
     return share(value)
 
 
+def held_arguments(interp: State, args: list[Value], node: ast.Call) -> list[Value]:
+    """What a method of a list is given that keeps it."""
+    if len(args) != len(node.args) or not any(isinstance(arg, Sequence) and arg.kind == "iterator" for arg in args):
+        return args
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "extend":
+        return args
+    return [hold(interp, arg, source) for arg, source in zip(args, node.args, strict=True)]
+
+
 def changes_meanwhile(interp: State, source: ast.expr) -> bool:
     """Whether the items may be made of something else by the time somebody asks for them: a name is bound anew, what it
     holds is changed."""
@@ -60,7 +69,7 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
         if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
             continue
         name = part.id
-        bound = facts.textual.get(name, 0) + (name in given)
+        bound = facts.assigned.get(name, 0) + (name in given)
         if bound > 1 or name in facts.shared or name in changes.names:
             return True
         value = frame.lookup(name)

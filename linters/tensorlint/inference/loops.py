@@ -45,26 +45,46 @@ class Loops(State):
         counted = self.eval(node.iter)
         iterable = self.iterate(counted)
         frame = self.frame
-        if any(self.changes_ahead(node, name) for name in _gone_through(node.iter)):
+        sources = [each for each in _gone_through(node.iter) if self.changing_within(node, _name_of(each))]
+        if any(self.changes_ahead(node, _name_of(each)) for each in sources):
             iterable = Sequence("list")
+        # What other code may change, which the body calls or which has another name for it.
+        held = [] if sources or iterable.items == [] else self.held_while_looping(node.iter, counted)
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
-                self.unrolled(node, iterable.items)
+                self.unrolled(node, iterable.items, held)
                 return
         # What a range counts no one changes meanwhile.
         times = self.length_of(iterable) if isinstance(counted, Range) else None
-        self.loop(node, lambda: self.assign(node.target, self.any_item(iterable), None), times)
+
+        def enter() -> None:
+            self.assign(node.target, self.any_item(Sequence("list") if _is_changed(held) else iterable), None)
+
+        self.loop(node, enter, times)
+
+    def held_while_looping(self, node: ast.expr, counted: Value) -> list[tuple[Value, tuple[Value, ...]]]:
+        """The lists and dictionaries that are gone through, with what they hold now."""
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            found = [counted]
+        else:
+            found = [self.frame.env.get(each.id, UNKNOWN) for each in _gone_through(node) if isinstance(each, ast.Name)]
+        return [(each, _contents(each)) for each in found if isinstance(each, (Sequence, Dictionary))]
+
+    def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
+        lines = self.changing_lines(name, self.file)
+        return any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
 
     def changes_ahead(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         """Whether the body may change what later rounds find in the list or dictionary that is gone through."""
-        if not any(node.lineno <= line <= (node.end_lineno or 0) for line in self.changing_lines(name, self.file)):
-            return False
         # `for i, x in enumerate(rows): rows[i] = ...` changes an item behind which the loop has come.
         target = node.target.elts[0] if isinstance(node.target, ast.Tuple) else None
         here = target.id if isinstance(target, ast.Name) and _numbers_items(node.iter) else None
-        return any(name in changes_of(statement, here).names for statement in node.body)
+        found = [changes_of(statement, here) for statement in node.body]
+        return any(name in changes.names or name in changes.attributes for changes in found)
 
-    def unrolled(self, node: ast.For | ast.AsyncFor, items: list[Value]) -> None:
+    def unrolled(
+        self, node: ast.For | ast.AsyncFor, items: list[Value], held: list[tuple[Value, tuple[Value, ...]]]
+    ) -> None:
         frame = self.frame
         outer_breaks, outer_continues = frame.breaks, frame.continues
         frame.breaks, frame.continues = [], []
@@ -74,17 +94,20 @@ class Loops(State):
         if outer_rounds is None and frame.record:
             self.rounds = {}
         for item in items:
-            if frame.dead:
+            if frame.dead or _is_changed(held):
                 break
             self.assign(node.target, item, None)
             self.block(node.body)
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             frame.continues = []
+        changed = _is_changed(held)
+        if changed and not frame.dead:
+            self.loop(node, lambda: self.assign(node.target, self.any_item(Sequence("list")), None))
         frame.loops -= 1
         if outer_rounds is None and self.rounds is not None:
             self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})
         self.rounds = outer_rounds
-        if not frame.dead:
+        if not (frame.dead or changed):
             self.block(node.orelse)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.breaks)
         frame.breaks, frame.continues = outer_breaks, outer_continues
@@ -275,16 +298,36 @@ class Loops(State):
         return again
 
 
-def _gone_through(node: ast.expr) -> list[str]:
-    """The names of the lists and dictionaries that are gone through while the loop runs, not copied before."""
-    if isinstance(node, ast.Name):
-        return [node.id]
+def _contents(value: Value) -> tuple[Value, ...]:
+    """What a list or a dictionary holds, to be compared with what it holds later."""
+    if not isinstance(value, (Sequence, Dictionary)):
+        return ()
+    items = value.items.values() if isinstance(value, Dictionary) and value.items is not None else value.items
+    return (value.element,) if items is None else (value, *items)
+
+
+def _is_changed(held: list[tuple[Value, tuple[Value, ...]]]) -> bool:
+    for value, before in held:
+        now = _contents(value)
+        if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
+            return True
+    return False
+
+
+def _name_of(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
+
+
+def _gone_through(node: ast.expr) -> list[ast.Name | ast.Attribute]:
+    """The lists and dictionaries with a name that are gone through while the loop runs, not copied before."""
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        return [node]
     if isinstance(node, ast.Call):
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in ("items", "values", "keys"):
             return _gone_through(func.value)
         if isinstance(func, ast.Name) and func.id in ("enumerate", "zip", "reversed", "iter", "map", "filter"):
-            return [name for argument in node.args for name in _gone_through(argument)]
+            return [each for argument in node.args for each in _gone_through(argument)]
     return []
 
 

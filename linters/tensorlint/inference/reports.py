@@ -76,6 +76,9 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         for key, hazard in self.hazards.items():
             if key not in saved.hazards or not any(each.message.startswith(CALLED) for each in hazard.evidence):
                 saved.hazards[key] = hazard
+        for target, value in self.rounds.items() if self.rounds else ():
+            if not isinstance(value, Tensor):
+                saved.bindings.pop(target, None)  # no tensor in this round
         saved.bindings.update(self.bindings)
         self.hazards, self.bindings = saved.hazards, saved.bindings
 

@@ -16,7 +16,9 @@ from tensorlint.inference.values import (
     Const,
     Dictionary,
     Function,
+    Library,
     LibraryObject,
+    ModuleScope,
     Range,
     Sequence,
     Tensor,
@@ -69,10 +71,12 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
         if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
             continue
         name = part.id
+        value = frame.lookup(name)
+        if isinstance(value, (Library, ModuleScope)):
+            continue
         bound = facts.assigned.get(name, 0) + (name in given)
         if bound > 1 or name in facts.shared or name in changes.names:
             return True
-        value = frame.lookup(name)
         if isinstance(value, (Sequence, Dictionary)) and value.shared and name not in given:
             return True
         if isinstance(value, Function) and interp.reads_what_changes(value, set()):

@@ -45,11 +45,15 @@ class Loops(State):
         counted = self.eval(node.iter)
         iterable = self.iterate(counted)
         frame = self.frame
-        sources = [each for each in _gone_through(node.iter) if self.changing_within(node, _name_of(each))]
-        if any(self.changes_ahead(node, _name_of(each)) for each in sources):
-            iterable = Sequence("list")
-        # What other code may change, which the body calls or which has another name for it.
-        held = [] if sources or iterable.items == [] else self.held_while_looping(node.iter, counted)
+        held: list[tuple[Value, tuple[Value, ...]]] = []
+        if iterable.items or iterable.element is not UNKNOWN:
+            gone = self.gone_through(node.iter, counted)
+            within = [name for name, _ in gone if self.changing_within(node, name)]
+            if any(self.changes_ahead(node, name) for name in within):
+                iterable = Sequence("list")
+            elif not within:
+                # Code may change them that the body calls or that has another name for them.
+                held = [(value, _contents(value)) for _, value in gone]
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
                 self.unrolled(node, iterable.items, held)
@@ -62,13 +66,17 @@ class Loops(State):
 
         self.loop(node, enter, times)
 
-    def held_while_looping(self, node: ast.expr, counted: Value) -> list[tuple[Value, tuple[Value, ...]]]:
-        """The lists and dictionaries that are gone through, with what they hold now."""
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            found = [counted]
-        else:
-            found = [self.frame.env.get(each.id, UNKNOWN) for each in _gone_through(node) if isinstance(each, ast.Name)]
-        return [(each, _contents(each)) for each in found if isinstance(each, (Sequence, Dictionary))]
+    def gone_through(self, node: ast.expr, counted: Value) -> list[tuple[str, Value]]:
+        """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before."""
+        found: list[tuple[str, Value]] = []
+        for each in _gone_through(node):
+            if isinstance(each, ast.Name):
+                value = self.frame.lookup(each.id)
+            else:
+                value = counted if each is node else Sequence("list")
+            if isinstance(value, (Sequence, Dictionary)):
+                found.append((each.id if isinstance(each, ast.Name) else each.attr, value))
+        return found
 
     def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         lines = self.changing_lines(name, self.file)
@@ -314,12 +322,8 @@ def _is_changed(held: list[tuple[Value, tuple[Value, ...]]]) -> bool:
     return False
 
 
-def _name_of(node: ast.Name | ast.Attribute) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr
-
-
 def _gone_through(node: ast.expr) -> list[ast.Name | ast.Attribute]:
-    """The lists and dictionaries with a name that are gone through while the loop runs, not copied before."""
+    """The names and attributes in what a loop goes through."""
     if isinstance(node, (ast.Name, ast.Attribute)):
         return [node]
     if isinstance(node, ast.Call):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tensorlint.inference import aliases, iterators, layer_changes, module_containers, ranks, refinement, tables
+from tensorlint.inference import (
+    aliases,
+    iterators,
+    layer_changes,
+    module_containers,
+    ranks,
+    refinement,
+    table_parts,
+    table_values,
+)
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.containers import contained
@@ -253,8 +262,8 @@ class Assignments(State):
                 return
             receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))
-            if tables.is_table(receiver):
-                tables.rename(self, receiver) if name == "columns" else tables.store(self, receiver, value)
+            if table_values.is_table(receiver):
+                table_parts.rename(self, receiver) if name == "columns" else table_parts.store(self, receiver, value)
             if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
@@ -355,7 +364,7 @@ class Assignments(State):
             if receiver.path in CONTAINERS:
                 module_containers.set_member(self, receiver, index, value)
             elif receiver.path.startswith("pandas"):
-                tables.store(self, receiver, value)
+                table_parts.store(self, receiver, value)
         elif isinstance(receiver, Opaque):
             for each in (index, value):
                 lasts(each)

@@ -15,6 +15,7 @@ from tensorlint.inference import (
     library_objects,
     ops,
     ranks,
+    table_values,
     tables,
 )
 from tensorlint.inference import sizes as S
@@ -283,7 +284,7 @@ class Calls(State):
             if any(value.__class__ in CALLED and may_change(value) for value in values):
                 self.escape_callbacks(path[9:], args, kwargs)
             return builtins.call(self, path[9:], args, kwargs, node)
-        series = tables.computed(path, args, kwargs, node)
+        series = table_values.computed(path, args, kwargs, node)
         if series is not None:
             return series
         if path in _RESHAPES or (path.startswith("torch.") and _reshapes(path)):

@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference import tables
+from tensorlint.inference import table_values, tables
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -153,7 +153,7 @@ def _data(rows: Size, columns: Size, node: ast.AST | None) -> tuple[Tensor, Tens
 
 def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """`train_test_split(X, y)`: the parts share their numbers of rows."""
-    if not args or not all((isinstance(arg, Tensor) and arg.shape) or tables.is_table(arg) for arg in args):
+    if not args or not all((isinstance(arg, Tensor) and arg.shape) or table_values.is_table(arg) for arg in args):
         return None
     train, test = (S.of_symbol(S.Symbol(None, plural=True)) for _ in range(2))
     items: list[Value] = []

@@ -6,7 +6,17 @@ import ast
 from functools import lru_cache
 from typing import Any
 
-from tensorlint.inference import aliases, known_axes, module_containers, ops, probability, ranks, tables
+from tensorlint.inference import (
+    aliases,
+    known_axes,
+    module_containers,
+    ops,
+    probability,
+    ranks,
+    table_parts,
+    table_values,
+    tables,
+)
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
@@ -220,7 +230,7 @@ class Expressions(State):
                 part = probability.attribute(value, name)
                 if part is not None:
                     return part
-            elif tables.is_table(value):
+            elif table_values.is_table(value):
                 part = tables.attribute(self, value, name, node)
                 if part is not None:
                     return part
@@ -387,7 +397,7 @@ class Expressions(State):
                 return self.sequence_item(members, index)
             if value.path == "numpy.dtype":  # the type of a field, which may have axes
                 return LibraryObject(value.path, positional=(Sequence("tuple"),))
-            return tables.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
+            return table_parts.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             return self.call_method(value, "__getitem__", [index], {}, node)
         if isinstance(value, Class) and value.is_module and not _has_metaclass(value):

@@ -15,6 +15,7 @@ from tensorlint.inference import (
     numbers,
     operator_functions,
     probability,
+    table_values,
     tables,
     text_files,
 )
@@ -290,7 +291,7 @@ def call_object_method(
         return probability.call(interp, receiver, name, args, kwargs, node)
     if estimators.is_known(receiver.path):
         return estimators.call(interp, receiver, name, args, kwargs, node)
-    if tables.is_table(receiver):
+    if table_values.is_table(receiver):
         return tables.call(interp, receiver, name, args, kwargs, node)
     interp.escape(args, kwargs)
     return UNKNOWN

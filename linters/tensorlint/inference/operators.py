@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tensorlint.inference import aliases, known_axes, numbers, ops, tables
+from tensorlint.inference import aliases, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.ops import dtypes, elementwise, modules
@@ -78,7 +78,7 @@ class Operators(State):
             if isinstance(left, Opaque) and isinstance(right, Opaque):
                 return self.opaque_operation(sign, left, right)
         if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
-            return tables.operation(left, right, node) or UNKNOWN
+            return table_values.operation(left, right, node) or UNKNOWN
         for side in (left, right):
             if isinstance(side, Instance):
                 aliases.lose(side)
@@ -187,7 +187,7 @@ class Operators(State):
         if isinstance(operand, Number) and isinstance(node.op, ast.UAdd):
             return operand
         if isinstance(operand, LibraryObject) and not isinstance(node.op, ast.Not):
-            return tables.negated(operand, node)
+            return table_values.negated(operand, node)
         if isinstance(operand, Opaque) and operand.integer:
             return an_integer()
         if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):
@@ -237,7 +237,7 @@ class Operators(State):
         if isinstance(left, Const) and isinstance(right, Const):
             return _constants(sign, left.value, right.value)
         if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
-            return tables.operation(left, right, node) or UNKNOWN
+            return table_values.operation(left, right, node) or UNKNOWN
         if isinstance(left, Sequence) and isinstance(right, Sequence) and sign in ("==", "!="):
             equal = _same_items(left, right)
             return UNKNOWN if equal is None else Const(equal is (sign == "=="))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import aliases, module_containers, refinement, tables
+from tensorlint.inference import aliases, module_containers, refinement, table_values
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
@@ -115,7 +115,7 @@ class Statements(State):
             right = self.eval(node.value)
             result = self.in_place(sign, left, right, node)
             if not isinstance(receiver, Tensor):
-                self.store_item(receiver, index, result if tables.is_table(receiver) else UNKNOWN)
+                self.store_item(receiver, index, result if table_values.is_table(receiver) else UNKNOWN)
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
         if isinstance(left, Tensor) and left.shape is not None:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.inheritance import method_order
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -13,6 +14,7 @@ from tensorlint.inference.values import (
     Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
     Number,
     Opaque,
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 DATA_LOADERS = frozenset({"torch.utils.data.DataLoader"})
+# Those that are given by their places; the rest are named only, or seldom given at all.
+LOADER_PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn")
 SUBSET = "torch.utils.data.Subset"
+_ITERATED = frozenset({"IterableDataset", "ChainDataset", "IterDataPipe"})
 
 
 def iterate_object(interp: State, value: LibraryObject) -> Sequence:
@@ -64,9 +69,11 @@ def _whole(dataset: Value | None) -> tuple[Value | None, bool]:
 
 def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: LibraryObject) -> Value | None:
     """One batch as a function of the program's own makes it of a list of samples."""
-    if not isinstance(collate, (Function, Partial)) or dataset is None or is_unbatched(loader):
+    if not isinstance(collate, (Function, Partial)) or dataset is None or may_be_unbatched(loader):
         return None
     dataset, _ = _whole(dataset)
+    if _iterates(dataset):
+        return None
     start = S.symbol_serial()
     if isinstance(dataset, LibraryObject) and dataset.path == "torch.utils.data.TensorDataset":
         sample: Value = interp.any_item(iterate_object(interp, dataset))
@@ -86,15 +93,19 @@ def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value
     """One batch: each field of a sample stacked along a new first axis, whose size varies with the last batch."""
     if "batch_sampler" in loader.arguments or dataset is None:
         return None
-    if is_unbatched(loader):
+    if may_be_unbatched(loader):
         return None
     dataset, part = _whole(dataset)
+    if _iterates(dataset):
+        return None
     if isinstance(dataset, LibraryObject) and dataset.path == "torch.utils.data.TensorDataset":
         size: S.Size = S.of_symbol(S.Symbol(None, variant=True, plural=True))
         given = size_of(loader.arguments.get("batch_size", Const(1)))
         first = dataset.positional[0] if dataset.positional else None
         total = first.shape[0] if isinstance(first, Tensor) and first.shape and not part else None
-        if isinstance(given, int) and isinstance(total, int) and given > 0 and total % given == 0:
+        # A sampler may draw fewer samples than there are, or more.
+        whole = is_none(loader.arguments.get("sampler", NONE))
+        if whole and isinstance(given, int) and isinstance(total, int) and given > 0 and total % given == 0:
             size = given
         fields: list[Value] = []
         for tensor in dataset.positional:
@@ -166,6 +177,39 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
     return None
 
 
-def is_unbatched(loader: LibraryObject) -> bool:
+def may_be_unbatched(loader: LibraryObject) -> bool:
+    """Whether the batch size is None, or a parameter's that is None where nothing else is given."""
     size = loader.arguments.get("batch_size")
+    if isinstance(size, Opaque) and isinstance(size.scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        return _may_be_none(size.scope.args, size.name)
     return isinstance(size, Const) and size.value is None
+
+
+def _may_be_none(spec: ast.arguments, name: str | None) -> bool:
+    """Whether the parameter may be None by its default or its annotation; any of them, where its name is not known."""
+    places = [*spec.posonlyargs, *spec.args]
+    defaults = [None] * (len(places) - len(spec.defaults)) + spec.defaults
+    for parameter, default in zip([*places, *spec.kwonlyargs], [*defaults, *spec.kw_defaults], strict=True):
+        if name in (None, parameter.arg):
+            if isinstance(default, ast.Constant) and default.value is None:
+                return True
+            if parameter.annotation is not None and _names_none(parameter.annotation):
+                return True
+    return False
+
+
+def _names_none(annotation: ast.expr) -> bool:
+    words = {"None", "Optional"}
+    return any(
+        (isinstance(part, ast.Name) and part.id in words)
+        or (isinstance(part, ast.Attribute) and part.attr in words)
+        or (isinstance(part, ast.Constant) and (part.value is None or "None" in str(part.value)))
+        for part in ast.walk(annotation)
+    )
+
+
+def _iterates(dataset: Value | None) -> bool:
+    """Whether a loader iterates over the data set, though it may have a `__getitem__`."""
+    return isinstance(dataset, Instance) and any(
+        isinstance(base, Library) and base.path.rpartition(".")[2] in _ITERATED for base in method_order(dataset.cls)
+    )

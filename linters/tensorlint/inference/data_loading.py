@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.inheritance import method_order
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,

@@ -14,6 +14,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference import table_values, tables
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
+    NONE,
     UNKNOWN,
     Const,
     LibraryObject,
@@ -22,6 +23,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
     integer,
+    is_none,
     size_of,
 )
 
@@ -107,6 +109,10 @@ _MADE_DATA = {
     "make_moons": None,
     "make_circles": None,
 }
+# What may be given to a loader and leaves what it gives; anything else has to be off.
+_LEAVES_SHAPES = frozenset({"return_X_y", "scaled", "data_home", "download_if_missing", "n_retries", "delay"})
+# With these a generator gives more than the two, or a Bunch.
+_GIVES_OTHERS = frozenset({"coef", "return_centers", "return_X_y", "return_distributions"})
 _TARGETS = " targets"
 _COLUMN = " column"
 
@@ -115,7 +121,7 @@ def is_known(path: str) -> bool:
     return path.startswith("sklearn.")
 
 
-def make(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """A call of scikit-learn's class or function; None for one that is not known here."""
     name = path.rpartition(".")[2]
     if name in _ESTIMATORS:
@@ -123,21 +129,42 @@ def make(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST |
     if name == "train_test_split":
         return _split(args, kwargs, node)
     if name in _DATA_SETS:
-        data, target = _data(*_DATA_SETS[name], node)
-        flag = kwargs.get("return_X_y")
-        if isinstance(flag, Const) and flag.value is True:
-            return Sequence("tuple", [data, target])
-        return LibraryObject("sklearn.Bunch", {}, (), {"data": data, "target": target}, node) if flag is None else None
+        return _loaded(name, kwargs, node)
     if name in _MADE_DATA:
-        rows = _count(args[0] if args else kwargs.get("n_samples"), 100)
-        default = _MADE_DATA[name]
-        given = args[1] if len(args) > 1 else kwargs.get("n_features")
-        columns = 2 if default is None else _count(given, default)
-        targets = integer(kwargs["n_targets"]) if "n_targets" in kwargs else 1
-        if rows is None or columns is None or targets != 1 or "coef" in kwargs or "return_centers" in kwargs:
-            return None
-        return Sequence("tuple", list(_data(rows, columns, node)))
+        return _generated(name, args, kwargs, node)
     return None
+
+
+def _loaded(name: str, kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    if not all(_is_false(kwargs[flag]) for flag in kwargs.keys() - _LEAVES_SHAPES):
+        return None
+    data, target = _data(*_DATA_SETS[name], node)
+    flag = kwargs.get("return_X_y", Const(False))
+    if isinstance(flag, Const) and flag.value is True:
+        return Sequence("tuple", [data, target])
+    return LibraryObject("sklearn.Bunch", {}, (), {"data": data, "target": target}, node) if _is_false(flag) else None
+
+
+def _generated(name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    rows = _count(args[0] if args else kwargs.get("n_samples"), 100)
+    default = _MADE_DATA[name]
+    columns = 2 if default is None else _count(args[1] if len(args) > 1 else kwargs.get("n_features"), default)
+    if not is_none(kwargs.get("centers", NONE)) and integer(kwargs["centers"]) is None:
+        columns = S.of_symbol(S.Symbol(None, plural=True))  # centers that are given have as many features as they have
+    targets = integer(kwargs["n_targets"]) if "n_targets" in kwargs else 1
+    if rows is None or columns is None or targets != 1 or kwargs.keys() & _GIVES_OTHERS:
+        return None
+    return Sequence("tuple", list(_data(rows, columns, node)))
+
+
+def _is_false(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is False
+
+
+def _gives_arrays(interp: State) -> bool:
+    """Whether nothing in the file asks transformers for frames: by their method, or for all of them."""
+    texts = {interp.file.text, interp.own_file.text}
+    return not any(word in text for text in texts for word in ("set_output", "set_config", "config_context"))
 
 
 def _count(value: Value | None, default: int) -> Size | None:
@@ -197,6 +224,8 @@ def call(
     if features.shape is None or len(features.shape) != 2:
         return UNKNOWN
     if kind in _SCALERS and name in ("transform", "fit_transform", "inverse_transform"):
+        if name != "inverse_transform" and not _gives_arrays(interp):
+            return UNKNOWN
         return Tensor("numpy", features.shape, None, None, None, node, None, features.marks & {"column"})
     # `return_std`, `return_cov`: some give a pair instead.
     plain = len(args) <= 1 and kwargs.keys() <= {"X"}

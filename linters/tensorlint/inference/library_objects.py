@@ -21,7 +21,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.data_loading import DATA_LOADERS, SUBSET
+from tensorlint.inference.data_loading import DATA_LOADERS, LOADER_PARAMETERS, SUBSET
 from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
 from tensorlint.inference.values import (
@@ -152,7 +152,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return Sequence("tuple", value.items) if isinstance(value, Sequence) and value.items is not None else UNKNOWN
     if path in DATA_LOADERS or path == "torch.utils.data.TensorDataset":
         bound = dict(kwargs)
-        for key, value in zip(("dataset", "batch_size", "shuffle", "sampler", "batch_sampler"), args, strict=False):
+        for key, value in zip(LOADER_PARAMETERS, args, strict=False):
             if path in DATA_LOADERS:
                 bound[key] = value
         return LibraryObject(path, bound, tuple(args), {}, node)
@@ -218,7 +218,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if probability.is_distribution(path):
         return probability.make(path, args, kwargs, node)
     if estimators.is_known(path):
-        made = estimators.make(path, args, kwargs, node)
+        made = estimators.make(interp, path, args, kwargs, node)
         if made is not None:
             return made
     if path.endswith(".reveal_shape"):

@@ -260,10 +260,11 @@ class Assignments(State):
             if name == "__class__":
                 layer_changes.change_unseen(self, receiver)
                 return
+            if table_values.is_table(receiver):
+                table_parts.store_attribute(self, receiver, name, value)
+                return
             receiver.fields[name] = UNKNOWN if self.perhaps_left else value
             self.mutations.append((receiver, name))
-            if table_values.is_table(receiver):
-                table_parts.rename(self, receiver) if name == "columns" else table_parts.store(self, receiver, value)
             if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
@@ -364,7 +365,7 @@ class Assignments(State):
             if receiver.path in CONTAINERS:
                 module_containers.set_member(self, receiver, index, value)
             elif receiver.path.startswith("pandas"):
-                table_parts.store(self, receiver, value)
+                table_parts.store(self, receiver, index, value)
         elif isinstance(receiver, Opaque):
             for each in (index, value):
                 lasts(each)

@@ -184,12 +184,13 @@ def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) ->
         return None
     train, test = (S.of_symbol(S.Symbol(None, plural=True)) for _ in range(2))
     items: list[Value] = []
+    labels: dict[int, dict[object, Value]] = {0: {}, 1: {}}
     for arg in args:
-        for rows in (train, test):
+        for part, rows in enumerate((train, test)):
             if isinstance(arg, Tensor) and arg.shape is not None:
                 items.append(copy(arg, shape=(rows, *arg.shape[1:]), strides=None, made=node, how=None, source=None))
             else:
-                items.append(tables.split(arg, rows, node) or UNKNOWN)
+                items.append(tables.split(arg, rows, labels[part], node) or UNKNOWN)
     return Sequence("list", items)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tensorlint.inference import aliases
+from tensorlint.inference import aliases, table_values
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.effects import lasts
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -18,6 +18,7 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     Library,
+    LibraryObject,
     Opaque,
     Partial,
     Sequence,
@@ -32,7 +33,7 @@ _MOST_KEPT = 20
 # What unknown code that is given one may call, now or later.
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
-_CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance})
+_CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 
 
 def may_change(value: Value) -> bool:
@@ -70,6 +71,8 @@ class ImplicitCalls(State):
                 self.mutations.append((value, None))
         elif isinstance(value, Opaque) and value.parts:
             self.touch(value, None)
+        elif isinstance(value, LibraryObject) and table_values.is_table(value):
+            table_values.forget_table(self, value)
         elif isinstance(value, Instance) and not value.generic:
             self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
             lasts(value)

@@ -26,6 +26,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     an_integer,
+    perhaps_same,
     varying,
 )
 
@@ -123,6 +124,9 @@ def _join_scalars(a: Value, b: Value) -> Value:
 
 def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
     alike = a.arguments.keys() == b.arguments.keys() and len(a.positional) == len(b.positional)
+    if a.path.startswith("pandas."):
+        fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
+        return perhaps_same(LibraryObject(a.path, {}, (), fields), a, b)
     if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):
         # Of a container nothing that it was made of is left: without that it would be an empty one.
         unknown = Dictionary(None) if a.path == "torch.nn.ModuleDict" else Sequence("list")

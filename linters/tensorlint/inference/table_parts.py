@@ -7,23 +7,33 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.table_values import (
-    ACROSS,
-    COLUMNS,
-    LABELS,
+    BOXED,
+    DISTINCT,
+    FRAME,
+    INDEX,
+    NAMES,
     OF,
-    ROWS,
     SERIES,
     SIMPLE,
     any_size,
+    column_of,
     columns_of,
+    forget,
     forget_columns,
+    forget_rows,
+    gives_arrays,
+    inherit,
+    is_boxed,
+    is_one_column,
     is_simple,
-    labels_of,
     make_frame,
     make_series,
     mark_simple,
     rows_of,
+    same_axes,
     texts_of,
+    with_columns_of,
+    with_rows_of,
 )
 from tensorlint.inference.values import (
     NONE,
@@ -36,71 +46,80 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     is_none,
-    number,
 )
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
-PLACES = "pandas places"
+PLACED = "pandas places"
 
 
 def item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) -> Value:
     """`df["y"]`, `df[["a", "b"]]`, `df[df["a"] > 0]`, `df.iloc[:, -1]`."""
-    whole = receiver.fields.get(OF, UNKNOWN) if receiver.path == PLACES else receiver
+    whole = receiver.fields.get(OF, UNKNOWN) if receiver.path == PLACED else receiver
     return mark_simple(_item(interp, receiver, index, node), is_simple(whole))
 
 
 def _item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) -> Value:
-    if receiver.path == PLACES:
+    if receiver.path == PLACED:
         table = receiver.fields.get(OF)
         if isinstance(table, LibraryObject):
             return _placed(interp, table, index, receiver.fields.get("kind"), node)
         return UNKNOWN
+    if _is_whole(index):
+        return same_axes(receiver, node)
     if isinstance(index, Slice) or _is_mask(index):
-        rows = rows_of(receiver) if _is_whole(index) else any_size()
-        return (
-            make_series(rows, node)
-            if receiver.path == SERIES
-            else make_frame(rows, columns_of(receiver), node, receiver)
-        )
+        return with_columns_of(receiver, any_size(), node)
     if receiver.path == SERIES:
         return UNKNOWN
     if isinstance(index, Const) and isinstance(index.value, str):
-        labels = labels_of(receiver)
-        return UNKNOWN if labels is not None and labels.count(index.value) > 1 else make_series(rows_of(receiver), node)
+        return column_of(receiver, index.value, node) if is_one_column(receiver, index.value) else UNKNOWN
     if isinstance(index, Sequence) and index.kind == "list":
-        return _selected(receiver, rows_of(receiver), index, node)
+        return _selected(receiver, index, node)
     return UNKNOWN
 
 
-def store(interp: State, receiver: LibraryObject, value: Value) -> None:
+def store(interp: State, receiver: LibraryObject, index: Value, value: Value) -> None:
     """`df["y"] = ...`: another column; `df.loc[n] = ...` perhaps another row."""
     table = receiver
-    if receiver.path == PLACES:
+    if receiver.path == PLACED:
         found = receiver.fields.get(OF)
         if not isinstance(found, LibraryObject):
             return
         table = found
-        table.fields[ROWS] = number(any_size())
+    named = isinstance(index, Const) and isinstance(index.value, str)
+    if receiver.path == PLACED or rows_of(table) == 0 or not (table.path == FRAME or _chooses(index)):
+        forget_rows(interp, table)
     if not is_simple(value):
-        table.fields.pop(SIMPLE, None)
-        interp.mutations.append((table, SIMPLE))
-    forget_columns(table)
-    interp.mutations += [(table, ROWS), (table, COLUMNS), (table, LABELS)]
+        forget(interp, table, SIMPLE)
+    if not gives_arrays(value):
+        forget(interp, table, BOXED)
+    forget_columns(interp, table, distinct=named or receiver.path == PLACED or _chooses(index))
 
 
-def rename(interp: State, receiver: LibraryObject) -> None:
-    """`df.columns = ...`."""
-    receiver.fields.pop(LABELS, None)
-    receiver.fields.pop(ACROSS, None)
-    interp.mutations += [(receiver, LABELS), (receiver, ACROSS)]
+def store_attribute(interp: State, receiver: LibraryObject, name: str, value: Value) -> None:
+    """`df.columns = ...`, `df.index = ...`, `df.price = ...`."""
+    if name == "columns":
+        texts = texts_of(value)
+        forget(interp, receiver, NAMES)
+        forget(interp, receiver, BOXED)
+        if texts is None or len(set(texts)) < len(texts):
+            forget(interp, receiver, DISTINCT)
+    elif name == "index":
+        forget(interp, receiver, INDEX)
+    else:
+        store(interp, receiver, Const(name), value)
+
+
+def _chooses(index: Value) -> bool:
+    """Whether the index chooses among the rows that there are."""
+    return isinstance(index, Slice) or _is_mask(index)
 
 
 def _is_mask(index: Value) -> bool:
     """A series or an array of truth values chooses rows."""
     if isinstance(index, LibraryObject):
-        return index.path == SERIES
+        return index.path == SERIES and not is_boxed(index)  # a series of names chooses columns
     return isinstance(index, Tensor) and index.dtype == "bool" and index.shape is not None and len(index.shape) == 1
 
 
@@ -108,54 +127,71 @@ def _is_whole(index: Value) -> bool:
     return isinstance(index, Slice) and is_none(index.start) and is_none(index.stop) and is_none(index.step)
 
 
-def _selected(table: LibraryObject, rows: Size, index: Sequence, node: ast.AST) -> Value:
+def _selected(table: LibraryObject, index: Sequence, node: ast.AST) -> Value:
     """Columns by a list of their names; truth values choose rows."""
-    if index.items is None:
-        return UNKNOWN
     texts = texts_of(index)
-    if texts is None or not texts:
+    if not texts:
         return UNKNOWN
-    labels = labels_of(table)
-    unique = labels is None or all(labels.count(text) == 1 for text in texts)
-    made = make_frame(rows, len(texts) if unique else any_size(), node)
-    made.fields[LABELS] = Const(texts)
-    return made
+    unique = all(is_one_column(table, text) for text in texts)
+    made = with_rows_of(table, len(texts) if unique else any_size(), node)
+    if unique:
+        inherit(made, make_frame(0, 0, node, Const(texts)), NAMES, DISTINCT)
+    return inherit(made, table, BOXED)
 
 
-def _axis(size: Size, index: Value, by_name: bool) -> Size | None:
+def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> Size | None:
     """What indexing leaves of an axis; 0 where one place was taken, None where that is not known."""
+    size = rows_of(table) if of_rows else columns_of(table)
     if isinstance(index, Slice):
         return size if _is_whole(index) else any_size()
     if _is_mask(index):
         return any_size()
+    if by_name:
+        return _by_name(table, index, of_rows)
     if isinstance(index, Sequence) and index.kind == "list" and index.items:
-        if by_name and texts_of(index) is None:
-            return None
-        return (
-            len(index.items)
-            if not any(isinstance(part, Const) and part.value is True for part in index.items)
-            else None
-        )
-    if isinstance(index, Const) and (isinstance(index.value, str) if by_name else type(index.value) is int):
-        return 0
-    if isinstance(index, Number) and not by_name:
+        truths = any(isinstance(part, Const) and isinstance(part.value, bool) for part in index.items)
+        return None if truths else len(index.items)
+    if isinstance(index, Number) or (isinstance(index, Const) and type(index.value) is int):
         return 0
     return None
 
 
+def _by_name(table: LibraryObject, index: Value, of_rows: bool) -> Size | None:
+    """The same by labels: one of a row may stand for several rows."""
+    listed = isinstance(index, Sequence) and index.kind == "list"
+    texts = texts_of(index) if listed else (index.value,) if isinstance(index, Const) else None
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    if of_rows:
+        return any_size() if listed else None
+    if not all(is_one_column(table, text) for text in texts):
+        return None
+    return len(texts) if listed else 0
+
+
 def _placed(interp: State, table: LibraryObject, index: Value, kind: Value | None, node: ast.AST) -> Value:
-    by_name = isinstance(kind, Const) and kind.value == "loc"
+    if not isinstance(kind, Const) or kind.value not in ("loc", "iloc"):
+        return UNKNOWN
+    by_name = kind.value == "loc"
     if table.path == SERIES:
-        return make_series(any_size(), node) if isinstance(index, Slice) or _is_mask(index) else UNKNOWN
+        return with_columns_of(table, any_size(), node) if _chooses(index) else UNKNOWN
     if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None and len(index.items) == 2:
         first, second = index.items
     else:
         first, second = index, Slice(NONE, NONE, NONE)
-    if by_name and isinstance(first, Const):
-        return UNKNOWN  # a label may stand for several rows
-    rows, columns = _axis(rows_of(table), first, by_name), _axis(columns_of(table), second, by_name)
+    rows = _axis(table, first, by_name, of_rows=True)
+    columns = _axis(table, second, by_name, of_rows=False)
     if rows is None or columns is None or (rows == 0 and columns == 0):
         return UNKNOWN
-    if rows == 0 or columns == 0:
-        return make_series(columns if rows == 0 else rows, node)
-    return make_frame(rows, columns, node, table if _is_whole(second) else None)
+    if rows == 0:
+        return make_series(columns, node, table.fields.get(NAMES) if _is_whole(second) else None, is_boxed(table))
+    if columns == 0:
+        name = second.value if isinstance(second, Const) and isinstance(second.value, str) else None
+        made = column_of(table, name, node)
+        return made if _is_whole(first) else with_columns_of(made, rows, node)
+    if _is_whole(second):
+        return same_axes(table, node) if _is_whole(first) else with_columns_of(table, rows, node)
+    made = with_rows_of(table, columns, node) if _is_whole(first) else make_frame(rows, columns, node)
+    if isinstance(second, Slice) or _is_mask(second) or by_name:
+        inherit(made, table, DISTINCT)
+    return inherit(made, table, BOXED)

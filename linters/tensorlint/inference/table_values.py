@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import kind_of
@@ -13,6 +15,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Const,
     Dictionary,
+    Library,
     LibraryObject,
     Number,
     Opaque,
@@ -25,17 +28,32 @@ from tensorlint.inference.values import (
     size_of,
 )
 
+if TYPE_CHECKING:
+    from tensorlint.inference.state import State
+
 FRAME, SERIES = "pandas.DataFrame", "pandas.Series"
-# The number of rows and of columns, and the names of the columns; spaces keep them apart from the columns' own names.
-ROWS, COLUMNS, LABELS, OF = " rows", " columns", " labels", " of"
+# The number of rows and of columns; spaces keep these fields apart from the columns' own names.
+ROWS, COLUMNS, OF = " rows", " columns", " of"
+# What the rows and the columns are called. Two that are equal, of one length, certainly have the same labels in the same
+# order: the texts, PLACES for 0, 1, 2, ..., or a number that stands for labels nobody knows.
+INDEX, NAMES = " index", " names"
+PLACES = Const(" places")
+# Set where no two columns have one name and no name stands for several columns.
+DISTINCT = " distinct"
 # Set where the cells are numbers, dates or text: the mean of a column whose cells are arrays is an array.
 SIMPLE = " simple"
-# Of a series that a frame was reduced to: that frame's columns, by whose names it meets a frame.
-ACROSS = " across"
+# The names of those columns whose `values` may be something else than numpy's arrays: text, categories, nullable numbers.
+BOXED = " boxed"
+_OF_ROWS, _OF_COLUMNS = (ROWS, INDEX), (COLUMNS, NAMES, DISTINCT, BOXED)
 
 # What makes one number of a series and a series of a frame. Two of them add cells up, whatever these are.
 REDUCING = frozenset(["mean", "std", "var", "sem", "max", "min", "sum", "median", "prod", "product", "skew", "kurt"])
 _ADDING = frozenset(["mean", "sum"])
+# Types by numpy's names: those of pandas' own begin with a capital.
+_PLAIN_TYPES = frozenset(
+    ["bool", "bool_", "int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+     "float", "float16", "float32", "float64", "double", "single"]
+)  # fmt: skip
 # numpy's functions of one array that give a series of a series.
 ELEMENTWISE = frozenset(
     "numpy." + name
@@ -51,15 +69,52 @@ def any_size() -> Size:
     return S.of_symbol(S.Symbol(None, plural=True))
 
 
-def make_frame(rows: Size, columns: Size, node: ast.AST | None, like: LibraryObject | None = None) -> LibraryObject:
-    fields: dict[str, Value] = {ROWS: number(rows), COLUMNS: number(columns)}
-    if like is not None and LABELS in like.fields:
-        fields[LABELS] = like.fields[LABELS]
-    return LibraryObject(FRAME, {}, (), fields, node)
+def make_frame(
+    rows: Size, columns: Size, node: ast.AST | None, names: Value | None = None, index: Value | None = None
+) -> LibraryObject:
+    fields: dict[str, Value] = {
+        ROWS: number(rows),
+        INDEX: index or number(any_size()),
+        COLUMNS: number(columns),
+        NAMES: names or number(any_size()),
+    }
+    made = LibraryObject(FRAME, {}, (), fields, node)
+    labels = labels_of(made)
+    if labels is not None and len(set(labels)) == len(labels):
+        fields[DISTINCT] = Const(True)
+    return made
 
 
-def make_series(rows: Size, node: ast.AST | None) -> LibraryObject:
-    return LibraryObject(SERIES, {}, (), {ROWS: number(rows)}, node)
+def make_series(rows: Size, node: ast.AST | None, index: Value | None = None, boxed: bool = True) -> LibraryObject:
+    made = LibraryObject(SERIES, {}, (), {ROWS: number(rows), INDEX: index or number(any_size())}, node)
+    return mark_boxed(made, boxed)
+
+
+def inherit(made: LibraryObject, table: LibraryObject, *names: str) -> LibraryObject:
+    """What is known of the table under these names is true of what was made of it."""
+    for name in names:
+        if name in table.fields:
+            made.fields[name] = table.fields[name]
+        else:
+            made.fields.pop(name, None)
+    return made
+
+
+def with_rows_of(table: LibraryObject, columns: Size, node: ast.AST | None) -> LibraryObject:
+    """A frame of the table's rows and of other columns."""
+    return inherit(make_frame(any_size(), columns, node), table, *_OF_ROWS)
+
+
+def with_columns_of(table: LibraryObject, rows: Size, node: ast.AST | None) -> LibraryObject:
+    """A frame or series of the table's columns and of other rows."""
+    if table.path == SERIES:
+        return mark_boxed(make_series(rows, node), is_boxed(table))
+    return inherit(make_frame(rows, any_size(), node), table, *_OF_COLUMNS)
+
+
+def column_of(table: LibraryObject, name: str | None, node: ast.AST | None) -> LibraryObject:
+    """One column of a frame, None for one whose name is not known."""
+    return inherit(make_series(any_size(), node, None, is_boxed(table, name)), table, *_OF_ROWS)
 
 
 def rows_of(table: LibraryObject) -> Size:
@@ -73,27 +128,85 @@ def columns_of(table: LibraryObject) -> Size:
 
 
 def labels_of(table: LibraryObject) -> tuple[str, ...] | None:
-    found = table.fields.get(LABELS)
+    found = table.fields.get(NAMES)
     return found.value if isinstance(found, Const) and isinstance(found.value, tuple) else None
 
 
-def forget_columns(table: LibraryObject) -> None:
-    if table.path == FRAME:
-        table.fields[COLUMNS] = number(any_size())
-        table.fields.pop(LABELS, None)
-        table.arguments = {}
+def is_one_column(table: LibraryObject, name: str) -> bool:
+    """Whether the frame has no more than one column of that name (without any it is an error)."""
+    labels = labels_of(table)
+    return is_set(table, DISTINCT) if labels is None else labels.count(name) <= 1
+
+
+def is_set(table: LibraryObject, name: str) -> bool:
+    found = table.fields.get(name)
+    return isinstance(found, Const) and found.value is True
+
+
+def is_boxed(table: LibraryObject, name: str | None = None) -> bool:
+    """Whether the values of a series, or of that column of a frame, may be something else than numpy's array."""
+    found = table.fields.get(BOXED)
+    if not isinstance(found, Const) or not isinstance(found.value, frozenset):
+        return True
+    return bool(found.value) if name is None else name in found.value
+
+
+def mark_boxed(table: LibraryObject, boxed: bool) -> LibraryObject:
+    if boxed:
+        table.fields.pop(BOXED, None)
+    else:
+        table.fields[BOXED] = Const(frozenset())
+    return table
 
 
 def same_axes(table: LibraryObject, node: ast.AST | None) -> LibraryObject:
     """What has the rows and columns of the table, and cells computed from its cells."""
+    made = LibraryObject(table.path, {}, (), {}, node)
+    names = (*_OF_ROWS, *_OF_COLUMNS, SIMPLE) if table.path == FRAME else (*_OF_ROWS, BOXED, SIMPLE)
+    return inherit(made, table, *names)
+
+
+# -- changes in place ----------------------------------------------------------------------------------------------
+
+
+def _each(table: LibraryObject) -> Iterator[LibraryObject]:
+    """The table, and those that may be the same object."""
+    waiting, seen = [table], {id(table)}
+    while waiting:
+        each = waiting.pop()
+        yield each
+        for part in each.parts:
+            if isinstance(part, LibraryObject) and id(part) not in seen:
+                seen.add(id(part))
+                waiting.append(part)
+
+
+def forget(interp: State, table: LibraryObject, *names: str) -> None:
+    """The table has something else there from here on; nobody knows what."""
+    for each in _each(table):
+        for name in names:
+            # What nobody knows is one thing until the next change.
+            each.fields[name] = number(any_size()) if name in (ROWS, COLUMNS, INDEX, NAMES) else UNKNOWN
+            interp.mutations.append((each, name))
+        each.arguments = {}
+
+
+def forget_rows(interp: State, table: LibraryObject) -> None:
+    forget(interp, table, *_OF_ROWS)
+
+
+def forget_columns(interp: State, table: LibraryObject, distinct: bool = False) -> None:
+    """The frame has other columns; `distinct` where no two of one name came to them."""
     if table.path == FRAME:
-        made = make_frame(rows_of(table), columns_of(table), node, table)
-    else:
-        made = make_series(rows_of(table), node)
-        if ACROSS in table.fields:
-            made.fields[ACROSS] = table.fields[ACROSS]
-    mark_simple(made, is_simple(table))
-    return made
+        forget(interp, table, COLUMNS, NAMES, *(() if distinct else (DISTINCT,)))
+
+
+def forget_table(interp: State, table: LibraryObject) -> None:
+    """Code that nobody knows had the table in hand."""
+    forget(interp, table, *_OF_ROWS, *_OF_COLUMNS, SIMPLE)
+
+
+# -- cells ---------------------------------------------------------------------------------------------------------
 
 
 def mark_simple(value: Value, simple: bool) -> Value:
@@ -108,8 +221,7 @@ def mark_simple(value: Value, simple: bool) -> Value:
 def is_simple(value: Value | None) -> bool:
     """Whether the cells of a table that is made of the value are numbers, dates or text."""
     if isinstance(value, LibraryObject):
-        known = value.fields.get(SIMPLE)
-        return isinstance(known, Const) and known.value is True
+        return is_set(value, SIMPLE)
     if isinstance(value, Tensor):
         return value.shape is not None and value.dtype is not None and value.dtype != OBJECT
     if isinstance(value, Sequence):
@@ -121,6 +233,32 @@ def is_simple(value: Value | None) -> bool:
 
 def _is_cell(value: Value) -> bool:
     return isinstance(value, Const) or kind_of(value) is not None
+
+
+def gives_arrays(value: Value | None) -> bool:
+    """Whether `values` of a column made of the value is certainly numpy's array."""
+    if isinstance(value, LibraryObject):
+        return is_table(value) and not is_boxed(value)
+    if isinstance(value, Tensor):
+        return value.dtype is not None
+    if isinstance(value, Sequence):
+        cells = value.items if value.items is not None else [value.element]
+        return all(is_none(cell) or gives_arrays(cell) for cell in cells)
+    if isinstance(value, Const):
+        return isinstance(value.value, (bool, int, float))
+    return value is not None and kind_of(value) in ("bool", "int", "float")
+
+
+def is_plain_type(value: Value | None) -> bool:
+    """Whether a dtype that is given is one of numpy's own, of numbers."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return value.value in _PLAIN_TYPES
+    if isinstance(value, Dictionary):
+        return value.items is not None and all(map(is_plain_type, value.items.values()))
+    if isinstance(value, Library):
+        library, _, name = value.path.rpartition(".")
+        return library in ("numpy", "builtins") and name in _PLAIN_TYPES
+    return False
 
 
 def texts_of(value: Value) -> tuple[str, ...] | None:
@@ -148,14 +286,41 @@ def operation(left: Value, right: Value, node: ast.AST) -> Value | None:
         if isinstance(other, (Const, Number, Scalar)) or (isinstance(other, Opaque) and other.kind == PLAIN):
             return None if is_none(other) else same_axes(table, node)
         if isinstance(other, LibraryObject) and other.path == SERIES:
-            if table.path == SERIES and rows_of(other) == rows_of(table):
-                across = table.fields.get(ACROSS), other.fields.get(ACROSS)
-                if (across[0] is None) != (across[1] is None):
-                    return None
-                return mark_simple(same_axes(table, node), is_simple(other))
-            if table.path == FRAME and _goes_across(other, table):
-                return mark_simple(same_axes(table, node), is_simple(other))
+            if table.path == SERIES:
+                return _of_two(table, other, node)
+            if _match(other, table, COLUMNS, NAMES):
+                return _joined(same_axes(table, node), table, other)
     return None
+
+
+def _of_two(left: LibraryObject, right: LibraryObject, node: ast.AST) -> LibraryObject:
+    """Arithmetic goes by labels, not by places: of two that have others, it has the labels of either."""
+    # A comparison refuses two that have not the same.
+    if _match(left, right, ROWS, INDEX) or isinstance(node, ast.Compare):
+        return _joined(same_axes(left, node), left, right)
+    return _joined(make_series(any_size(), node), left, right)
+
+
+def _match(series: LibraryObject, table: LibraryObject, size: str, labels: str) -> bool:
+    """Whether the series certainly has the labels that the table has along an axis, in the same order."""
+    length = rows_of(table) if size == ROWS else columns_of(table)
+    return rows_of(series) == length and _same_labels(series.fields.get(INDEX), table.fields.get(labels))
+
+
+def _same_labels(a: Value | None, b: Value | None) -> bool:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.value is not None and a.value == b.value
+    return isinstance(a, Number) and isinstance(b, Number) and a.size == b.size
+
+
+def _joined(made: LibraryObject, left: LibraryObject, right: LibraryObject) -> LibraryObject:
+    """The cells come from both."""
+    if is_boxed(right):
+        mark_boxed(made, boxed=True)
+    elif made.path == SERIES:
+        mark_boxed(made, is_boxed(left))
+    mark_simple(made, is_simple(left) and is_simple(right))
+    return made
 
 
 def negated(value: LibraryObject, node: ast.AST) -> Value:
@@ -176,20 +341,7 @@ def reduced(
         # Cells that are arrays have no order and no root: those methods refuse them.
         return Opaque(None, kind=PLAIN) if name not in _ADDING or is_simple(table) else UNKNOWN
     if axis.value in (1, "columns"):
-        return mark_simple(make_series(rows_of(table), node), is_simple(table))
-    made = make_series(columns_of(table), node)
-    labels = labels_of(table)
-    made.fields[ACROSS] = Const(labels)
+        made = column_of(table, None, node)
+    else:
+        made = make_series(columns_of(table), node, table.fields.get(NAMES), is_boxed(table))
     return mark_simple(made, is_simple(table))
-
-
-def _goes_across(series: LibraryObject, frame: LibraryObject) -> bool:
-    """Whether the series has one cell for each column of the frame, under its name: then the frame keeps its shape."""
-    across = series.fields.get(ACROSS)
-    if not isinstance(across, Const) or rows_of(series) != columns_of(frame):
-        return False
-    labels = labels_of(frame)
-    if labels is None:
-        # A size that nobody knows is that of one table's columns and of those made from it.
-        return across.value is None and not isinstance(rows_of(series), int)
-    return across.value == labels and len(set(labels)) == len(labels)

@@ -8,32 +8,47 @@ frame in place. The tests run each line of these tables with the installed panda
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.table_parts import PLACES
+from tensorlint.inference.table_parts import PLACED
 from tensorlint.inference.table_values import (
-    COLUMNS,
+    BOXED,
+    DISTINCT,
     ELEMENTWISE,
     FRAME,
-    LABELS,
+    INDEX,
+    NAMES,
     OF,
+    PLACES,
     REDUCING,
-    ROWS,
     SERIES,
+    SIMPLE,
     any_size,
+    column_of,
     columns_of,
+    forget,
     forget_columns,
+    forget_rows,
+    gives_arrays,
+    inherit,
+    is_boxed,
+    is_one_column,
+    is_plain_type,
     is_simple,
     is_table,
     labels_of,
     make_frame,
     make_series,
+    mark_boxed,
     mark_simple,
     reduced,
     rows_of,
     same_axes,
     texts_of,
+    with_columns_of,
+    with_rows_of,
 )
 from tensorlint.inference.values import (
     NONE,
@@ -42,6 +57,7 @@ from tensorlint.inference.values import (
     Dictionary,
     Library,
     LibraryObject,
+    Number,
     Sequence,
     Tensor,
     Value,
@@ -64,6 +80,8 @@ _SAME = frozenset(
      "sort_values", "sort_index", "convert_dtypes", "shift", "diff", "cumsum", "cumprod", "pct_change", "rank", "where", "mask",
      "isna", "isnull", "notna", "notnull"]
 )  # fmt: skip
+# In place: those after which several columns may have one name, and those after which some may be of other kinds.
+_RENAMES, _BOXES = frozenset(["rename", "set_axis"]), frozenset(["rename", "set_axis", "reset_index", "eval"])
 _OTHER_ROWS = frozenset(["head", "tail", "sample", "dropna", "drop_duplicates", "query", "nlargest", "nsmallest"])
 _OTHER_CELLS = frozenset(["map", "assign", "join", "replace", "where", "mask", "get"])
 _OTHER_COLUMNS = frozenset(["select_dtypes", "assign", "join", "filter", "reset_index", "set_index"])
@@ -108,14 +126,17 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         if is_none(kwargs.get("sheet_name", Const(0))):
             return UNKNOWN
         read = make_frame(any_size(), any_size(), node)
+        read.fields[DISTINCT] = Const(True)
+        if is_plain_type(kwargs.get("dtype", Const("float"))) and "dtype_backend" not in kwargs:
+            mark_boxed(read, boxed=False)
         return mark_simple(read, path in _OF_TEXT and "converters" not in kwargs)
     data = args[0] if args else kwargs.get("data")
     if path == SERIES:
-        return mark_simple(make_series(_length_of(interp, data), node), is_simple(data))
+        return mark_simple(_series_of(interp, data, args, kwargs, node), is_simple(data))
     if path == FRAME:
         return mark_simple(_made_of(interp, data, args, kwargs, node), is_simple(data))
     if path == "pandas.get_dummies" and isinstance(data, LibraryObject) and is_table(data):
-        return make_frame(rows_of(data), any_size(), node)
+        return with_rows_of(data, any_size(), node)
     interp.escape(args, kwargs)
     return UNKNOWN
 
@@ -144,19 +165,24 @@ def array_of(value: Value, node: ast.AST | None, how: str | None = None) -> Valu
 
 def attribute(interp: State, receiver: LibraryObject, name: str, node: ast.AST | None) -> Value | None:
     """An attribute of a series or frame; None for one that is a method or not known."""
-    if name in ("iloc", "loc"):
-        return LibraryObject(PLACES, {}, (), {OF: receiver, "kind": Const(name)}, node)
+    if name in ("iloc", "loc", "at", "iat"):
+        return LibraryObject(PLACED, {}, (), {OF: receiver, "kind": Const(name)}, node)
     if name == "values":
+        # Of text, categories and nullable numbers they are arrays of pandas' own.
+        if receiver.path == SERIES and is_boxed(receiver):
+            return UNKNOWN
         return array_of(receiver, node, f"{receiver.path.removeprefix('pandas.')}.values")
     if name == "shape":
         sizes = [rows_of(receiver)] if receiver.path == SERIES else [rows_of(receiver), columns_of(receiver)]
         return Sequence("tuple", [number(size) for size in sizes])
     if receiver.path == FRAME:
         if name == "T":
-            return mark_simple(make_frame(columns_of(receiver), rows_of(receiver), node), is_simple(receiver))
+            names, index = receiver.fields.get(INDEX), receiver.fields.get(NAMES)
+            turned = make_frame(columns_of(receiver), rows_of(receiver), node, names, index)
+            return mark_simple(mark_boxed(turned, is_boxed(receiver)), is_simple(receiver))
         labels = labels_of(receiver)
         if labels is not None and labels.count(name) == 1 and name not in _ATTRIBUTES:
-            return mark_simple(make_series(rows_of(receiver), node), is_simple(receiver))
+            return mark_simple(column_of(receiver, name, node), is_simple(receiver))
     return None
 
 
@@ -175,45 +201,121 @@ def _called(
 ) -> Value:
     in_place = kwargs.get("inplace")
     if in_place is not None and not (isinstance(in_place, Const) and in_place.value is False):
-        receiver.fields[ROWS] = number(any_size())
-        forget_columns(receiver)
-        interp.mutations += [(receiver, ROWS), (receiver, COLUMNS), (receiver, LABELS)]
+        forget_rows(interp, receiver)
+        forget_columns(interp, receiver, distinct=name not in _RENAMES)
+        if name in _BOXES:
+            forget(interp, receiver, BOXED)
         return NONE if isinstance(in_place, Const) else UNKNOWN
-    rows = rows_of(receiver)
     if name == "to_numpy":
         return array_of(receiver, node, f"{receiver.path.removeprefix('pandas.')}.to_numpy()")
-    if receiver.path == SERIES:
-        if name in _SAME or name == "map":
-            return same_axes(receiver, node)
-        if name in _OTHER_ROWS:
-            return make_series(any_size(), node)
-        if name == "to_frame":
-            return make_frame(rows, 1, node)
-        if name in ("tolist", "to_list"):
-            return Sequence("list", None, UNKNOWN, rows)
-        if name == "apply" and len(args) == 1 and isinstance(args[0], Library) and args[0].path in ELEMENTWISE:
-            return same_axes(receiver, node)
-        return UNKNOWN
-    if name in _SAME and not (name == "rename" and kwargs.keys() & {"columns", "axis"}):
-        return make_frame(rows, columns_of(receiver), node, receiver)
-    if name in _SAME | _OTHER_COLUMNS:
-        return make_frame(rows if name != "join" and "axis" not in kwargs else any_size(), any_size(), node)
-    if name in _OTHER_ROWS and not (name == "dropna" and (args or "axis" in kwargs)):
-        return make_frame(any_size(), columns_of(receiver), node, receiver)
-    if name == "drop":
-        return _dropped(receiver, args, kwargs, node)
-    if name == "pop" and args:
-        forget_columns(receiver)
-        interp.mutations += [(receiver, ROWS), (receiver, COLUMNS), (receiver, LABELS)]
-        return make_series(rows, node)
+    if name in _SAME and not _is_odd(name, args, kwargs):
+        return _kept(receiver, name, args, kwargs, node)
+    called = _of_series if receiver.path == SERIES else _of_frame
+    found = called(interp, receiver, name, args, kwargs, node)
+    if found is UNKNOWN:
+        interp.escape(args, kwargs)
+    return found
+
+
+def _of_series(
+    interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    if name in _OTHER_ROWS:
+        return with_columns_of(receiver, any_size(), node)
+    if name == "map" and args:
+        made = mark_boxed(same_axes(receiver, node), is_boxed(receiver) or not _gives_numbers(args[0]))
+        interp.escape(args, kwargs)
+        return made
+    if name == "to_frame":
+        return mark_boxed(with_rows_of(receiver, 1, node), is_boxed(receiver))
+    if name in ("tolist", "to_list"):
+        return Sequence("list", None, UNKNOWN, rows_of(receiver))
+    if name == "apply" and len(args) == 1 and isinstance(args[0], Library) and args[0].path in ELEMENTWISE:
+        return same_axes(receiver, node)
+    if name == "pop":
+        forget_rows(interp, receiver)
     return UNKNOWN
 
 
-def split(value: Value, rows: Size, node: ast.AST | None) -> Value | None:
-    """The part of a series or frame that has so many rows."""
+def _of_frame(
+    interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    along = "axis" in kwargs
+    if name in _SAME:  # in an odd way
+        return make_frame(any_size(), any_size(), node) if along else with_rows_of(receiver, any_size(), node)
+    if name in _OTHER_COLUMNS:
+        made = with_rows_of(receiver, any_size(), node)
+        if along or name == "join":
+            return make_frame(any_size(), any_size(), node)
+        if name in ("set_index", "reset_index"):
+            made.fields[INDEX] = number(any_size())
+        if "allow_duplicates" not in kwargs:
+            inherit(made, receiver, DISTINCT)
+        return made if name in ("assign", "reset_index") else inherit(made, receiver, BOXED)
+    if name in _OTHER_ROWS:
+        whole = not along and len(args) <= (name != "dropna")
+        return with_columns_of(receiver, any_size(), node) if whole else make_frame(any_size(), any_size(), node)
+    if name == "drop":
+        return inherit(_dropped(receiver, args, kwargs, node), receiver, DISTINCT, BOXED)
+    if name == "pop" and args:
+        taken: Value = UNKNOWN
+        if isinstance(args[0], Const) and is_one_column(receiver, str(args[0].value)):
+            taken = column_of(receiver, str(args[0].value), node)
+        forget_columns(interp, receiver, distinct=True)
+        return taken
+    if name in ("insert", "isetitem"):
+        forget_columns(interp, receiver)
+        forget(interp, receiver, BOXED, SIMPLE)
+    return UNKNOWN
+
+
+def _is_odd(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether the method is called so that it gives other rows or columns than it is given."""
+    if name == "shift":  # by several distances at once
+        return bool(kwargs.keys() - {"fill_value"}) or not all(isinstance(arg, (Const, Number)) for arg in args)
+    if name == "rename":
+        return bool(kwargs.keys() & {"columns", "axis"})
+    return ("axis" in kwargs and name in ("sort_values", "sort_index")) or "numeric_only" in kwargs
+
+
+def _kept(
+    table: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> LibraryObject:
+    """What a method gives that keeps the numbers of rows and columns."""
+    made = same_axes(table, node)
+    is_name = name == "rename" and not kwargs and all(isinstance(arg, Const) for arg in args)
+    if name in ("sort_values", "sort_index") or (name == "rename" and not is_name):
+        made.fields[INDEX] = number(any_size())
+    if name == "astype":
+        given = args[0] if args else kwargs.get("dtype")
+        if not is_plain_type(given):
+            mark_boxed(made, boxed=True)
+        elif not isinstance(given, Dictionary):
+            mark_boxed(made, boxed=False)
+    elif name in ("isna", "isnull", "notna", "notnull"):
+        mark_boxed(made, boxed=False)
+    elif name in ("convert_dtypes", "infer_objects"):
+        mark_boxed(made, boxed=True)
+    return made
+
+
+def _gives_numbers(mapping: Value) -> bool:
+    """Whether what cells are mapped to are numbers: text would be kept in an array of pandas' own."""
+    if isinstance(mapping, Dictionary):
+        return mapping.items is not None and all(map(gives_arrays, mapping.items.values()))
+    return isinstance(mapping, Library) and (mapping.path in ELEMENTWISE or is_plain_type(mapping))
+
+
+def split(value: Value, rows: Size, labels: dict[object, Value], node: ast.AST | None) -> Value | None:
+    """The part of a series or frame that has so many rows; `labels` keeps what the parts of several have in common."""
     if not isinstance(value, LibraryObject) or not is_table(value):
         return None
-    part = make_series(rows, node) if value.path == SERIES else make_frame(rows, columns_of(value), node, value)
+    part = with_columns_of(value, rows, node)
+    index = value.fields.get(INDEX)
+    if isinstance(index, (Const, Number)):
+        part.fields[INDEX] = labels.setdefault(
+            index.value if isinstance(index, Const) else index.size, part.fields[INDEX]
+        )
     return mark_simple(part, is_simple(value))
 
 
@@ -230,35 +332,77 @@ def _length_of(interp: State, data: Value | None) -> Size:
     return rows_of(data) if isinstance(data, LibraryObject) and is_table(data) else any_size()
 
 
+def _given(args: list[Value], kwargs: dict[str, Value], place: int, name: str) -> Value:
+    return args[place] if len(args) > place else kwargs.get(name, NONE)
+
+
+def _series_of(
+    interp: State, data: Value | None, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    dtype = _given(args, kwargs, 2, "dtype")
+    boxed = not (gives_arrays(data) if is_none(dtype) else is_plain_type(dtype))
+    rows, index = _length_of(interp, data), _given(args, kwargs, 1, "index")
+    if not is_none(index):
+        return make_series(any_size() if is_table(data or UNKNOWN) else rows, node, None, boxed)
+    if isinstance(data, LibraryObject) and data.path == SERIES:
+        return mark_boxed(same_axes(data, node), boxed)
+    return make_series(rows, node, PLACES if isinstance(data, (Sequence, Tensor)) else None, boxed)
+
+
 def _made_of(
     interp: State, data: Value | None, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
 ) -> Value:
-    given = args[2] if len(args) > 2 else kwargs.get("columns")
-    labels = texts_of(given) if given is not None else None
-    if (
-        isinstance(data, Dictionary)
-        and data.items
-        and "columns" not in kwargs
-        and "index" not in kwargs
-        and len(args) < 2
-    ):
-        lengths = {_length_of(interp, value) for value in data.items.values() if isinstance(value, (Sequence, Tensor))}
-        made = make_frame(lengths.pop() if len(lengths) == 1 else any_size(), len(data.items), node)
-        if all(isinstance(key, str) for key in data.items):
-            made.fields[LABELS] = Const(tuple(data.items))
-        if all(isinstance(value, (Sequence, Tensor)) for value in data.items.values()):
-            made.arguments = {"by columns": Const(True)}
-        return made
-    if isinstance(data, Tensor) and data.shape is not None and len(data.shape) in (1, 2):
-        made = make_frame(data.shape[0], data.shape[1] if len(data.shape) == 2 else 1, node)
+    given, dtype = _given(args, kwargs, 2, "columns"), _given(args, kwargs, 3, "dtype")
+    indexed = not is_none(_given(args, kwargs, 1, "index"))
+    if isinstance(data, Dictionary) and data.items and is_none(given) and not indexed:
+        made = _of_columns(interp, data.items, node)
     else:
-        made = make_frame(any_size(), any_size() if labels is None else len(labels), node)
-    if labels is not None:
-        made.fields[LABELS] = Const(labels)
+        made = _of_rows(data, given, node)
+        if isinstance(data, Tensor) and not indexed:
+            made.fields[INDEX] = PLACES
+        mark_boxed(made, not gives_arrays(data))
+    return made if is_none(dtype) else mark_boxed(made, not is_plain_type(dtype))
+
+
+def _of_columns(interp: State, columns: Mapping[Any, Value], node: ast.AST | None) -> LibraryObject:
+    """A frame of a dictionary of its columns."""
+    listed = [value for value in columns.values() if isinstance(value, (Sequence, Tensor))]
+    lengths = {_length_of(interp, value) for value in listed}
+    names = Const(tuple(columns)) if all(isinstance(key, str) for key in columns) else None
+    made = make_frame(lengths.pop() if len(lengths) == 1 else any_size(), len(columns), node, names)
+    if len(listed) == len(columns):
+        made.fields[INDEX] = PLACES
+        made.arguments = {"by columns": Const(True)}
+    made.fields[BOXED] = Const(frozenset(name for name, value in columns.items() if not gives_arrays(value)))
     return made
 
 
-def _dropped(table: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def _of_rows(data: Value | None, given: Value, node: ast.AST | None) -> LibraryObject:
+    """A frame of an array, or of what may be anything, with the names of its columns."""
+    labels = texts_of(given)
+    names = None if labels is None else Const(labels)
+    if isinstance(data, Tensor) and data.shape is not None and len(data.shape) in (1, 2):
+        # A vector of records has a column for each of their fields.
+        columns = data.shape[1] if len(data.shape) == 2 else 1 if data.dtype is not None else any_size()
+        return make_frame(data.shape[0], columns, node, PLACES if is_none(given) else names)
+    made = make_frame(any_size(), any_size() if labels is None else len(labels), node, names)
+    if is_none(given) and _are_records(data):
+        made.fields[DISTINCT] = Const(True)
+    return made
+
+
+def _are_records(data: Value | None) -> bool:
+    """Whether it is a list of dictionaries with texts as keys: each key becomes one column."""
+    if not isinstance(data, Sequence):
+        return False
+    records = data.items if data.items is not None else [data.element]
+    return bool(records) and all(
+        isinstance(each, Dictionary) and each.items is not None and all(isinstance(key, str) for key in each.items)
+        for each in records
+    )
+
+
+def _dropped(table: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> LibraryObject:
     axis = args[1] if len(args) > 1 else kwargs.get("axis")
     names: Value | None = kwargs.get("columns")
     if names is None and isinstance(axis, Const) and axis.value in (1, "columns"):
@@ -268,8 +412,8 @@ def _dropped(table: LibraryObject, args: list[Value], kwargs: dict[str, Value], 
     dropped = (names.value,) if isinstance(names, Const) and isinstance(names.value, str) else texts_of(names)
     labels = labels_of(table)
     if dropped is None or labels is None or "index" in kwargs:
-        return make_frame(rows_of(table) if "index" not in kwargs else any_size(), any_size(), node)
+        return (
+            with_rows_of(table, any_size(), node) if "index" not in kwargs else make_frame(any_size(), any_size(), node)
+        )
     left = tuple(label for label in labels if label not in dropped)
-    made = make_frame(rows_of(table), len(left), node)
-    made.fields[LABELS] = Const(left)
-    return made
+    return inherit(with_rows_of(table, len(left), node), make_frame(0, 0, node, Const(left)), NAMES)

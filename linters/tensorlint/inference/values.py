@@ -499,6 +499,14 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
     return value
 
 
+def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:
+    """What is done in place to one of a few tables may be done to each of them."""
+    made.parts = others
+    for other in others:
+        other.parts = (*other.parts, made)
+    return made
+
+
 def varying(value: Value, start: int) -> Value:
     """The value with the sizes that were made since `start` marked as varying from item to item."""
     if isinstance(value, Tensor) and value.shape is not None:
@@ -515,6 +523,11 @@ def varying(value: Value, start: int) -> Value:
             axis: size for axis, size in value.axes.items() if all(atom.serial < start for atom in S.symbols(size))
         }
         return value if len(fixed) == len(value.axes) else copy(value, axes=fixed or None, kin=value.kin)
+    if isinstance(value, LibraryObject) and value.path.startswith("pandas."):
+        fields = {name: varying(held, start) for name, held in value.fields.items()}
+        if all(fields[name] is held for name, held in value.fields.items()):
+            return value
+        return perhaps_same(LibraryObject(value.path, {}, (), fields, value.made), value)
     if isinstance(value, Number):
         return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
     if isinstance(value, Opaque) and value.integer:

@@ -56,7 +56,7 @@ def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], 
         "issubclass",
     ):
         return UNKNOWN
-    interp.escape(args, kwargs)
+    interp.escape(args, kwargs, reads_tables=True)
     return UNKNOWN
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from tensorlint.inference import layer_changes, table_values
+from tensorlint.inference import estimators, layer_changes, table_values
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.names import INITIALISERS
@@ -211,6 +211,8 @@ class Effects(State):
             self.forget_tensor(value)
         elif isinstance(value, LibraryObject) and table_values.is_table(value):
             table_values.forget_table(self, value)
+        elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
+            estimators.forget_targets(self, value)
         elif isinstance(value, Class):
             for name in attributes & value.fields.keys():
                 if not isinstance(value.fields[name], Function):
@@ -258,6 +260,8 @@ class Effects(State):
                     self.mutations.append((part, None))
             elif isinstance(part, LibraryObject) and table_values.is_table(part):
                 table_values.forget_table(self, part)
+            elif isinstance(part, LibraryObject) and estimators.is_known(part.path):
+                estimators.forget_targets(self, part)
             elif isinstance(part, LibraryObject):
                 if name is None:
                     layer_changes.change_unseen(self, part)
@@ -319,8 +323,8 @@ class Effects(State):
 
 def parts_of(value: Value) -> tuple[Value, ...]:
     """The objects that the value is one of."""
-    if isinstance(value, LibraryObject) and table_values.is_table(value):
-        return ()  # a change of a table is one of all that it may be
+    if isinstance(value, LibraryObject) and value.path.startswith(("pandas.", "sklearn.")):
+        return ()  # what changes one of these changes all that it may be
     return value.parts if isinstance(value, (Opaque, Instance, LibraryObject, Sequence)) else ()
 
 

@@ -21,6 +21,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    all_of,
     copy,
     integer,
     is_none,
@@ -93,14 +94,14 @@ _TAKES_FEATURES = frozenset(
         "score_samples",
     ]
 )
-# Rows and columns of the data sets that scikit-learn ships.
+# Rows and columns of the data sets that scikit-learn ships, and the type of their targets.
 _DATA_SETS = {
-    "load_iris": (150, 4),
-    "load_wine": (178, 13),
-    "load_breast_cancer": (569, 30),
-    "load_diabetes": (442, 10),
-    "load_digits": (1797, 64),
-    "fetch_california_housing": (20640, 8),
+    "load_iris": (150, 4, "int64"),
+    "load_wine": (178, 13, "int64"),
+    "load_breast_cancer": (569, 30, "int64"),
+    "load_diabetes": (442, 10, "float64"),
+    "load_digits": (1797, 64, "int64"),
+    "fetch_california_housing": (20640, 8, "float64"),
 }
 _MADE_DATA = {
     "make_regression": 100,
@@ -154,7 +155,7 @@ def _generated(name: str, args: list[Value], kwargs: dict[str, Value], node: ast
     targets = integer(kwargs["n_targets"]) if "n_targets" in kwargs else 1
     if rows is None or columns is None or targets != 1 or kwargs.keys() & _GIVES_OTHERS:
         return None
-    return Sequence("tuple", list(_data(rows, columns, node)))
+    return Sequence("tuple", list(_data(rows, columns, "float64" if name == "make_regression" else "int64", node)))
 
 
 def _is_false(value: Value) -> bool:
@@ -171,10 +172,10 @@ def _count(value: Value | None, default: int) -> Size | None:
     return default if value is None else size_of(value)
 
 
-def _data(rows: Size, columns: Size, node: ast.AST | None) -> tuple[Tensor, Tensor]:
+def _data(rows: Size, columns: Size, targets: str, node: ast.AST | None) -> tuple[Tensor, Tensor]:
     return (
-        Tensor("numpy", (rows, columns), None, None, None, node),
-        Tensor("numpy", (rows,), (1,), None, None, node),
+        Tensor("numpy", (rows, columns), None, "float64", None, node),
+        Tensor("numpy", (rows,), (1,), targets, None, node),
     )
 
 
@@ -204,7 +205,7 @@ def call(
         features = tables.array_of(features, getattr(features, "made", None))
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
     if not wants or not isinstance(features, Tensor):
-        interp.escape(args, kwargs)
+        interp.escape(args, kwargs, reads_tables=True)
         return receiver if name in ("fit", "partial_fit", "set_params") else UNKNOWN
     if features.shape is not None and len(features.shape) == 1 and features.framework is not None:
         interp.report_bare_features(node, features, name, receiver.fields.get(_COLUMN))
@@ -214,12 +215,10 @@ def call(
         if isinstance(targets, LibraryObject):
             targets = tables.array_of(targets, targets.made)
         known = receiver.fields.get(_TARGETS)
-        if interp.conditional or (known is not None and known is not targets):
-            receiver.fields[_TARGETS] = UNKNOWN
-        else:
+        forget_targets(interp, receiver)
+        if not (interp.conditional or (known is not None and known is not targets)):
             receiver.fields[_TARGETS] = targets
         receiver.fields[_COLUMN] = features
-        interp.mutations.append((receiver, _TARGETS))
     if name in ("fit", "partial_fit"):
         return receiver
     if features.shape is None or len(features.shape) != 2:
@@ -233,6 +232,13 @@ def call(
     if name == "predict" and plain and kind in _KEEPS_TARGETS | _PREDICTORS:
         return _predicted(receiver, kind, features.shape[0], node)
     return UNKNOWN
+
+
+def forget_targets(interp: State, receiver: LibraryObject) -> None:
+    """The estimator, or another that may be the same, is fitted to something else."""
+    for each in all_of(receiver):
+        each.fields[_TARGETS] = UNKNOWN
+        interp.mutations.append((each, _TARGETS))
 
 
 def _predicted(receiver: LibraryObject, kind: str, rows: Size, node: ast.AST | None) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tensorlint.inference import aliases, table_values
+from tensorlint.inference import aliases, estimators, table_values
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.effects import lasts
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -46,9 +46,9 @@ def may_change(value: Value) -> bool:
 class ImplicitCalls(State):
     """Mixed into the interpreter."""
 
-    def escape(self, args: list[Value], kwargs: dict[str, Value]) -> None:
+    def escape(self, args: list[Value], kwargs: dict[str, Value], *, reads_tables: bool = False) -> None:
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
-        have been called, and may be later."""
+        have been called, and may be later. Tables have changed unless the code is a library's that only reads them."""
         values = [*args, *kwargs.values()] if kwargs else args
         for value in values:
             if value.__class__ in CALLED and may_change(value):
@@ -59,6 +59,8 @@ class ImplicitCalls(State):
             if aliases.TIES.on:
                 aliases.lose(value)
             if value.__class__ in _CHANGED:
+                if not reads_tables:
+                    self.forget_tables(value)
                 self.escape_value(value, 0)
 
     def escape_value(self, value: Value, depth: int) -> None:
@@ -71,11 +73,21 @@ class ImplicitCalls(State):
                 self.mutations.append((value, None))
         elif isinstance(value, Opaque) and value.parts:
             self.touch(value, None)
-        elif isinstance(value, LibraryObject) and table_values.is_table(value):
-            table_values.forget_table(self, value)
+        elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
+            estimators.forget_targets(self, value)
         elif isinstance(value, Instance) and not value.generic:
             self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
             lasts(value)
+
+    def forget_tables(self, value: Value) -> None:
+        """The table, and those in a list or a dictionary."""
+        if isinstance(value, LibraryObject) and table_values.is_table(value):
+            table_values.forget_table(self, value)
+        elif isinstance(value, (Sequence, Dictionary)):
+            held = value.items.values() if isinstance(value, Dictionary) and value.items else value.items
+            for item in [*list(held or ())[:16], value.element]:
+                if isinstance(item, LibraryObject):
+                    self.forget_tables(item)
 
     def changed_by_base(self, value: Instance) -> list[Value]:
         """The object, where a method of a base that nobody knows may change it: it may call any of the class's own."""

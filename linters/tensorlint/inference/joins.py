@@ -124,7 +124,7 @@ def _join_scalars(a: Value, b: Value) -> Value:
 
 def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
     alike = a.arguments.keys() == b.arguments.keys() and len(a.positional) == len(b.positional)
-    if a.path.startswith("pandas."):
+    if a.path.startswith(("pandas.", "sklearn.")):
         fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
         return perhaps_same(LibraryObject(a.path, {}, (), fields), a, b)
     if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):

@@ -15,6 +15,7 @@ from tensorlint.inference import (
     numbers,
     operator_functions,
     probability,
+    table_making,
     table_values,
     tables,
     text_files,
@@ -52,6 +53,13 @@ if TYPE_CHECKING:
 _CHECKPOINT = frozenset(
     {"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"}
 )
+
+
+# Libraries whose functions leave the tables that they are given as they are.
+_READ_TABLES = frozenset(
+    ["builtins", "IPython", "joblib", "matplotlib", "numpy", "pandas", "pickle", "plotly", "scipy", "seaborn", "sklearn",
+     "statsmodels", "torch"]
+)  # fmt: skip
 
 
 def copied(value: Value, made: dict[int, Value]) -> Value:
@@ -203,8 +211,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return Sequence("iterator")
     if path in text_files.TEXT_FILES:
         return text_files.read(interp, kwargs, node)
-    if tables.is_known(path):
-        return tables.make(interp, path, args, kwargs, node)
+    if table_making.is_known(path):
+        return table_making.make(interp, path, args, kwargs, node)
     if path in ("numpy.dtype", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path.startswith(("torch.optim.",)):
@@ -223,7 +231,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             return made
     if path.endswith(".reveal_shape"):
         return builtins.reveal_shape(interp, args, kwargs, node)
-    interp.escape(args, kwargs)
+    interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in _READ_TABLES)
     return UNKNOWN
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.table_values import (
     BOXED,
-    DISTINCT,
+    DOUBLED,
     FRAME,
     INDEX,
     NAMES,
@@ -29,6 +29,7 @@ from tensorlint.inference.table_values import (
     make_frame,
     make_series,
     mark_simple,
+    note_kind,
     rows_of,
     same_axes,
     texts_of,
@@ -87,14 +88,22 @@ def store(interp: State, receiver: LibraryObject, index: Value, value: Value) ->
         if not isinstance(found, LibraryObject):
             return
         table = found
-    named = isinstance(index, Const) and isinstance(index.value, str)
+    name = _column_named(receiver, index)
     if receiver.path == PLACED or rows_of(table) == 0 or not (table.path == FRAME or _chooses(index)):
         forget_rows(interp, table)
     if not is_simple(value):
         forget(interp, table, SIMPLE)
-    if not gives_arrays(value):
-        forget(interp, table, BOXED)
-    forget_columns(interp, table, distinct=named or receiver.path == PLACED or _chooses(index))
+    note_kind(interp, table, name, not gives_arrays(value))
+    forget_columns(interp, table, distinct=name is not None or receiver.path == PLACED or _chooses(index))
+
+
+def _column_named(receiver: LibraryObject, index: Value) -> str | None:
+    """The one column that is stored to: `df["y"] = ...`, `df.loc[mask, "y"] = ...`."""
+    if receiver.path == PLACED and isinstance(index, Sequence) and index.items is not None and len(index.items) == 2:
+        index = index.items[1]
+    elif receiver.path == PLACED:
+        return None
+    return index.value if isinstance(index, Const) and isinstance(index.value, str) else None
 
 
 def store_attribute(interp: State, receiver: LibraryObject, name: str, value: Value) -> None:
@@ -102,9 +111,10 @@ def store_attribute(interp: State, receiver: LibraryObject, name: str, value: Va
     if name == "columns":
         texts = texts_of(value)
         forget(interp, receiver, NAMES)
-        forget(interp, receiver, BOXED)
+        if is_boxed(receiver):
+            forget(interp, receiver, BOXED)
         if texts is None or len(set(texts)) < len(texts):
-            forget(interp, receiver, DISTINCT)
+            forget(interp, receiver, DOUBLED)
     elif name == "index":
         forget(interp, receiver, INDEX)
     else:
@@ -135,7 +145,7 @@ def _selected(table: LibraryObject, index: Sequence, node: ast.AST) -> Value:
     unique = all(is_one_column(table, text) for text in texts)
     made = with_rows_of(table, len(texts) if unique else any_size(), node)
     if unique:
-        inherit(made, make_frame(0, 0, node, Const(texts)), NAMES, DISTINCT)
+        inherit(made, make_frame(0, 0, node, Const(texts)), NAMES, DOUBLED)
     return inherit(made, table, BOXED)
 
 
@@ -193,5 +203,5 @@ def _placed(interp: State, table: LibraryObject, index: Value, kind: Value | Non
         return same_axes(table, node) if _is_whole(first) else with_columns_of(table, rows, node)
     made = with_rows_of(table, columns, node) if _is_whole(first) else make_frame(rows, columns, node)
     if isinstance(second, Slice) or _is_mask(second) or by_name:
-        inherit(made, table, DISTINCT)
+        inherit(made, table, DOUBLED)
     return inherit(made, table, BOXED)

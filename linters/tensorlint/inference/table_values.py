@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
@@ -23,6 +22,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    all_of,
     is_none,
     number,
     size_of,
@@ -38,13 +38,13 @@ ROWS, COLUMNS, OF = " rows", " columns", " of"
 # order: the texts, PLACES for 0, 1, 2, ..., or a number that stands for labels nobody knows.
 INDEX, NAMES = " index", " names"
 PLACES = Const(" places")
-# Set where no two columns have one name and no name stands for several columns.
-DISTINCT = " distinct"
+# The names that may stand for several columns: no other does.
+DOUBLED = " doubled"
 # Set where the cells are numbers, dates or text: the mean of a column whose cells are arrays is an array.
 SIMPLE = " simple"
 # The names of those columns whose `values` may be something else than numpy's arrays: text, categories, nullable numbers.
 BOXED = " boxed"
-_OF_ROWS, _OF_COLUMNS = (ROWS, INDEX), (COLUMNS, NAMES, DISTINCT, BOXED)
+_OF_ROWS, _OF_COLUMNS = (ROWS, INDEX), (COLUMNS, NAMES, DOUBLED, BOXED)
 
 # What makes one number of a series and a series of a frame. Two of them add cells up, whatever these are.
 REDUCING = frozenset(["mean", "std", "var", "sem", "max", "min", "sum", "median", "prod", "product", "skew", "kurt"])
@@ -80,8 +80,8 @@ def make_frame(
     }
     made = LibraryObject(FRAME, {}, (), fields, node)
     labels = labels_of(made)
-    if labels is not None and len(set(labels)) == len(labels):
-        fields[DISTINCT] = Const(True)
+    if labels is not None:
+        fields[DOUBLED] = Const(frozenset(label for label in labels if labels.count(label) > 1))
     return made
 
 
@@ -134,8 +134,13 @@ def labels_of(table: LibraryObject) -> tuple[str, ...] | None:
 
 def is_one_column(table: LibraryObject, name: str) -> bool:
     """Whether the frame has no more than one column of that name (without any it is an error)."""
-    labels = labels_of(table)
-    return is_set(table, DISTINCT) if labels is None else labels.count(name) <= 1
+    labels, doubled = labels_of(table), names_in(table, DOUBLED)
+    return doubled is not None and name not in doubled if labels is None else labels.count(name) <= 1
+
+
+def names_in(table: LibraryObject, field: str) -> frozenset[str] | None:
+    found = table.fields.get(field)
+    return found.value if isinstance(found, Const) and isinstance(found.value, frozenset) else None
 
 
 def is_set(table: LibraryObject, name: str) -> bool:
@@ -145,10 +150,10 @@ def is_set(table: LibraryObject, name: str) -> bool:
 
 def is_boxed(table: LibraryObject, name: str | None = None) -> bool:
     """Whether the values of a series, or of that column of a frame, may be something else than numpy's array."""
-    found = table.fields.get(BOXED)
-    if not isinstance(found, Const) or not isinstance(found.value, frozenset):
+    boxed = names_in(table, BOXED)
+    if boxed is None:
         return True
-    return bool(found.value) if name is None else name in found.value
+    return bool(boxed) if name is None else name in boxed
 
 
 def mark_boxed(table: LibraryObject, boxed: bool) -> LibraryObject:
@@ -169,21 +174,9 @@ def same_axes(table: LibraryObject, node: ast.AST | None) -> LibraryObject:
 # -- changes in place ----------------------------------------------------------------------------------------------
 
 
-def _each(table: LibraryObject) -> Iterator[LibraryObject]:
-    """The table, and those that may be the same object."""
-    waiting, seen = [table], {id(table)}
-    while waiting:
-        each = waiting.pop()
-        yield each
-        for part in each.parts:
-            if isinstance(part, LibraryObject) and id(part) not in seen:
-                seen.add(id(part))
-                waiting.append(part)
-
-
 def forget(interp: State, table: LibraryObject, *names: str) -> None:
     """The table has something else there from here on; nobody knows what."""
-    for each in _each(table):
+    for each in all_of(table):
         for name in names:
             # What nobody knows is one thing until the next change.
             each.fields[name] = number(any_size()) if name in (ROWS, COLUMNS, INDEX, NAMES) else UNKNOWN
@@ -198,7 +191,50 @@ def forget_rows(interp: State, table: LibraryObject) -> None:
 def forget_columns(interp: State, table: LibraryObject, distinct: bool = False) -> None:
     """The frame has other columns; `distinct` where no two of one name came to them."""
     if table.path == FRAME:
-        forget(interp, table, COLUMNS, NAMES, *(() if distinct else (DISTINCT,)))
+        forget(interp, table, COLUMNS, NAMES, *(() if distinct else (DOUBLED,)))
+
+
+def note_kind(interp: State, table: LibraryObject, name: str | None, boxed: bool) -> None:
+    """The column holds something else from here on: what is numpy's array, or what may not be; None for any column."""
+    sure = not interp.perhaps_left and not table.parts
+    for each in all_of(table):
+        before = names_in(each, BOXED)
+        if before is None or (not boxed and (name is None or name not in before or not sure)):
+            continue
+        if name is None:
+            forget(interp, each, BOXED)
+            continue
+        if boxed and name in before:
+            continue
+        each.fields[BOXED] = Const(before | {name} if boxed else before - {name})
+        interp.mutations.append((each, BOXED))
+
+
+def renamed(made: LibraryObject, table: LibraryObject, names: dict[str, str] | None) -> None:
+    """The frame has the table's columns, but for names that are others now; None where these are not known."""
+    inherit(made, table, COLUMNS)
+    labels = labels_of(table)
+    _rename(made, table, names)
+    if labels is not None and names is not None:
+        new = tuple(names.get(label, label) for label in labels)
+        inherit(made, make_frame(0, 0, None, Const(new)), NAMES, DOUBLED)
+
+
+def rename_in_place(interp: State, table: LibraryObject, names: dict[str, str] | None) -> None:
+    for each in all_of(table):
+        _rename(each, each, names)
+        interp.mutations += [(each, DOUBLED), (each, BOXED)]
+
+
+def _rename(made: LibraryObject, table: LibraryObject, names: dict[str, str] | None) -> None:
+    for field in (DOUBLED, BOXED):
+        held = names_in(table, field)
+        if held is None or names is None:
+            made.fields[field] = Const(held) if field == BOXED and held == frozenset() else UNKNOWN
+        else:
+            # A column of the new name may have been there before.
+            others = names.values() if field == DOUBLED else (new for name, new in names.items() if name in held)
+            made.fields[field] = Const(held | frozenset(others))
 
 
 def forget_table(interp: State, table: LibraryObject) -> None:

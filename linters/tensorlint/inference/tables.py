@@ -8,20 +8,18 @@ frame in place. The tests run each line of these tables with the installed panda
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.table_parts import PLACED
 from tensorlint.inference.table_values import (
     BOXED,
-    DISTINCT,
+    DOUBLED,
     ELEMENTWISE,
     FRAME,
     INDEX,
     NAMES,
     OF,
-    PLACES,
     REDUCING,
     SERIES,
     SIMPLE,
@@ -31,6 +29,7 @@ from tensorlint.inference.table_values import (
     forget,
     forget_columns,
     forget_rows,
+    forget_table,
     gives_arrays,
     inherit,
     is_boxed,
@@ -40,10 +39,12 @@ from tensorlint.inference.table_values import (
     is_table,
     labels_of,
     make_frame,
-    make_series,
     mark_boxed,
     mark_simple,
+    note_kind,
     reduced,
+    rename_in_place,
+    renamed,
     rows_of,
     same_axes,
     texts_of,
@@ -61,27 +62,20 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
-    is_none,
     number,
 )
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
-# What reads a file into a frame; other arguments make an iterator of frames, or a dictionary.
-_READERS = frozenset(
-    "pandas." + name for name in ("read_csv", "read_table", "read_excel", "read_parquet", "read_feather", "read_fwf")
-)
-_OF_TEXT = frozenset("pandas." + name for name in ("read_csv", "read_table", "read_excel", "read_fwf"))
-_OTHERWISE = frozenset({"chunksize", "iterator", "squeeze"})
 # Methods that keep rows and columns, and those that give other rows.
 _SAME = frozenset(
     ["copy", "astype", "fillna", "ffill", "bfill", "interpolate", "round", "clip", "abs", "replace", "rename", "infer_objects",
      "sort_values", "sort_index", "convert_dtypes", "shift", "diff", "cumsum", "cumprod", "pct_change", "rank", "where", "mask",
      "isna", "isnull", "notna", "notnull"]
 )  # fmt: skip
-# In place: those after which several columns may have one name, and those after which some may be of other kinds.
-_RENAMES, _BOXES = frozenset(["rename", "set_axis"]), frozenset(["rename", "set_axis", "reset_index", "eval"])
+# In place: those after which some columns may be of other kinds.
+_BOXES = frozenset(["set_axis", "reset_index", "eval"])
 _OTHER_ROWS = frozenset(["head", "tail", "sample", "dropna", "drop_duplicates", "query", "nlargest", "nsmallest"])
 _OTHER_CELLS = frozenset(["map", "assign", "join", "replace", "where", "mask", "get"])
 _OTHER_COLUMNS = frozenset(["select_dtypes", "assign", "join", "filter", "reset_index", "set_index"])
@@ -111,34 +105,6 @@ _ATTRIBUTES = frozenset([
 _AS_ARRAY = frozenset(
     ["torch.tensor", "torch.as_tensor", "torch.Tensor", "torch.FloatTensor", "torch.LongTensor", "numpy.array", "numpy.asarray"]
 )  # fmt: skip
-
-
-def is_known(path: str) -> bool:
-    return path.startswith("pandas.")
-
-
-def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    """A call of pandas' class or function."""
-    if path in _READERS:
-        several = [kwargs[name] for name in ("header", "sheet_name") if name in kwargs]
-        if kwargs.keys() & _OTHERWISE or not all(isinstance(each, Const) for each in several):
-            return UNKNOWN
-        if is_none(kwargs.get("sheet_name", Const(0))):
-            return UNKNOWN
-        read = make_frame(any_size(), any_size(), node)
-        read.fields[DISTINCT] = Const(True)
-        if is_plain_type(kwargs.get("dtype", Const("float"))) and "dtype_backend" not in kwargs:
-            mark_boxed(read, boxed=False)
-        return mark_simple(read, path in _OF_TEXT and "converters" not in kwargs)
-    data = args[0] if args else kwargs.get("data")
-    if path == SERIES:
-        return mark_simple(_series_of(interp, data, args, kwargs, node), is_simple(data))
-    if path == FRAME:
-        return mark_simple(_made_of(interp, data, args, kwargs, node), is_simple(data))
-    if path == "pandas.get_dummies" and isinstance(data, LibraryObject) and is_table(data):
-        return with_rows_of(data, any_size(), node)
-    interp.escape(args, kwargs)
-    return UNKNOWN
 
 
 def as_array(path: str, args: list[Value], node: ast.AST | None) -> list[Value]:
@@ -202,8 +168,12 @@ def _called(
     in_place = kwargs.get("inplace")
     if in_place is not None and not (isinstance(in_place, Const) and in_place.value is False):
         forget_rows(interp, receiver)
-        forget_columns(interp, receiver, distinct=name not in _RENAMES)
-        if name in _BOXES:
+        forget_columns(interp, receiver, distinct=True)
+        if name == "rename":
+            rename_in_place(interp, receiver, _mapping(kwargs))
+        elif name == "set_axis":
+            forget(interp, receiver, DOUBLED)
+        if name in _BOXES and not _drops_index(kwargs):
             forget(interp, receiver, BOXED)
         return NONE if isinstance(in_place, Const) else UNKNOWN
     if name == "to_numpy":
@@ -212,8 +182,10 @@ def _called(
         return _kept(receiver, name, args, kwargs, node)
     called = _of_series if receiver.path == SERIES else _of_frame
     found = called(interp, receiver, name, args, kwargs, node)
+    if name == "pipe" or name.startswith("__"):
+        forget_table(interp, receiver)
     if found is UNKNOWN:
-        interp.escape(args, kwargs)
+        interp.escape(args, kwargs, reads_tables=True)
     return found
 
 
@@ -224,7 +196,7 @@ def _of_series(
         return with_columns_of(receiver, any_size(), node)
     if name == "map" and args:
         made = mark_boxed(same_axes(receiver, node), is_boxed(receiver) or not _gives_numbers(args[0]))
-        interp.escape(args, kwargs)
+        interp.escape(args, kwargs, reads_tables=True)
         return made
     if name == "to_frame":
         return mark_boxed(with_rows_of(receiver, 1, node), is_boxed(receiver))
@@ -242,7 +214,14 @@ def _of_frame(
 ) -> Value:
     along = "axis" in kwargs
     if name in _SAME:  # in an odd way
-        return make_frame(any_size(), any_size(), node) if along else with_rows_of(receiver, any_size(), node)
+        if along:
+            return make_frame(any_size(), any_size(), node)
+        made = with_rows_of(receiver, any_size(), node)
+        if name == "rename":
+            renamed(made, receiver, _mapping(kwargs))
+            if args or "index" in kwargs:
+                made.fields[INDEX] = number(any_size())
+        return made
     if name in _OTHER_COLUMNS:
         made = with_rows_of(receiver, any_size(), node)
         if along or name == "join":
@@ -250,13 +229,18 @@ def _of_frame(
         if name in ("set_index", "reset_index"):
             made.fields[INDEX] = number(any_size())
         if "allow_duplicates" not in kwargs:
-            inherit(made, receiver, DISTINCT)
-        return made if name in ("assign", "reset_index") else inherit(made, receiver, BOXED)
+            inherit(made, receiver, DOUBLED)
+        if name != "reset_index" or _drops_index(kwargs):
+            inherit(made, receiver, BOXED)
+        if name == "assign":
+            for column, value in kwargs.items():
+                note_kind(interp, made, column, not gives_arrays(value))
+        return made
     if name in _OTHER_ROWS:
         whole = not along and len(args) <= (name != "dropna")
         return with_columns_of(receiver, any_size(), node) if whole else make_frame(any_size(), any_size(), node)
     if name == "drop":
-        return inherit(_dropped(receiver, args, kwargs, node), receiver, DISTINCT, BOXED)
+        return inherit(_dropped(receiver, args, kwargs, node), receiver, DOUBLED, BOXED)
     if name == "pop" and args:
         taken: Value = UNKNOWN
         if isinstance(args[0], Const) and is_one_column(receiver, str(args[0].value)):
@@ -264,9 +248,25 @@ def _of_frame(
         forget_columns(interp, receiver, distinct=True)
         return taken
     if name in ("insert", "isetitem"):
-        forget_columns(interp, receiver)
-        forget(interp, receiver, BOXED, SIMPLE)
+        inserted = args[1].value if name == "insert" and len(args) == 3 and isinstance(args[1], Const) else None
+        forget_columns(interp, receiver, distinct=inserted is not None and not kwargs)
+        note_kind(interp, receiver, inserted, not gives_arrays(args[-1] if inserted is not None else None))
+        forget(interp, receiver, SIMPLE)
     return UNKNOWN
+
+
+def _mapping(kwargs: dict[str, Value]) -> dict[str, str] | None:
+    """The new names of columns, of `rename(columns={...})`; None where they are not known."""
+    given = kwargs.get("columns")
+    if not isinstance(given, Dictionary) or given.items is None:
+        return None
+    names = {name: new.value for name, new in given.items.items() if isinstance(new, Const)}
+    return names if len(names) == len(given.items) else None
+
+
+def _drops_index(kwargs: dict[str, Value]) -> bool:
+    drop = kwargs.get("drop")
+    return isinstance(drop, Const) and drop.value is True
 
 
 def _is_odd(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
@@ -317,89 +317,6 @@ def split(value: Value, rows: Size, labels: dict[object, Value], node: ast.AST |
             index.value if isinstance(index, Const) else index.size, part.fields[INDEX]
         )
     return mark_simple(part, is_simple(value))
-
-
-# -- how they are made ---------------------------------------------------------------------------------------------
-
-
-def _length_of(interp: State, data: Value | None) -> Size:
-    """How many rows a column of these values has."""
-    if isinstance(data, Sequence):
-        length = interp.length_of(data)
-        return any_size() if length is None else length
-    if isinstance(data, Tensor) and data.shape:
-        return data.shape[0]
-    return rows_of(data) if isinstance(data, LibraryObject) and is_table(data) else any_size()
-
-
-def _given(args: list[Value], kwargs: dict[str, Value], place: int, name: str) -> Value:
-    return args[place] if len(args) > place else kwargs.get(name, NONE)
-
-
-def _series_of(
-    interp: State, data: Value | None, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-) -> Value:
-    dtype = _given(args, kwargs, 2, "dtype")
-    boxed = not (gives_arrays(data) if is_none(dtype) else is_plain_type(dtype))
-    rows, index = _length_of(interp, data), _given(args, kwargs, 1, "index")
-    if not is_none(index):
-        return make_series(any_size() if is_table(data or UNKNOWN) else rows, node, None, boxed)
-    if isinstance(data, LibraryObject) and data.path == SERIES:
-        return mark_boxed(same_axes(data, node), boxed)
-    return make_series(rows, node, PLACES if isinstance(data, (Sequence, Tensor)) else None, boxed)
-
-
-def _made_of(
-    interp: State, data: Value | None, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-) -> Value:
-    given, dtype = _given(args, kwargs, 2, "columns"), _given(args, kwargs, 3, "dtype")
-    indexed = not is_none(_given(args, kwargs, 1, "index"))
-    if isinstance(data, Dictionary) and data.items and is_none(given) and not indexed:
-        made = _of_columns(interp, data.items, node)
-    else:
-        made = _of_rows(data, given, node)
-        if isinstance(data, Tensor) and not indexed:
-            made.fields[INDEX] = PLACES
-        mark_boxed(made, not gives_arrays(data))
-    return made if is_none(dtype) else mark_boxed(made, not is_plain_type(dtype))
-
-
-def _of_columns(interp: State, columns: Mapping[Any, Value], node: ast.AST | None) -> LibraryObject:
-    """A frame of a dictionary of its columns."""
-    listed = [value for value in columns.values() if isinstance(value, (Sequence, Tensor))]
-    lengths = {_length_of(interp, value) for value in listed}
-    names = Const(tuple(columns)) if all(isinstance(key, str) for key in columns) else None
-    made = make_frame(lengths.pop() if len(lengths) == 1 else any_size(), len(columns), node, names)
-    if len(listed) == len(columns):
-        made.fields[INDEX] = PLACES
-        made.arguments = {"by columns": Const(True)}
-    made.fields[BOXED] = Const(frozenset(name for name, value in columns.items() if not gives_arrays(value)))
-    return made
-
-
-def _of_rows(data: Value | None, given: Value, node: ast.AST | None) -> LibraryObject:
-    """A frame of an array, or of what may be anything, with the names of its columns."""
-    labels = texts_of(given)
-    names = None if labels is None else Const(labels)
-    if isinstance(data, Tensor) and data.shape is not None and len(data.shape) in (1, 2):
-        # A vector of records has a column for each of their fields.
-        columns = data.shape[1] if len(data.shape) == 2 else 1 if data.dtype is not None else any_size()
-        return make_frame(data.shape[0], columns, node, PLACES if is_none(given) else names)
-    made = make_frame(any_size(), any_size() if labels is None else len(labels), node, names)
-    if is_none(given) and _are_records(data):
-        made.fields[DISTINCT] = Const(True)
-    return made
-
-
-def _are_records(data: Value | None) -> bool:
-    """Whether it is a list of dictionaries with texts as keys: each key becomes one column."""
-    if not isinstance(data, Sequence):
-        return False
-    records = data.items if data.items is not None else [data.element]
-    return bool(records) and all(
-        isinstance(each, Dictionary) and each.items is not None and all(isinstance(key, str) for key in each.items)
-        for each in records
-    )
 
 
 def _dropped(table: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> LibraryObject:

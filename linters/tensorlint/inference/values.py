@@ -7,7 +7,7 @@ Python; the interpreter changes a value in place only where the program would.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -500,11 +500,23 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
 
 
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:
-    """What is done in place to one of a few tables may be done to each of them."""
+    """What is done in place to one of a few tables or estimators may be done to each of them."""
     made.parts = others
     for other in others:
         other.parts = (*other.parts, made)
     return made
+
+
+def all_of(value: LibraryObject) -> Iterator[LibraryObject]:
+    """The object, and those that may be the same object."""
+    waiting, seen = [value], {id(value)}
+    while waiting:
+        each = waiting.pop()
+        yield each
+        for part in each.parts:
+            if isinstance(part, LibraryObject) and id(part) not in seen:
+                seen.add(id(part))
+                waiting.append(part)
 
 
 def varying(value: Value, start: int) -> Value:

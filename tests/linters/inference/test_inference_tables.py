@@ -90,7 +90,9 @@ x = df.sample(frac=1).values | ? 3
 x = df.astype("float32").values | 4 3
 x = df.copy().values | 4 3
 x = df.sort_values("a").values | 4 3
-x = df.rename(columns={"a": "d"}).values | 4 ?
+x = df.rename(columns={"a": "d"}).values | 4 3
+x = df.rename(columns={"a": "d"})["d"].values | 4
+x = read.rename(columns={"a": "d"})["y"].values | ?
 x = df.reset_index(drop=True).values | 4 ?
 x = df.select_dtypes("number").values | 4 ?
 x = df.assign(d=1).values | 4 ?
@@ -119,6 +121,19 @@ x = torch.tensor(df["a"].values).unsqueeze(1) | 4 1
 x = torch.tensor(df[["a", "b"]].values, dtype=torch.float32) | 4 2
 x = torch.from_numpy(df["a"].to_numpy()) | 4
 x = np.loadtxt(io.StringIO("1 2"), ndmin=2) | ? ?
+read["t"] = ["p", "q", "r"]; x = read["y"].values | ?
+read["t"] = np.zeros(3); x = read["t"].values | ?
+df["c"] = df["c"].map(str); df["c"] = df["c"].astype(float); x = df["c"].values | 4
+df.rename(columns={"a": "d"}, inplace=True); x = df["b"].values | ?
+df.fillna(0, inplace=True); x = df["b"].values | ?
+df.loc[df["a"] > 2, "c"] = df["c"].mean(); x = df["b"].values | ?
+df["n"] = 1; x = df["b"].values | 4
+x = df[df["a"] > 2].reset_index(drop=True)["b"].values | ?
+x = (df["a"] - pd.Series([1.0, 2.0, 3.0, 4.0])).values | 4
+x = (df["a"] - df.head(2)["a"]).values | ?
+x = (df["a"] - df.loc[:, "b"] * df.iloc[:, 0].abs()).values | 4
+x = (df[["a", "b"]]["a"] - df.copy()["b"].fillna(0)).values | 4
+x = pd.DataFrame([{"a": 1}, {"a": 2}])["a"].to_numpy() | ?
 """.strip().splitlines()
 # Nothing wrong may be said after these.
 ADVERSARIES = {

@@ -77,6 +77,12 @@ Arguments = tuple[list[Value], dict[str, Value]]
 _MAKES_ARRAY = frozenset({"numpy.array", "numpy.asarray", "numpy.ascontiguousarray", "numpy.asfortranarray"})
 
 
+# Functions of numpy that give an array of series and frames, too: others give a series or a frame.
+_ARRAY_OF_TABLES = _MAKES_ARRAY | frozenset(
+    "numpy." + name for name in ("where", "concatenate", "stack", "vstack", "hstack", "column_stack")
+)
+
+
 def _decides(value: Value) -> bool:
     """Whether the value's class may decide what a function of numpy gives: an object of a class of the program with
     `__array_function__`, `__array_ufunc__` or a method of the function's name, a list of these, or a torch tensor, of
@@ -296,7 +302,9 @@ class Calls(State):
         if entry is not None:
             if args and isinstance(args[0], LibraryObject):
                 args = tables.as_array(path, args, node)
-            elif args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_decides, args)):
+            if entry.framework == "numpy" and path not in _ARRAY_OF_TABLES and any(map(table_values.is_table, args)):
+                return UNKNOWN
+            if args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_decides, args)):
                 self.escape(args, kwargs)
                 return UNKNOWN
             return self.apply(entry, args, kwargs, node)

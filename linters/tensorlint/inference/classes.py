@@ -367,7 +367,9 @@ class Classes(Inheritance):
         if cls.record:
             for each in cls.record:
                 if each.kept:
-                    instance.fields.setdefault(each.name, each.declared or Opaque(f"self.{each.name}"))
+                    field = Opaque(f"self.{each.name}")
+                    field.optional = is_none(each.default or UNKNOWN)
+                    instance.fields.setdefault(each.name, each.declared or field)
         return instance
 
     def overridden_in_subclasses(self, cls: Class) -> frozenset[str]:

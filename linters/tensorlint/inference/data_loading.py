@@ -178,34 +178,9 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
 
 
 def may_be_unbatched(loader: LibraryObject) -> bool:
-    """Whether the batch size is None, or a parameter's that is None where nothing else is given."""
-    size = loader.arguments.get("batch_size")
-    if isinstance(size, Opaque) and isinstance(size.scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return _may_be_none(size.scope.args, size.name)
-    return isinstance(size, Const) and size.value is None
-
-
-def _may_be_none(spec: ast.arguments, name: str | None) -> bool:
-    """Whether the parameter may be None by its default or its annotation; any of them, where its name is not known."""
-    places = [*spec.posonlyargs, *spec.args]
-    defaults = [None] * (len(places) - len(spec.defaults)) + spec.defaults
-    for parameter, default in zip([*places, *spec.kwonlyargs], [*defaults, *spec.kw_defaults], strict=True):
-        if name in (None, parameter.arg):
-            if isinstance(default, ast.Constant) and default.value is None:
-                return True
-            if parameter.annotation is not None and _names_none(parameter.annotation):
-                return True
-    return False
-
-
-def _names_none(annotation: ast.expr) -> bool:
-    words = {"None", "Optional"}
-    return any(
-        (isinstance(part, ast.Name) and part.id in words)
-        or (isinstance(part, ast.Attribute) and part.attr in words)
-        or (isinstance(part, ast.Constant) and (part.value is None or "None" in str(part.value)))
-        for part in ast.walk(annotation)
-    )
+    """Whether the batch size is None, or may be: a parameter's that is None where nothing else is given."""
+    size = loader.arguments.get("batch_size", Const(1))
+    return size is UNKNOWN or is_none(size) or (isinstance(size, Opaque) and size.optional)
 
 
 def _iterates(dataset: Value | None) -> bool:

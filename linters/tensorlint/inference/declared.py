@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value
+from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value, is_none
+from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -120,6 +121,20 @@ _PLAIN_NAMES = frozenset(
 CONFIGURATIONS = frozenset(
     ["config", "cfg", "args", "opt", "opts", "options", "hparams", "hparam", "hps", "conf", "settings", "configs"]
 )
+
+
+def may_be_none(annotation: ast.expr | None, default: Value | None) -> bool:
+    """Whether a parameter's default is None, or its annotation has it."""
+    if default is not None and is_none(default):
+        return True
+    if annotation is None or isinstance(annotation, ast.Name):
+        return False
+    return any(
+        (isinstance(part, ast.Name) and part.id == "Optional")
+        or (isinstance(part, ast.Attribute) and part.attr == "Optional")
+        or (isinstance(part, ast.Constant) and (part.value is None or "None" in str(part.value)))
+        for part in walk(annotation)
+    )
 
 
 def _is_plain(node: ast.expr) -> bool:

@@ -345,12 +345,17 @@ class Interpreter(
         name = parameter.arg
         known = Opaque(name if facts.assigned.get(name, 0) == 0 else None)
         known.scope = function.node
+        known.optional = declared.may_be_none(parameter.annotation, function.defaults.get(name))
         if name in declared.CONFIGURATIONS:
             known.kind = PLAIN
         if parameter.annotation is not None:
             stated = self.annotation_in(function.scope, parameter.annotation, dimensions)
             if isinstance(stated, Opaque):
-                if isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "int":
+                if (
+                    isinstance(parameter.annotation, ast.Name)
+                    and parameter.annotation.id == "int"
+                    and not known.optional
+                ):
                     return Number(known.size)
                 known.kind = stated.kind
             elif stated is not None:

@@ -26,6 +26,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     an_integer,
+    is_none,
     perhaps_same,
     varying,
 )
@@ -85,6 +86,7 @@ def join(a: Value, b: Value) -> Value:
         return an_integer()
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
+    either.optional = any(is_none(value) or (isinstance(value, Opaque) and value.optional) for value in (a, b))
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
         either.kin = a.kin
     return either

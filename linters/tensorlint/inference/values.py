@@ -73,7 +73,7 @@ class Opaque(Value):
     `config.hidden` is one size wherever it is read.
     """
 
-    __slots__ = ("_symbol", "axes", "fields", "integer", "kin", "kind", "name", "parts", "scope", "variant")
+    __slots__ = ("_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "variant")
 
     def __init__(
         self,
@@ -94,6 +94,8 @@ class Opaque(Value):
         self.axes: dict[int, Size] | None = None
         self.kin: Kin | None = None
         self.scope: ast.AST | None = None
+        # Whether the program says that it may be None.
+        self.optional = False
         # The objects that it is one of: what is done to it may be done to any of them.
         self.parts = parts
 

@@ -6,6 +6,7 @@ import ast
 from operator import is_
 from typing import Any
 
+from tensorlint.inference import table_values
 from tensorlint.inference.aliases import joined
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
@@ -79,7 +80,7 @@ class Following(State):
         mutations = len(self.mutations)
         if remembered is not None and remembered[2] == mutations and _identical(remembered[4], read_early()):
             # A size that nothing names may be another one this time: the rows that a random mask picks.
-            return freshen(varying(remembered[0], remembered[3]))
+            return table_values.another(freshen(varying(remembered[0], remembered[3])))
         given = (function.scope, *bound.values())
         start = symbol_serial()
         result = self.follow(function, bound, node)

@@ -146,6 +146,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if isinstance(value, Instance) and path == "copy.deepcopy":
             return copied(value, {})
         if isinstance(value, LibraryObject):
+            if table_values.is_table(value):
+                return table_values.same_axes(value, node)
             if not modules.known(value.path):
                 return value
             if path == "copy.deepcopy":

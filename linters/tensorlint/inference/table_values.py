@@ -25,6 +25,7 @@ from tensorlint.inference.values import (
     all_of,
     is_none,
     number,
+    perhaps_same,
     size_of,
 )
 
@@ -169,6 +170,15 @@ def same_axes(table: LibraryObject, node: ast.AST | None) -> LibraryObject:
     made = LibraryObject(table.path, {}, (), {}, node)
     names = (*_OF_ROWS, *_OF_COLUMNS, SIMPLE) if table.path == FRAME else (*_OF_ROWS, BOXED, SIMPLE)
     return inherit(made, table, *names)
+
+
+def another(value: Value) -> Value:
+    """What a function gives when it is called again: a table is another object, or the same."""
+    if isinstance(value, LibraryObject) and is_table(value):
+        return perhaps_same(same_axes(value, value.made), value)
+    if isinstance(value, Sequence) and value.items is not None and any(map(is_table, value.items)):
+        return Sequence(value.kind, [another(item) for item in value.items])
+    return value
 
 
 # -- changes in place ----------------------------------------------------------------------------------------------

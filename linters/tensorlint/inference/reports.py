@@ -80,6 +80,9 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
             if not isinstance(value, Tensor):
                 saved.bindings.pop(target, None)  # no tensor in this round
         saved.bindings.update(self.bindings)
+        for target, value in (self.rounds or {}).items():
+            if not isinstance(value, Tensor):
+                saved.bindings.pop(target, None)  # what an earlier round of a loop around showed
         self.hazards, self.bindings = saved.hazards, saved.bindings
 
     def drop_attempt(self, saved: Attempt) -> None:

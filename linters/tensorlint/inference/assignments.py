@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from tensorlint.inference import (
     aliases,
+    estimators,
     iterators,
     layer_changes,
     module_containers,
@@ -366,6 +367,8 @@ class Assignments(State):
                 module_containers.set_member(self, receiver, index, value)
             elif receiver.path.startswith("pandas"):
                 table_parts.store(self, receiver, index, value)
+            elif receiver.path == estimators.BUNCH:
+                estimators.forget_data(self, receiver)
         elif isinstance(receiver, Opaque):
             for each in (index, value):
                 lasts(each)

@@ -114,6 +114,7 @@ _MADE_DATA = {
 _LEAVES_SHAPES = frozenset({"return_X_y", "scaled", "data_home", "download_if_missing", "n_retries", "delay"})
 # With these a generator gives more than the two, or a Bunch.
 _GIVES_OTHERS = frozenset({"coef", "return_centers", "return_X_y", "return_distributions"})
+BUNCH = "sklearn.Bunch"
 _TARGETS = " targets"
 _COLUMN = " column"
 
@@ -143,7 +144,7 @@ def _loaded(name: str, kwargs: dict[str, Value], node: ast.AST | None) -> Value 
     flag = kwargs.get("return_X_y", Const(False))
     if isinstance(flag, Const) and flag.value is True:
         return Sequence("tuple", [data, target])
-    return LibraryObject("sklearn.Bunch", {}, (), {"data": data, "target": target}, node) if _is_false(flag) else None
+    return LibraryObject(BUNCH, {}, (), {"data": data, "target": target}, node) if _is_false(flag) else None
 
 
 def _generated(name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
@@ -199,6 +200,8 @@ def call(
     interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
 ) -> Value:
     """A method of an estimator."""
+    if receiver.path == BUNCH and name not in ("get", "keys", "values", "items", "copy"):
+        forget_data(interp, receiver)
     kind = receiver.path.removeprefix("sklearn.")
     features = args[0] if args else kwargs.get("X")
     if features is not None:
@@ -234,8 +237,18 @@ def call(
     return UNKNOWN
 
 
+def forget_data(interp: State, receiver: LibraryObject) -> None:
+    """A data set's entries are others now."""
+    for each in all_of(receiver):
+        for name in each.fields:
+            each.fields[name] = UNKNOWN
+            interp.mutations.append((each, name))
+
+
 def forget_targets(interp: State, receiver: LibraryObject) -> None:
     """The estimator, or another that may be the same, is fitted to something else."""
+    if receiver.path == BUNCH:
+        forget_data(interp, receiver)
     for each in all_of(receiver):
         each.fields[_TARGETS] = UNKNOWN
         interp.mutations.append((each, _TARGETS))

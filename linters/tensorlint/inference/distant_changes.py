@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, walk
 
 # Stands for the layers that a container holds, among the settings that may have changed.
@@ -35,7 +38,19 @@ _REGISTERS = frozenset([
 GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
 REPLACED = frozenset({"forward", "__class__"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
+_LISTS = (ast.List, ast.ListComp)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Bound = ast.expr | ast.arg | None  # what a name is bound to, None where that is no expression of its own
 _OF_PYTHON = frozenset(["self", "cls", "ctx"])
+
+
+class _Parameter(NamedTuple):
+    """The place is that in a call, or -1 where the parameter is given by its name only."""
+
+    function: str
+    name: str
+    place: int
+    of_method: bool
 
 
 @dataclass(slots=True)
@@ -50,8 +65,8 @@ class DistantChanges:
     waiting: list[tuple[str, str | None, str]] = field(default_factory=list)
     # Attributes whose layers the initialiser that is being read changes: its class knows, the bases do not.
     own: set[str] = field(default_factory=set)
-    # Names of containers that got other layers, or of lists that became longer.
-    containers: list[str] = field(default_factory=list)
+    # The parameters of functions that put layers into what they are given.
+    filled: list[_Parameter] = field(default_factory=list)
     # Whether `x.to(...)` stands as a statement of its own, as it does of modules only, and may give another dtype.
     converts: bool = False
 
@@ -108,40 +123,71 @@ class DistantChanges:
         elif setting != MEMBERS:
             self.anywhere.add(setting)
 
-    def leave(self, scope: ast.AST) -> None:
-        """The end of a scope: what its own names hold is known where they are bound to nothing but new objects."""
+    def leave(self, scope: ast.AST) -> list[tuple[str, str | None, str]]:
+        """The end of a scope: what its own names hold is known where they are bound to nothing but new objects.
+
+        Gives the changes of lists that the scope does not bind, which are those of a scope around it.
+        """
         if not self.waiting:
-            return
-        made: dict[str, bool] = {}
-        for node in walk(scope):
-            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                    if isinstance(target, ast.Name):
-                        made[target.id] = made.get(target.id, True) and _is_new(node.value)
-        for name, held, setting in self.waiting:
-            if made.get(name):
+            return []
+        bound = _bound_in(node for node in walk(scope) if not isinstance(node, ast.arg))
+        for name, parameter in _bound_in(walk(scope.args) if isinstance(scope, _FUNCTIONS) else ()).items():
+            bound.setdefault(name, []).extend(parameter)
+        own = _own_names(scope)
+        free: list[tuple[str, str | None, str]] = []
+        for change in self.waiting:
+            name, held, setting = change
+            if held is None and setting == MEMBERS and name not in own and not isinstance(scope, ast.Module):
+                free.append(change)
+            elif name in bound and all(map(_is_new, bound[name])):
                 continue
-            if held is not None:
+            elif held is not None:
                 self.of_any.setdefault(held, set()).add(setting)
-            elif setting == MEMBERS:
-                self.containers.append(name)
-            else:
+            elif setting != MEMBERS:
                 self.anywhere.add(setting)
+            else:
+                self._change_bound(name, scope, bound.get(name, [None]))
         self.waiting = []
+        return free
+
+    def _change_bound(self, name: str, scope: ast.AST, values: list[_Bound]) -> None:
+        """Other layers in whatever these values hold, to which a name of the scope is bound."""
+        parameter = _parameter(scope, name)
+        for value in values:
+            if isinstance(value, ast.arg) and parameter is not None:
+                self.filled.append(parameter)
+            elif value is None or not (isinstance(scope, _FUNCTIONS) and value is scope.args.kwarg):  # a new dictionary
+                self._change_held(value)
+
+    def _change_held(self, value: _Bound) -> None:
+        """Other layers in what the value holds: nothing else does if it is new, an attribute, or anything."""
+        if not _is_new(value):
+            while isinstance(value, ast.Subscript):
+                value = value.value
+            if isinstance(value, ast.Attribute):
+                self.of_any.setdefault(value.attr, set()).add(MEMBERS)
+            else:
+                self.anywhere.add(MEMBERS)
 
     def finish(self, tree: ast.AST) -> None:
-        """The end of the file: a name that other scopes bind to lists is one that a function within them fills."""
-        if self.containers:
-            lists = {
-                target.id
-                for node in walk(tree)
-                if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, _DISPLAYS)
-                for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-                if isinstance(target, ast.Name)
-            }
-            if not lists.issuperset(self.containers):
-                self.anywhere.add(MEMBERS)
-            self.containers = []
+        """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
+        filled, self.filled = self.filled, []
+        if not filled or MEMBERS in self.anywhere:
+            return
+        bound = _bound_in(walk(tree))
+        names = {each.function for each in filled}
+        calls = [node for node in walk(tree) if isinstance(node, ast.Call) and _name(node.func) in names]
+        called = {call.func for call in calls}
+        for node in walk(tree):
+            if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in names and node not in called:
+                self.anywhere.add(MEMBERS)  # in other hands, which may give it anything
+        for parameter in filled:
+            given = [part for call in calls for part in _given(call, parameter)]
+            if not given:
+                self.anywhere.add(MEMBERS)  # other files call it, if any
+            for value in given:
+                for each in bound.get(value.id, [None]) if isinstance(value, ast.Name) else [value]:
+                    self._change_held(each)
 
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
@@ -270,10 +316,98 @@ def _name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_new(value: ast.expr) -> bool:
+def _bound_by(node: ast.AST) -> Iterator[tuple[str, _Bound]]:
+    """The names that a node binds, with what each is bound to."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _paired(target, node.value)
+    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+        if node.value is not None:
+            yield from _paired(node.target, node.value)
+    elif isinstance(node, (ast.For, ast.AsyncFor)):
+        yield from _paired(node.target, None)
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield from _paired(node.optional_vars, None)
+    elif isinstance(node, ast.arg):
+        yield node.arg, node
+    elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+        yield node.name, None
+    elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            yield (alias.asname or alias.name), None
+
+
+def _paired(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, _Bound]]:
+    """`layers, last = [], 3`: each name with its own value."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Starred):
+        yield from _paired(target.value, None)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for each, part in zip(target.elts, parts_for(target, value), strict=True):
+            yield from _paired(each, part)
+
+
+def parts_for(target: ast.Tuple | ast.List, value: ast.expr | None) -> Sequence[ast.expr | None]:
+    """What each part of a target is assigned, as it is written; None where the value is not written in parts."""
+    count = len(target.elts)
+    if not isinstance(value, (ast.Tuple, ast.List)) or len(value.elts) != count:
+        return [None] * count
+    if any(isinstance(each, ast.Starred) for each in (*target.elts, *value.elts)):
+        return [None] * count
+    return value.elts
+
+
+def _bound_in(nodes: Iterable[ast.AST]) -> dict[str, list[_Bound]]:
+    bound: dict[str, list[_Bound]] = {}
+    for node in nodes:
+        for name, value in _bound_by(node):
+            bound.setdefault(name, []).append(value)
+    return bound
+
+
+def _own_names(scope: ast.AST) -> set[str]:
+    """The names that are the scope's own: those of a class's body the functions in it do not see."""
+    if isinstance(scope, ast.ClassDef):
+        return set()
+    inside = list(own_nodes(scope))
+    shared = {name for node in inside if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    return {name for node in inside for name, _ in _bound_by(node)} - shared
+
+
+def _parameter(scope: ast.AST, name: str) -> _Parameter | None:
+    """The function's parameter of that name; None if it has none, or if Python calls the function itself."""
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) or scope.name.startswith("__"):
+        return None
+    places = [each.arg for each in (*scope.args.posonlyargs, *scope.args.args)]
+    if name in places:
+        of_method = places[0] in _OF_PYTHON
+        return _Parameter(scope.name, name, places.index(name) - of_method, of_method)
+    named_only = any(each.arg == name for each in scope.args.kwonlyargs)
+    return _Parameter(scope.name, name, -1, bool(places) and places[0] in _OF_PYTHON) if named_only else None
+
+
+def _given(call: ast.Call, parameter: _Parameter) -> list[ast.expr]:
+    """What a call gives the parameter, and where that cannot be read off, the call itself, which may be anything."""
+    if _name(call.func) != parameter.function:
+        return []
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if (owner is not None and not _is_class(owner)) != parameter.of_method:
+        return [call]  # another function of that name, or its object stands among the arguments
+    if any(isinstance(each, ast.Starred) for each in call.args) or any(word.arg is None for word in call.keywords):
+        return [call]
+    found = [word.value for word in call.keywords if word.arg == parameter.name]
+    return found or (call.args[parameter.place : parameter.place + 1] if parameter.place >= 0 else []) or [call]
+
+
+def _is_new(value: _Bound) -> bool:
     """Whether the value is an object that nothing else holds, or one that the interpreter follows."""
     if isinstance(value, ast.Call):
         return _is_class(value.func) or _name(value.func) in ("copy", "deepcopy", "list", "dict")
+    if isinstance(value, ast.IfExp):
+        return _is_new(value.body) and _is_new(value.orelse)
+    if isinstance(value, ast.BinOp):  # a list and another make a third
+        return isinstance(value.left, _LISTS) or isinstance(value.right, _LISTS)
     return isinstance(value, _DISPLAYS)
 
 

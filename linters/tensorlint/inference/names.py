@@ -9,7 +9,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
-from tensorlint.inference.distant_changes import DistantChanges
+from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.walking import children, walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -132,9 +132,10 @@ class _Walk:
         outer, distant.waiting, distant.own = (distant.waiting, distant.own), [], set()
         self.block(scope, body, 1, initialiser)
         self.imported_and_bound(scope, body)
-        distant.leave(node)
+        free = distant.leave(node)
         scope.changed = distant.own
         distant.waiting, distant.own = outer
+        distant.waiting += free
         for name in scope.shared:
             for other in self.facts.scopes.values():
                 other.shared.add(name)
@@ -267,8 +268,8 @@ class _Walk:
         elif kind is ast.Subscript:
             self.facts.distant.item(target, value, initialiser)  # type: ignore[arg-type]
         elif kind is ast.Tuple or kind is ast.List:
-            for element in target.elts:  # type: ignore[attr-defined]
-                self.target(scope, element, weight, initialiser)
+            for element, part in zip(target.elts, parts_for(target, value), strict=True):  # type: ignore[arg-type,attr-defined]
+                self.target(scope, element, weight, initialiser, part)
         elif kind is ast.Starred:
             self.target(scope, target.value, weight, initialiser)  # type: ignore[attr-defined]
 

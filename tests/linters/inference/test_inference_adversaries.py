@@ -140,6 +140,18 @@ LAYERS_LEFT_ALONE = {
         "class Other(Base):\n    def __init__(self):\n        self.fc = self.net = None\n"
     ),
     "a tensor that is changed in place": "def turned(x, flag):\n    y = x if flag else None\n    return y.t_()\n",
+    "one among others of a tuple": (
+        "def more(n):\n    layers, last = [], n\n    layers.append(nn.Linear(last, 2))\n    return layers\n"
+    ),
+    "one that has two names": "def more(n):\n    a = b = []\n    b.append(nn.Linear(n, 2))\n    return a\n",
+    "one that an expression names": "def more(n):\n    print(a := [])\n    a.append(nn.Linear(n, 2))\n    return a\n",
+    "a list that a helper fills": (
+        "def add(blocks, n):\n    blocks.append(nn.Linear(n, 2))\n\ndef more(n):\n    mine = []\n    add(mine, n)\n    return mine\n"
+    ),
+    "another attribute's layers by a helper": (
+        "def add(blocks, n):\n    blocks.append(nn.Linear(n, 2))\n\ndef more(model):\n    add(model.blocks, 3)\n"
+    ),
+    "keywords that get a layer": "def f(x, **words):\n    words['act'] = nn.ReLU()\n    return words\n",
     "another layer's setting": "conv = nn.Conv2d(1, 2, 3)\nconv.stride = 2\n",
     "another attribute's layers": "def grow(model):\n    model.blocks.append(nn.Linear(2, 2))\n",
     "a hook that gives nothing": (

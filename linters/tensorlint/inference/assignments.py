@@ -56,6 +56,7 @@ class Assignments(State):
             self.assign_name(target, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, value, source)
+            self.show_last(target)
         elif isinstance(target, ast.Attribute):
             receiver = self.eval(target.value)
             instance = _instance_of_class(target.value)
@@ -148,6 +149,16 @@ class Assignments(State):
             if opaque is not None:
                 opaque.name = None
         del self.names_given[since:]
+
+    def show_last(self, target: ast.Tuple | ast.List) -> None:
+        """`_, _ = pair`: behind the statement a name holds what it was given last."""
+        last: dict[str, ast.Name] = {}
+        for element in target.elts:
+            each = element.value if isinstance(element, ast.Starred) else element
+            if isinstance(each, ast.Name):
+                if each.id in last:
+                    self.bindings.pop(last[each.id], None)
+                last[each.id] = each
 
     def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
         elements = target.elts

@@ -39,6 +39,9 @@ class Iteration(State):
         log = len(self.mutations)
         if plain and known.items is not None and len(known.items) <= 8:
             items: list[Value] = []
+            outer_rounds = self.rounds
+            if outer_rounds is None and self.frame.record:
+                self.rounds = {}  # what is shown of its names is true of all items
             for item in known.items:
                 self.frame.env = self.names_within(outer)
                 self.assign(node.generators[0].target, item, None)
@@ -48,6 +51,7 @@ class Iteration(State):
                 items.append(share(made) if isinstance(node.elt, ast.Name) else contained(made))
                 if proven is not None:
                     self.end_perhaps(proven)
+            self.rounds = outer_rounds
             self.leave_comprehension(outer)
             if kind == "iterator":
                 self.forget_since(log)  # how many of them somebody asks for, and when, nobody knows

@@ -47,6 +47,7 @@ from tensorlint.inference.values import (
     copy,
     is_none,
     moved,
+    unknown_members,
 )
 from tensorlint.inference.walking import walk
 
@@ -207,7 +208,7 @@ class Calls(State):
         if modules.known(function.path):
             made = LibraryObject(function.path, {}, (), {}, node, born=self.steps)
             if function.path in CONTAINERS:
-                made.fields["members"] = Sequence("list")  # not empty: nobody knows
+                made.fields["members"] = unknown_members(function.path)
             return made
         if function.path == "builtins.zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return self.transposed(self.iterate(self.eval(node.args[0].value)))

@@ -26,6 +26,7 @@ from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    KEYED,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -222,7 +223,7 @@ class Expressions(State):
                 if name in self.file.facts.distant.anywhere or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
                 found = modules.module_attribute(value, name)
-                if found is UNKNOWN and value.path == "torch.nn.ModuleDict":
+                if found is UNKNOWN and value.path in KEYED:
                     found = module_containers.named_member(self, value, name)
                 if found is not UNKNOWN:
                     return held(self, found) if isinstance(found, Tensor) else found

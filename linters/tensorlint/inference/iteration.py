@@ -9,6 +9,7 @@ from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, joined_items, share
 from tensorlint.inference.frames import Environment, Inner
+from tensorlint.inference.joins import join_all
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -37,21 +38,12 @@ class Iteration(State):
         known = self.iterate(first)
         outer = self.frame.env
         log = len(self.mutations)
-        if plain and known.items is not None and len(known.items) <= 8:
-            items: list[Value] = []
-            outer_rounds = self.rounds
-            if outer_rounds is None and self.frame.record:
-                self.rounds = {}  # what is shown of its names is true of all items
-            for item in known.items:
-                self.frame.env = self.names_within(outer)
-                self.assign(node.generators[0].target, item, None)
-                # A generator's are evaluated only for whoever asks.
-                proven = self.begin_perhaps() if kind == "iterator" else None
-                made = self.eval(node.elt)
-                items.append(share(made) if isinstance(node.elt, ast.Name) else contained(made))
-                if proven is not None:
-                    self.end_perhaps(proven)
-            self.rounds = outer_rounds
+        if plain and known.items is not None and len(known.items) <= 8 and known.kind != "set":
+            # A generator's are evaluated only for whoever asks.
+            proven = self.begin_perhaps() if kind == "iterator" else None
+            items = [item for (item,) in self.evaluated_for(node.generators[0].target, known.items, (node.elt,))]
+            if proven is not None:
+                self.end_perhaps(proven)
             self.leave_comprehension(outer)
             if kind == "iterator":
                 self.forget_since(log)  # how many of them somebody asks for, and when, nobody knows
@@ -68,6 +60,13 @@ class Iteration(State):
     def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
         known = self.iterate(self.eval(node.generators[0].iter))
         outer = self.frame.env
+        plain = len(node.generators) == 1 and not node.generators[0].ifs
+        if plain and known.items is not None and len(known.items) <= 8 and known.kind != "set":
+            pairs = self.evaluated_for(node.generators[0].target, known.items, (node.key, node.value))
+            self.leave_comprehension(outer)
+            if all(isinstance(key, Const) for key, _ in pairs):
+                return Dictionary({key.value: value for key, value in pairs if isinstance(key, Const)})
+            return Dictionary(None, join_all([value for _, value in pairs]))
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
@@ -92,6 +91,20 @@ class Iteration(State):
         if len(self.mutations) > log:
             self.forget_mutations(log)
             self.mutations.append((self, None))
+
+    def evaluated_for(self, target: ast.expr, items: list[Value], parts: tuple[ast.expr, ...]) -> list[list[Value]]:
+        """What the parts of a comprehension give for each item; what is shown of its names is true of all items."""
+        outer, outer_rounds = self.frame.env, self.rounds
+        if outer_rounds is None and self.frame.record:
+            self.rounds = {}
+        found: list[list[Value]] = []
+        for item in items:
+            self.frame.env = self.names_within(outer)
+            self.assign(target, item, None)
+            made = [(part, self.eval(part)) for part in parts]
+            found.append([share(value) if isinstance(part, ast.Name) else contained(value) for part, value in made])
+        self.rounds = outer_rounds
+        return found
 
     def leave_comprehension(self, outer: Environment) -> None:
         """Back to the names around it, of which only `:=` has bound some."""
@@ -156,7 +169,9 @@ class Iteration(State):
             return Sequence("iterator")
         if isinstance(value, LibraryObject):
             members = self.members(value)
-            if isinstance(members, Sequence):
+            if isinstance(members, Dictionary):
+                return self.iterate(members)
+            if members is not None:
                 return members
             return self.iterate_library_object(value)
         aliases.lose(value)

@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     an_integer,
     is_none,
     perhaps_same,
+    unknown_members,
     varying,
 )
 
@@ -130,9 +131,7 @@ def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
         fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
         return perhaps_same(LibraryObject(a.path, {}, (), fields), a, b)
     if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):
-        # Of a container nothing that it was made of is left: without that it would be an empty one.
-        unknown = Dictionary(None) if a.path == "torch.nn.ModuleDict" else Sequence("list")
-        return LibraryObject(a.path, {}, (), {"members": unknown}, None)
+        return LibraryObject(a.path, {}, (), {"members": unknown_members(a.path)}, None)
     if not alike:
         return LibraryObject(a.path, {}, (), {}, None) if a.path.startswith("torch.nn.") else UNKNOWN
     arguments = {name: join(value, b.arguments[name]) for name, value in a.arguments.items()}

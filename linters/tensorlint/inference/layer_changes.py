@@ -13,15 +13,14 @@ from tensorlint.inference.values import (
     CONTAINERS,
     UNKNOWN,
     Const,
-    Dictionary,
     Function,
     Instance,
     LibraryObject,
     Opaque,
-    Sequence,
     Tensor,
     Value,
     copy,
+    unknown_members,
 )
 from tensorlint.inference.walking import walk
 
@@ -40,7 +39,7 @@ def change_unseen(interp: State, receiver: LibraryObject) -> None:
     """Anything in the module may have changed: what calling it gives is not known any more."""
     receiver.fields[CHANGED] = UNKNOWN
     if receiver.path in CONTAINERS:
-        receiver.fields["members"] = Dictionary(None) if receiver.path == "torch.nn.ModuleDict" else Sequence("list")
+        receiver.fields["members"] = unknown_members(receiver.path)
     interp.mutations.append((receiver, CHANGED))
 
 

@@ -10,6 +10,7 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    KEYED,
     NONE,
     UNKNOWN,
     Class,
@@ -253,11 +254,13 @@ class Methods(State):
                     layer_changes.change_unseen(self, receiver)
                 return UNKNOWN
             members = module_containers.change_members(self, receiver, name, args)
+            if members is None:
+                members = module_containers.listed(self, receiver, name, args)
             if members is not None:
                 return members
             if name == "flatten_parameters":
                 return NONE
-            if receiver.path == "torch.nn.ModuleDict":
+            if receiver.path in KEYED:
                 member = module_containers.named_member(self, receiver, name)
                 if member is not UNKNOWN:
                     return self.call(member, args, kwargs, node)

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorlint.inference.containers import joined_items
+from tensorlint.inference.containers import call_method, joined_items
 from tensorlint.inference.distant_changes import MEMBERS
+from tensorlint.inference.joins import join_all
+from tensorlint.inference.layer_changes import held
 from tensorlint.inference.values import (
     CONTAINERS,
+    KEYED,
     UNKNOWN,
     Const,
     Dictionary,
     LibraryObject,
     Sequence,
+    Tensor,
     Value,
+    copy,
     integer,
+    is_none,
+    unknown_members,
 )
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
+
+
+_GIVEN = ("modules", "args", "values", "parameters")
+_OF_PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
+_LISTS = frozenset({"items", "values", "keys", "children", "named_children"})
+_GIVE_ITSELF = frozenset({"append", "extend", "insert", "add_module", "update"})
+_CHANGES = _GIVE_ITSELF | {"pop", "popitem", "clear", "setdefault", "register_module", "set_submodule"}
 
 
 def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | None:
@@ -26,16 +40,19 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
     if value.path not in CONTAINERS:
         return None
     if MEMBERS in interp.file.facts.distant.anywhere:
-        return Dictionary(None) if value.path == "torch.nn.ModuleDict" else Sequence("list")
-    known = value.fields.get("members")
-    if isinstance(known, (Sequence, Dictionary)):
-        return known
+        return unknown_members(value.path)
+    if "members" in value.fields:
+        known = value.fields["members"]
+        found = known if isinstance(known, (Sequence, Dictionary)) else unknown_members(value.path)
+    else:
+        found = _made_with(interp, value)
+    return _parameters(interp, found) if value.path in _OF_PARAMETERS else found
+
+
+def _made_with(interp: State, value: LibraryObject) -> Sequence | Dictionary:
     given: list[Value] = list(value.positional)
     if not given:
-        stored = next(
-            (value.arguments[key] for key in ("modules", "args", "values", "parameters") if key in value.arguments),
-            None,
-        )
+        stored = next((value.arguments[key] for key in _GIVEN if key in value.arguments), None)
         if value.path == "torch.nn.Sequential" and isinstance(stored, Sequence):
             return stored
         if stored is not None:
@@ -45,13 +62,40 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
             items = given[0].items
             return Sequence("list") if items is None else Sequence("list", list(items.values()))
         return Sequence("list", given) if given or value.made is None else Sequence("list")
-    if value.path == "torch.nn.ModuleDict":
+    if (not given and not value.arguments) or (given and is_none(given[0])):
+        return Dictionary({}) if value.path in KEYED else Sequence("list", [])
+    if value.path in KEYED:
         return given[0] if given and isinstance(given[0], Dictionary) else Dictionary(None)
     if given and isinstance(given[0], Sequence):
         return given[0]
-    if not given and not value.arguments:
-        return Sequence("list", [])
     return Sequence("list") if not given else interp.iterate(given[0])
+
+
+def _parameters(interp: State, members: Sequence | Dictionary) -> Sequence | Dictionary:
+    """The tensors as the program finds them: their module may have been converted since."""
+
+    def now(value: Value) -> Value:
+        return held(interp, copy(value)) if isinstance(value, Tensor) else value
+
+    if isinstance(members, Dictionary):
+        entries = None if members.items is None else {key: now(each) for key, each in members.items.items()}
+        return Dictionary(entries, now(members.element))
+    items = None if members.items is None else [now(each) for each in members.items]
+    return Sequence(members.kind, items, now(members.element), members.length)
+
+
+def listed(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
+    """`heads.items()`, `layers.children()`: the members one after the other; None if the method gives no such thing."""
+    if name not in _LISTS or args or (members := members_of(interp, receiver)) is None:
+        return None
+    if isinstance(members, Dictionary) and not name.endswith("children"):
+        return call_method(interp, members, name, [], {})
+    if receiver.path in _OF_PARAMETERS or not name.endswith("children"):
+        return None
+    # A module that is there twice is given once.
+    values = list(members.items.values()) if isinstance(members.items, dict) else members.items
+    child = members.element if values is None else join_all(values) if values else UNKNOWN
+    return Sequence("iterator", None, child if name == "children" else Sequence("tuple", [UNKNOWN, child]))
 
 
 def named_member(interp: State, value: LibraryObject, name: str) -> Value:
@@ -67,15 +111,14 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     if receiver.parts:
         interp.touch(receiver, None)
     members = members_of(interp, receiver)
-    changed: Value = Sequence("list")
-    if receiver.path == "torch.nn.ModuleDict":
-        changed = Dictionary(None)
-        known = members.items if isinstance(members, Dictionary) else None
-        if known is not None and isinstance(key, Const) and not (interp.perhaps_left or interp.frame.loops):
-            changed = Dictionary({**known, key.value: module})
-    elif (
-        isinstance(members, Sequence) and members.items is not None and not (interp.perhaps_left or interp.frame.loops)
-    ):
+    changed = unknown_members(receiver.path)
+    if isinstance(members, Dictionary):
+        if members.items is not None and isinstance(key, Const) and not _perhaps(interp):
+            changed = Dictionary({**members.items, key.value: module})
+        else:
+            before = [members.element] if members.items is None else list(members.items.values())
+            changed = Dictionary(None, join_all([*before, module]))
+    elif isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
         at = integer(key)
         if at is not None and -len(members.items) <= at < len(members.items):
             items = list(members.items)
@@ -85,16 +128,23 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     interp.mutations.append((receiver, "members"))
 
 
+def _perhaps(interp: State) -> bool:
+    """Whether the current line may not run, or may run more than once."""
+    if interp.perhaps_left or interp.loop_start is not None:
+        return True
+    frames = [interp.frame, *(place[0] for place in interp.places if place is not None)]
+    return any(frame.loops > 1 or frame.breaks or frame.continues for frame in frames)
+
+
 def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
     """`layers.append(module)`, `add_module`: the container's members; None if the method is not one of these."""
-    if receiver.path not in CONTAINERS or name not in ("append", "extend", "insert", "add_module", "pop", "update"):
+    if receiver.path not in CONTAINERS or name not in _CHANGES:
         return None
     if receiver.parts:
         interp.touch(receiver, None)
     members = members_of(interp, receiver)
-    changed: Value = Sequence("list")
-    in_branch = bool(interp.perhaps_left or interp.frame.loops)
-    if isinstance(members, Sequence) and members.items is not None and not in_branch:
+    changed = unknown_members(receiver.path)
+    if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
         if name == "append" and len(args) == 1:
             changed = Sequence("list", [*members.items, args[0]])
         elif name == "add_module" and len(args) == 2:
@@ -109,8 +159,6 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     ):
         # Built up in a loop: one member stands for all if they are alike.
         changed = Sequence("list", None, joined_items(members, [args[-1]]) if members.items != [] else args[-1])
-    if receiver.path == "torch.nn.ModuleDict":
-        changed = Dictionary(None)
     receiver.fields["members"] = changed
     interp.mutations.append((receiver, "members"))
-    return receiver if name != "pop" else UNKNOWN
+    return receiver if name in _GIVE_ITSELF else UNKNOWN

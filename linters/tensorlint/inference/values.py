@@ -41,7 +41,8 @@ KEEPS_SHAPE = "layer that keeps the shape"
 # The field of an instance whose class derives from a layer: the layer that `super().__init__(...)` made of it.
 BASE = "__base__"
 # Layers that hold others.
-CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"})
+KEYED = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList", *KEYED})
 
 
 class Rank:
@@ -290,6 +291,11 @@ class Range(Value):
     start: Size | None
     stop: Size | None
     step: Size | None
+
+
+def unknown_members(path: str) -> Sequence | Dictionary:
+    """What a container holds of which nothing is known: without that it would be an empty one."""
+    return Dictionary(None) if path in KEYED else Sequence("list")
 
 
 class Library(Value):

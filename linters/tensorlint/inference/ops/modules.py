@@ -8,7 +8,17 @@ from dataclasses import dataclass
 
 from tensorlint.inference.ops import table
 from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_parameters
-from tensorlint.inference.values import CONTAINERS, UNKNOWN, Dictionary, LibraryObject, Sequence, Tensor, Value, is_none
+from tensorlint.inference.values import (
+    CONTAINERS,
+    UNKNOWN,
+    Dictionary,
+    LibraryObject,
+    Sequence,
+    Tensor,
+    Value,
+    is_none,
+    unknown_members,
+)
 
 Forward = Callable[..., Value]
 AttributeOf = Callable[[LibraryObject, str], Value | None]
@@ -99,7 +109,7 @@ def construct(call: Call, path: str, args: Sequence_[Value], kwargs: dict[str, V
     try:
         arguments = bind(found.parameters, args, kwargs)
     except Misfit:
-        return LibraryObject(path, {}, (), {}, call.node)
+        return LibraryObject(path, {}, (), {"members": unknown_members(path)} if path in CONTAINERS else {}, call.node)
     if "kernel_size" in arguments and is_none(arguments.get("stride", UNKNOWN)) and "LPPool" not in path:
         arguments["stride"] = arguments["kernel_size"]  # which it stays when the kernel is given another size
     return LibraryObject(path, arguments, tuple(args), {}, call.node)

@@ -348,6 +348,7 @@ class Assignments(State):
                 isinstance(index, Const)
                 and receiver.items is not None
                 and not (self.conditional or (receiver.shared and self.left_early))
+                and receiver.alike is None
                 and len(receiver.items) < 256
             ):
                 try:
@@ -357,6 +358,8 @@ class Assignments(State):
                 self.mutations.append((receiver, None))
             else:
                 self.forget_contents(receiver)
+                if receiver.alike is not None:
+                    self.mutations.append((receiver, None))
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
             if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
                 layer_changes.change_unseen(self, receiver.receiver)
@@ -399,6 +402,9 @@ class Assignments(State):
         value.element = UNKNOWN
         if isinstance(value, Sequence):
             value.length = value.totals = None
+        else:
+            for each in value.alike or ():
+                each.items = None
 
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""

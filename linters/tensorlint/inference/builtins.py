@@ -27,6 +27,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     integer,
+    made_anew,
     number,
     size_of,
 )
@@ -148,7 +149,8 @@ def _to_sequence(kind: Any) -> Any:
         known = interp.iterate(value)
         if kind == "set":
             return Sequence("set", None, known.element)
-        return Sequence(kind, None if known.items is None else list(known.items), known.element, known.length)
+        element = made_anew(known.element, S.symbol_serial()) if known.kind == "iterator" else known.element
+        return Sequence(kind, None if known.items is None else list(known.items), element, known.length)
 
     return convert
 

@@ -49,6 +49,7 @@ from tensorlint.inference.values import (
     freshen,
     integer,
     is_none,
+    made_anew,
     moved,
     number,
 )
@@ -193,7 +194,8 @@ class Expressions(State):
         if node.value is not None:
             value = self.eval(node.value)
             if isinstance(node, ast.Yield):
-                self.frame.returns.append(value)
+                anew = isinstance(node.value, (ast.Dict, ast.DictComp))
+                self.frame.returns.append(made_anew(value, 0) if anew else value)
             else:
                 self.frame.returns.append(UNKNOWN)
         return UNKNOWN

@@ -24,6 +24,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     freshen,
+    made_anew,
     varying,
 )
 
@@ -51,7 +52,9 @@ class Iteration(State):
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
-        element = self.varying(contained(self.in_each_round(node.elt)), start)
+        element = contained(self.in_each_round(node.elt))
+        anew = isinstance(node.elt, (ast.Dict, ast.DictComp))
+        element = made_anew(element, start) if anew else self.varying(element, start)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None

@@ -69,6 +69,8 @@ def join(a: Value, b: Value) -> Value:
         if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:
             either.parts = (a, b)
         return either
+    if isinstance(a, Dictionary) and isinstance(b, Dictionary) and a.alike is not None and b.alike is not None:
+        return _join_alike(a, b)
     if keeps_shape(a) and keeps_shape(b):
         return Opaque(None, kind=KEEPS_SHAPE)
     if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
@@ -123,6 +125,18 @@ def _join_scalars(a: Value, b: Value) -> Value:
     if kind is not None and kind == kind_of(b):
         return Scalar(kind)
     return UNKNOWN
+
+
+def _join_alike(a: Dictionary, b: Dictionary) -> Value:
+    """One of two dictionaries that stand for items of sequences."""
+    assert a.alike is not None
+    if a.items is None or b.items is None or a.items.keys() != b.items.keys():
+        return Opaque(None, parts=(a, b))
+    if a.alike is not b.alike:
+        a.alike += b.alike or ()
+        for each in a.alike:
+            each.alike = a.alike
+    return a.another({key: join(value, b.items[key]) for key, value in a.items.items()})
 
 
 def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:

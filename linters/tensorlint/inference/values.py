@@ -277,6 +277,15 @@ class Dictionary(Value):
     element: Value = UNKNOWN
     shared: bool = False
     born: int = 0
+    # All that stand for items of one sequence: what is put into one of them may be in any.
+    alike: list[Dictionary] | None = None
+
+    def another(self, items: dict[Any, Value]) -> Dictionary:
+        """Another of these items, or the same."""
+        made = Dictionary(items, alike=self.alike)
+        if self.alike is not None:
+            self.alike.append(made)
+        return made
 
 
 @dataclass(slots=True, eq=False)
@@ -503,7 +512,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
             return Sequence(value.kind, items)
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
-        return Dictionary({key: freshen(item, renamed) for key, item in value.items.items()})
+        return value.another({key: freshen(item, renamed) for key, item in value.items.items()})
     return value
 
 
@@ -552,6 +561,8 @@ def varying(value: Value, start: int) -> Value:
         return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
     if isinstance(value, Opaque) and value.integer:
         return Scalar("int")
+    if isinstance(value, Dictionary) and value.alike is not None and value.items is not None:
+        return value.another({key: varying(item, start) for key, item in value.items.items()})
     if isinstance(value, (Opaque, Dictionary)):
         parts = value.parts if isinstance(value, Opaque) else (value,)
         return Opaque(None, parts=parts) if parts else UNKNOWN
@@ -560,6 +571,25 @@ def varying(value: Value, start: int) -> Value:
             return Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts)
         return Sequence(value.kind, None, varying(value.element, start), parts=value.parts)
     return value
+
+
+def made_anew(value: Value, start: int) -> Value:
+    """A dictionary that an expression makes anew for every item of a sequence, as it stands for all of them."""
+    if not isinstance(value, Dictionary) or value.items is None or len(value.items) > 16:
+        return varying(value, start)
+    made = Dictionary({key: _kept(item, start) for key, item in value.items.items()}, alike=[])
+    assert made.alike is not None
+    made.alike.append(made)
+    return made
+
+
+def _kept(value: Value, start: int) -> Value:
+    """What a dictionary holds that others may hold too: tensors and numbers, which cannot get longer."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
+        return Sequence("tuple", [_kept(item, start) for item in value.items])
+    if isinstance(value, (Tensor, Const, Number, Scalar)):
+        return varying(value, start)
+    return Opaque(None, parts=(value,)) if isinstance(value, (Instance, Dictionary, LibraryObject)) else UNKNOWN
 
 
 def _resized(tensor: Tensor, shape: Shape, values: dict[S.Symbol, Size]) -> Tensor:

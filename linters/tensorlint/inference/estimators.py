@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference import table_values, tables
+from tensorlint.inference import splitters, table_values, tables
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
     NONE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # predict gives (n,) for targets (n,), and (n, k) for targets (n, k), a single column too.
 _KEEPS_TARGETS = frozenset(["LinearRegression", "KNeighborsRegressor", "KernelRidge"])
-# predict gives (n,) for targets (n,); what it gives for a column is a matter of the version.
+# predict gives (n,) for targets (n,), and for a column too, but for those where that is a matter of the version.
 _PREDICTORS = frozenset(
     [
         "Ridge",
@@ -59,6 +59,11 @@ _PREDICTORS = frozenset(
         "LinearDiscriminantAnalysis",
     ]
 )
+_OF_THE_VERSION = frozenset(["Ridge", "RidgeCV", "GaussianProcessRegressor"])
+# predict gives (n, k) for targets (n, k) of several columns.
+_SEVERAL = frozenset(
+    ["Ridge", "RidgeCV", "Lasso", "ElasticNet", "DecisionTreeRegressor", "RandomForestRegressor", "MLPRegressor"]
+)
 # transform gives the shape it is given.
 _SCALERS = frozenset(
     ["StandardScaler", "MinMaxScaler", "RobustScaler", "MaxAbsScaler", "QuantileTransformer", "PowerTransformer"]
@@ -78,6 +83,14 @@ _TRANSFORMERS = frozenset(
         "DBSCAN",
     ]
 )
+_ROW_BY_ROW = _SCALERS | {
+    "Normalizer",
+    "PolynomialFeatures",
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "KBinsDiscretizer",
+    "PCA",
+}
 _ESTIMATORS = _KEEPS_TARGETS | _PREDICTORS | _SCALERS | _TRANSFORMERS
 _TAKES_FEATURES = frozenset(
     [
@@ -116,6 +129,7 @@ _LEAVES_SHAPES = frozenset({"return_X_y", "scaled", "data_home", "download_if_mi
 _GIVES_OTHERS = frozenset({"coef", "return_centers", "return_X_y", "return_distributions"})
 BUNCH = "sklearn.Bunch"
 _TARGETS = " targets"
+_LAST = " last step"
 _COLUMN = " column"
 
 
@@ -128,6 +142,12 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
     name = path.rpartition(".")[2]
     if name in _ESTIMATORS:
         return LibraryObject("sklearn." + name, kwargs, tuple(args), {}, node)
+    if name in splitters.SPLITTERS:
+        return LibraryObject("sklearn." + name, kwargs, tuple(args), {}, node)
+    if name == "make_pipeline":
+        return _pipeline(args, node)
+    if name == "Pipeline":
+        return _pipeline(_steps(args[0] if args else kwargs.get("steps")), node)
     if name == "train_test_split":
         return _split(args, kwargs, node)
     if name in _DATA_SETS:
@@ -180,6 +200,23 @@ def _data(rows: Size, columns: Size, targets: str, node: ast.AST | None) -> tupl
     )
 
 
+def _steps(given: Value | None) -> list[Value]:
+    """The estimators of `[("scale", StandardScaler()), ("fit", Ridge())]`."""
+    pairs = given.items if isinstance(given, Sequence) else None
+    return [
+        pair.items[1] if isinstance(pair, Sequence) and pair.items and len(pair.items) == 2 else UNKNOWN
+        for pair in pairs or ()
+    ]
+
+
+def _pipeline(steps: list[Value], node: ast.AST | None) -> Value | None:
+    """Steps that leave as many rows as there were, and what predicts."""
+    kinds = [step.path.removeprefix("sklearn.") if isinstance(step, LibraryObject) else "" for step in steps]
+    if not kinds or kinds[-1] not in _KEEPS_TARGETS | _PREDICTORS or not _ROW_BY_ROW.issuperset(kinds[:-1]):
+        return None
+    return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: steps[-1]}, node)
+
+
 def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """`train_test_split(X, y)`: the parts share their numbers of rows."""
     if not args or not all((isinstance(arg, Tensor) and arg.shape) or table_values.is_table(arg) for arg in args):
@@ -203,6 +240,10 @@ def call(
     if receiver.path == BUNCH and name not in ("get", "keys", "values", "items", "copy"):
         forget_data(interp, receiver)
     kind = receiver.path.removeprefix("sklearn.")
+    if kind in splitters.SPLITTERS:
+        return splitters.split(kind, node) if name == "split" else UNKNOWN
+    if kind == "Pipeline":
+        return _call_pipeline(interp, receiver, name, args, kwargs, node)
     features = args[0] if args else kwargs.get("X")
     if features is not None:
         features = tables.array_of(features, getattr(features, "made", None))
@@ -254,13 +295,35 @@ def forget_targets(interp: State, receiver: LibraryObject) -> None:
         interp.mutations.append((each, _TARGETS))
 
 
+def _call_pipeline(
+    interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value:
+    """A pipeline is fitted and predicts as its last step does, of as many rows."""
+    last = receiver.fields.get(_LAST)
+    features = args[0] if args else kwargs.get("X")
+    features = None if features is None else tables.array_of(features, getattr(features, "made", None))
+    matrix = isinstance(features, Tensor) and features.shape is not None and len(features.shape) == 2
+    if name not in ("fit", "predict") or not isinstance(last, LibraryObject) or not matrix:
+        interp.escape(args, kwargs)
+        receiver.fields[_LAST] = UNKNOWN if name != "predict" else receiver.fields[_LAST]
+        interp.mutations.append((receiver, _LAST))
+        return receiver if name in ("fit", "set_params") else UNKNOWN
+    result = call(interp, last, name, args, kwargs, node)
+    return receiver if name == "fit" else result
+
+
 def _predicted(receiver: LibraryObject, kind: str, rows: Size, node: ast.AST | None) -> Value:
     targets = receiver.fields.get(_TARGETS)
     if not isinstance(targets, Tensor) or targets.shape is None:
         return UNKNOWN
     if len(targets.shape) == 1:
         return Tensor("numpy", (rows,), (1,), None, None, node, f"{kind}.predict")
-    if len(targets.shape) == 2 and kind in _KEEPS_TARGETS:
+    if len(targets.shape) != 2:
+        return UNKNOWN
+    columns = targets.shape[1]
+    if columns == 1 and kind in _PREDICTORS - _OF_THE_VERSION:
+        return Tensor("numpy", (rows,), (1,), None, None, node, f"{kind}.predict")
+    if kind in _KEEPS_TARGETS or (kind in _SEVERAL and isinstance(columns, int) and columns > 1):
         marks = frozenset({"column"}) if targets.shape[1] == 1 else frozenset()
         how = f"{kind} fitted on targets {show_shape(targets.shape)}"
         return Tensor("numpy", (rows, targets.shape[1]), None, None, None, node, how, marks)

@@ -14,7 +14,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is the oracle")
 
 from sklearn.utils import all_estimators
 
-from tensorlint.inference import estimators
+from tensorlint.inference import estimators, splitters
 from tensorlint.inference.analysis import analyse
 from tensorlint.inference.hazards import RankOneVectorHazard
 
@@ -29,6 +29,12 @@ y = np.random.rand(40) > 0.5
 USES = {
     "a vector of targets": "p = m.fit(X, y).predict(new)",
     "a column of targets": "p = m.fit(X, y[:, None]).predict(new)",
+    "two columns of targets": "p = m.fit(X, np.stack([y, ~y], 1)).predict(new)",
+    "numbers in a column": "p = m.fit(X, np.random.rand(40, 1)).predict(new)",
+    "in a pipeline": "from sklearn.pipeline import make_pipeline\nfrom sklearn.preprocessing import StandardScaler\n"
+    "m = make_pipeline(StandardScaler(), m)\np = m.fit(X, y).predict(new)\nq = m.fit(X, y[:, None]).predict(new)",
+    "in a named pipeline": "from sklearn.pipeline import Pipeline\nfrom sklearn.decomposition import PCA\n"
+    "m = Pipeline([('parts', PCA(1)), ('last', m)])\nm.fit(X, y)\np = m.predict(new)\nm.set_params(last=None)",
     "its own rows": "p = m.fit(X, y).predict(X)",
     "with a deviation": "p = m.fit(X, y).predict(new, return_std=True)",
     "scaled": "p = m.fit_transform(X)\nq = m.transform(new)\nr = m.inverse_transform(q)",
@@ -80,6 +86,50 @@ def test_no_claimed_shape_is_wrong(name: str) -> None:
         for row in analyse(ast.parse(source), source).bindings:
             if row.name in "pqr" and row.shape is not None:
                 assert row.shape == getattr(scope[row.name], "shape", None), (title, row.name)
+
+
+@pytest.mark.parametrize("name", sorted(splitters.SPLITTERS))
+def test_what_a_splitter_gives_are_positions(name: str) -> None:
+    given = {"LeavePOut": "p=39", "LeavePGroupsOut": "n_groups=2", "PredefinedSplit": "np.arange(40) % 4"}.get(name, "")
+    source = (
+        f"{TOP}from sklearn.model_selection import {name}\n{DATA}groups = np.arange(40) % 8\n"
+        f"for tr, va in {name}({given}).split({'' if name == 'PredefinedSplit' else 'X, y, groups'}):\n"
+        "    a, b, c = X[tr], y[va], column[tr]\n    both = a * c\n"
+    )
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    scope = run(source)
+    assert scope is not None
+    for each in ("tr", "va"):
+        assert rows[each].shape == ("?",)
+        assert rows[each].dtype == "int64"
+        assert rows[each].strides in ((1,), None)
+        assert (scope[each].ndim, str(scope[each].dtype), scope[each].strides) == (1, "int64", (8,))
+    tr, va = "tr.shape[0]", "va.shape[0]"
+    assert [rows[each].shape for each in ("a", "b", "c", "both")] == [(tr, 2), (va,), (tr, 1), (tr, 2)]
+
+
+@pytest.mark.parametrize(
+    ("made", "targets", "shape"),
+    [
+        ("Lasso()", "column", (7,)),
+        ("Lasso()", "np.random.rand(40, 3)", (7, 3)),
+        ("LinearRegression()", "column", (7, 1)),
+        ("make_pipeline(StandardScaler(), LinearRegression())", "column", (7, 1)),
+        ("make_pipeline(StandardScaler(), LinearRegression())", "column[:, 0]", (7,)),
+        ("Ridge()", "column", None),
+    ],
+)
+def test_what_is_predicted_is_known(made: str, targets: str, shape: tuple[int, ...] | None) -> None:
+    top = (
+        "from sklearn.linear_model import Lasso, LinearRegression, Ridge\nfrom sklearn.pipeline import make_pipeline\n"
+        "from sklearn.preprocessing import StandardScaler\n"
+    )
+    source = f"{TOP}{top}{DATA}p = {made}.fit(X, {targets}).predict(new)\n"
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    assert (rows["p"].shape if "p" in rows else None) == shape
+    scope = run(source)
+    assert scope is not None
+    assert shape is None or scope["p"].shape == shape
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))

@@ -134,6 +134,12 @@ def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
                     if item is not other:
                         tie(item, other)
                 continue
+        if isinstance(either, Dictionary) and isinstance(part, Dictionary) and either.items and part.items:
+            if either.items.keys() == part.items.keys():
+                for key, item in either.items.items():
+                    if item is not part.items[key]:
+                        tie(item, part.items[key])
+                continue
         lose(part)
 
 

@@ -194,8 +194,10 @@ class Expressions(State):
         if node.value is not None:
             value = self.eval(node.value)
             if isinstance(node, ast.Yield):
-                anew = isinstance(node.value, (ast.Dict, ast.DictComp))
-                self.frame.returns.append(made_anew(value, 0) if anew else value)
+                if isinstance(node.value, (ast.Dict, ast.DictComp)):
+                    one, value = value, made_anew(value, 0)
+                    aliases.tie(value, one)
+                self.frame.returns.append(value)
             else:
                 self.frame.returns.append(UNKNOWN)
         return UNKNOWN

@@ -54,7 +54,9 @@ class Iteration(State):
         self.enter_generators(node.generators, known)
         element = contained(self.in_each_round(node.elt))
         anew = isinstance(node.elt, (ast.Dict, ast.DictComp))
-        element = made_anew(element, start) if anew else self.varying(element, start)
+        one, element = element, made_anew(element, start) if anew else self.varying(element, start)
+        if anew:
+            aliases.tie(element, one)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None
@@ -69,7 +71,7 @@ class Iteration(State):
             self.leave_comprehension(outer)
             if all(isinstance(key, Const) for key, _ in pairs):
                 return Dictionary({key.value: value for key, value in pairs if isinstance(key, Const)})
-            return Dictionary(None, join_all([value for _, value in pairs]))
+            return Dictionary(None, self.any_item(Sequence("list", [value for _, value in pairs])))
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import aliases
 from tensorlint.inference.containers import call_method, joined_items
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join_all
@@ -18,7 +19,6 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
-    copy,
     integer,
     is_none,
     unknown_members,
@@ -75,7 +75,7 @@ def _parameters(interp: State, members: Sequence | Dictionary) -> Sequence | Dic
     """The tensors as the program finds them: their module may have been converted since."""
 
     def now(value: Value) -> Value:
-        return held(interp, copy(value)) if isinstance(value, Tensor) else value
+        return held(interp, value) if isinstance(value, Tensor) else value
 
     if isinstance(members, Dictionary):
         entries = None if members.items is None else {key: now(each) for key, each in members.items.items()}
@@ -94,7 +94,7 @@ def listed(interp: State, receiver: LibraryObject, name: str, args: list[Value])
         return None
     # A module that is there twice is given once.
     values = list(members.items.values()) if isinstance(members.items, dict) else members.items
-    child = members.element if values is None else join_all(values) if values else UNKNOWN
+    child = members.element if values is None else _any_of(values) if values else UNKNOWN
     return Sequence("iterator", None, child if name == "children" else Sequence("tuple", [UNKNOWN, child]))
 
 
@@ -104,6 +104,12 @@ def named_member(interp: State, value: LibraryObject, name: str) -> Value:
     if isinstance(members, Dictionary) and members.items is not None:
         return members.items.get(name, UNKNOWN)
     return UNKNOWN
+
+
+def _any_of(values: list[Value]) -> Value:
+    found = join_all(values)
+    aliases.tie(found, *values)
+    return found
 
 
 def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value) -> None:
@@ -117,7 +123,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
             changed = Dictionary({**members.items, key.value: module})
         else:
             before = [members.element] if members.items is None else list(members.items.values())
-            changed = Dictionary(None, join_all([*before, module]))
+            changed = Dictionary(None, _any_of([*before, module]))
     elif isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
         at = integer(key)
         if at is not None and -len(members.items) <= at < len(members.items):

@@ -115,6 +115,8 @@ def test_a_shallow_copy_and_operators_functions_are_followed() -> None:
     )
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert rows == {"y": (2, 3), "z": (2, 3), "w": (4,), "v": (3, 2)}
+
+
 def test_what_is_shown_of_a_comprehension_s_name_is_true_of_all_items() -> None:
     source = (
         "import torch\na, b, c = torch.ones(2, 3), torch.ones(4), torch.ones(5, 3)\n"

@@ -15,6 +15,7 @@ from tensorlint.inference import (
     library_objects,
     ops,
     ranks,
+    refinement,
     table_values,
     tables,
 )
@@ -61,6 +62,8 @@ _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.s
 
 # Layers that compute with the last axis of what they are given: a column has one feature there.
 _PROJECTIONS = frozenset({"torch.nn.Linear", "torch.nn.LazyLinear", "torch.nn.Bilinear"})
+# Functions of torch that refuse tensors with axes.
+_OF_SCALARS = frozenset({"torch.arange", "torch.linspace", "torch.logspace"})
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
@@ -308,6 +311,9 @@ class Calls(State):
             if args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_decides, args)):
                 self.escape(args, kwargs)
                 return UNKNOWN
+            if path in _OF_SCALARS:
+                for value in (*args, *kwargs.values()):
+                    refinement.take_for_scalar(self, value)
             return self.apply(entry, args, kwargs, node)
         if modules.known(path):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)

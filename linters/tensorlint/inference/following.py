@@ -7,7 +7,7 @@ from operator import is_
 from typing import Any
 
 from tensorlint.inference import table_values
-from tensorlint.inference.aliases import joined
+from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.effects import SHAPED_IN_PLACE
@@ -170,7 +170,9 @@ class Following(State):
             element = frame.returns[0]
             for other in frame.returns[1:]:
                 element = joined(element, other)
-            return Sequence("iterator", None, self.varying(element, 0))
+            item = self.varying(element, 0)
+            tie(item, element)
+            return Sequence("iterator", None, item)
         if not frame.dead:
             frame.returns.append(NONE)
         if not frame.returns:

@@ -16,6 +16,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
     PLAIN,
+    SCALAR,
     UNKNOWN,
     Class,
     Const,
@@ -162,6 +163,11 @@ class Operators(State):
                 if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(result, left, right)
+            if isinstance(side, Opaque) and side.kind == SCALAR and sign != "@" and _has_shape(other):
+                result = elementwise.binary(
+                    call, sign, *((Scalar("float"), other) if side is left else (other, Scalar("float")))
+                )
+                return _beside_scalar(result, other, sign)
         self.note_meeting(sign, left, right)
         return self.kept_by_operator(self.with_outer(elementwise.binary(call, sign, left, right)), left, right, sign)
 
@@ -341,6 +347,18 @@ def _surely_true(path: str) -> bool:
         or _CLASS_NAME.match(name) is not None
         or ops.is_module(path)
     )
+
+
+def _has_shape(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.framework == "torch" and value.shape is not None
+
+
+def _beside_scalar(result: Value, other: Value, sign: str) -> Value:
+    """A number leaves a tensor its type and order in memory; of a tensor without axes less is known."""
+    if not isinstance(result, Tensor) or not isinstance(other, Tensor):
+        return result
+    floating = sign in _COMPARISONS or "float" in (other.dtype or "")
+    return copy(result, dtype=result.dtype if floating else None, strides=result.strides if other.in_order else None)
 
 
 def _constants(sign: str, left: Any, right: Any) -> Value:

@@ -12,6 +12,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import CHANGES
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
+    SCALAR,
     UNKNOWN,
     Library,
     Opaque,
@@ -62,6 +63,15 @@ def shape_receiver(node: ast.expr) -> ast.expr | None:
             if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
                 return shape_receiver(node.args[0])
     return None
+
+
+def take_for_scalar(interpreter: State, value: Value) -> None:
+    """The value was given to a function that takes numbers: an object that nobody knows is one of these, then."""
+    frame = interpreter.frame
+    if isinstance(value, Opaque) and value.kind is None and not value.parts and not value.axes:
+        if not (interpreter.conditional or frame.loops or frame.returns) and id(value) not in interpreter.reshaped:
+            if interpreter.is_passed(value):
+                value.kind = SCALAR
 
 
 def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:

@@ -36,6 +36,8 @@ UNKNOWN = Unknown()
 
 # The kind of an opaque object that is a number, a string or a container of these: no tensor and no array.
 PLAIN = "plain"
+# The kind of one that is a number or a tensor of torch without axes, which broadcasts as a number does.
+SCALAR = "scalar"
 # The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
 KEEPS_SHAPE = "layer that keeps the shape"
 # The field of an instance whose class derives from a layer: the layer that `super().__init__(...)` made of it.

@@ -120,7 +120,7 @@ numpy.linalg.eigh(square) | numpy.linalg.eigvalsh(stack) | numpy.linalg.qr(a) | 
 numpy.linalg.svd(a, full_matrices=False) | numpy.linalg.slogdet(stack) | numpy.linalg.pinv(a) | numpy.linalg.norm(a, axis=0)
 numpy.random.randn(2, 3) | numpy.random.triangular(0, 1, 2, (3,)) | numpy.random.noncentral_chisquare(3, 1, 5)
 numpy.random.hypergeometric(3, 4, 5, 6) | numpy.random.multivariate_normal([0, 0], [[1, 0], [0, 1]], 5)
-numpy.random.dirichlet([1, 2, 3], 4) | numpy.random.multinomial(5, [0.5, 0.5], 3) | numpy.random.choice(5, (2, 3))
+numpy.random.dirichlet([1, 2, 3], 4) | numpy.random.dirichlet(numpy.ones(5), (2, 3)) | numpy.random.multinomial(5, [0.5, 0.5], 3) | numpy.random.choice(5, (2, 3))
 numpy.random.choice([1, 2, 3]) | numpy.linspace(0, 1, 5) | numpy.linspace(0, 1, num=7, endpoint=False)
 numpy.concat([a, a]) | numpy.dstack([a, a]) | numpy.convolve(numpy.ones(5), numpy.ones(3))
 numpy.convolve(numpy.ones(5), numpy.ones(3), "same") | numpy.convolve(numpy.ones(5), numpy.ones(3), "valid") | numpy.pad(a, 1) | numpy.pad(a, ((1, 2), (0, 3))) | numpy.pad(a, (1, 2))

@@ -102,7 +102,8 @@ class Table:
         return register
 
     def add(self, names: str, parameters: tuple[Parameter, ...], transfer: Transfer, *, tensor: bool = True) -> None:
-        numbers = tuple(parameter.name for parameter in parameters if parameter.name in _NUMBERS)
+        of_torch = self.framework != "numpy"  # whose Dirichlet distribution has an array `alpha`
+        numbers = tuple(each.name for each in parameters if of_torch and each.name in _NUMBERS)
         for name in names.split():
             if name.startswith("."):
                 path = ""

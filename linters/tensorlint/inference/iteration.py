@@ -9,7 +9,6 @@ from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, joined_items, share
 from tensorlint.inference.frames import Environment, Inner
-from tensorlint.inference.joins import join_all
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (

@@ -40,6 +40,10 @@ REPLACED = frozenset({"forward", "__class__"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
 _LISTS = (ast.List, ast.ListComp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BINDING = frozenset([
+    ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.withitem, ast.arg, ast.MatchAs, ast.MatchStar,
+    ast.Import, ast.ImportFrom,
+])  # fmt: skip
 _Bound = ast.expr | ast.arg | None  # what a name is bound to, None where that is no expression of its own
 _OF_PYTHON = frozenset(["self", "cls", "ctx"])
 
@@ -361,8 +365,9 @@ def parts_for(target: ast.Tuple | ast.List, value: ast.expr | None) -> Sequence[
 def _bound_in(nodes: Iterable[ast.AST]) -> dict[str, list[_Bound]]:
     bound: dict[str, list[_Bound]] = {}
     for node in nodes:
-        for name, value in _bound_by(node):
-            bound.setdefault(name, []).append(value)
+        if node.__class__ in _BINDING:
+            for name, value in _bound_by(node):
+                bound.setdefault(name, []).append(value)
     return bound
 
 
@@ -372,7 +377,7 @@ def _own_names(scope: ast.AST) -> set[str]:
         return set()
     inside = list(own_nodes(scope))
     shared = {name for node in inside if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
-    return {name for node in inside for name, _ in _bound_by(node)} - shared
+    return _bound_in(inside).keys() - shared
 
 
 def _parameter(scope: ast.AST, name: str) -> _Parameter | None:

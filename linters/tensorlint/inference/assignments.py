@@ -216,7 +216,8 @@ class Assignments(State):
                 self.assign(element, UNKNOWN, None)
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
-        value = contained(value)
+        if value.__class__ is Sequence:
+            value = contained(value)
         if parts_of(receiver):
             self.touch(receiver, name)
         if isinstance(value, (Function, Attribute, Partial)):
@@ -336,7 +337,8 @@ class Assignments(State):
                 atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
-        value = contained(value)
+        if value.__class__ is Sequence:
+            value = contained(value)
         if parts_of(receiver):
             self.touch(receiver, None)
         if isinstance(value, (Function, Attribute, Partial)):

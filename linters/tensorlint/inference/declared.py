@@ -127,7 +127,7 @@ def may_be_none(annotation: ast.expr | None, default: Value | None) -> bool:
     """Whether a parameter's default is None, or its annotation has it."""
     if default is not None and is_none(default):
         return True
-    if annotation is None or isinstance(annotation, ast.Name):
+    if annotation is None or isinstance(annotation, (ast.Name, ast.Attribute)):
         return False
     return any(
         (isinstance(part, ast.Name) and part.id == "Optional")

@@ -31,10 +31,10 @@ _GENERATORS = frozenset(["contextmanager", "asynccontextmanager"])
 
 def default_device(source: str, facts: FileFacts) -> str | None:
     """Where tensors go that are made without a device, as far as this file says; None if it may set that."""
+    if "device" not in source and "Device" not in source:
+        return None if "default_tensor_type" in source else "cpu"
     if any(word in source for word in _SETS):
         return None
-    if "device" not in source:
-        return "cpu"
     if any(word in source for word in _ENTERS):
         return None
     withs = [guard for guard in facts.guards if isinstance(guard, (ast.With, ast.AsyncWith))]

@@ -62,6 +62,7 @@ _RESULT_FIELDS = {
 }  # fmt: skip
 
 _CALLED_LATER = (Function, Attribute, Partial)
+_HELD = frozenset({Sequence, Dictionary})
 # Parts of a function that can be changed.
 _CHANGEABLE = frozenset({"__kwdefaults__", "__closure__", "__globals__", "__dict__"})
 # An expression that gives an object which something else holds too.
@@ -132,10 +133,12 @@ class Expressions(State):
                         made.kin = moved(inner.kin, len(node.elts) - 1)
                     return made
             else:
-                made = self.eval(element)
-                items.append(share(made) if isinstance(element, _NAMED) else hold(self, made, element))
-                if isinstance(items[-1], _CALLED_LATER):
-                    self.keep(items[-1])
+                item: Value = self.eval(element)
+                if item.__class__ in _HELD:
+                    item = share(item) if isinstance(element, _NAMED) else hold(self, item, element)
+                elif isinstance(item, _CALLED_LATER):
+                    self.keep(item)
+                items.append(item)
         whole = Sequence(kind, items, born=self.steps)
         if kind == "set":
             aliases.lose(whole)
@@ -217,7 +220,8 @@ class Expressions(State):
                 return self.shape_of(value)
             return self.opaque_field(value, name)
         if isinstance(value, Instance):
-            return contained(self.instance_attribute(value, name, node))
+            found = self.instance_attribute(value, name, node)
+            return contained(found) if found.__class__ is Sequence else found
         if isinstance(value, LibraryObject):
             if name in value.fields:
                 if isinstance(stored := value.fields[name], Tensor) and modules.known(value.path):

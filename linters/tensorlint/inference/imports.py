@@ -86,6 +86,8 @@ class Imports(State):
             if statement is not None:
                 self.follow_in(frame, statement)
                 return frame.env.get(name)
+        if not self.file.star_imports:
+            return None
         found = [module for module in self.file.star_imports if _has(module, name)]
         if not found:
             return None

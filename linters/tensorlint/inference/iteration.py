@@ -82,9 +82,10 @@ class Iteration(State):
 
     def in_each_round(self, node: ast.expr) -> Value:
         """What an expression gives that is evaluated any number of times: what it changes it finds changed."""
-        log = len(self.mutations)
+        log, begun = len(self.mutations), self.steps
+        self.steps += 1  # what is made from here on is made by this round
         value = self.eval(node)
-        if len(self.mutations) > log:
+        if not self.are_own(self.mutations[log:], begun):
             self.forget_since(log)
             value = self.eval(node)
             self.forget_since(log)

@@ -108,8 +108,7 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
                 if not any(_may_change(interpreter, later) for later in test.values[index + 1 :]):
                     assume(interpreter, part, truth)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        if not _may_change(interpreter, test):
-            _assume_comparison(interpreter, test, truth)
+        _assume_comparison(interpreter, test, truth)
     elif isinstance(test, ast.Call) and truth:
         _assume_call(interpreter, test)
     elif isinstance(test, ast.Call):
@@ -118,6 +117,15 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
 
 def _may_change(interpreter: State, test: ast.expr) -> bool:
     """Whether evaluating the test may bind a name, or change an object, that the test asked for something before."""
+    if isinstance(test, (ast.Name, ast.Constant, ast.Attribute)):
+        return False
+    key = "may change", test
+    if key not in interpreter.memory:
+        interpreter.memory[key] = _changes(interpreter, test)
+    return bool(interpreter.memory[key])
+
+
+def _changes(interpreter: State, test: ast.expr) -> bool:
     for node in walk(test):
         if isinstance(node, ast.NamedExpr):
             return True
@@ -143,6 +151,8 @@ _ASKS = frozenset(
 def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:
     operator = test.ops[0]
     if not (isinstance(operator, ast.Eq) and truth) and not (isinstance(operator, ast.NotEq) and not truth):
+        return
+    if _may_change(interpreter, test):
         return
     for left, right in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
         receiver = shape_receiver(left)

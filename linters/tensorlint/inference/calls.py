@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import Any
 
 from tensorlint.inference import (
@@ -96,6 +97,7 @@ def _decides(value: Value) -> bool:
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
 
 
+@lru_cache(4096)
 def _reshapes(path: str) -> bool:
     """`torch.Tensor.t_`, `torch.ops.aten.transpose_.default`, `torch.Tensor.data.__set__`."""
     *_, before, last = path.split(".")

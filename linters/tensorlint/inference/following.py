@@ -217,7 +217,7 @@ class Following(State):
                 bound[name] = Opaque(None)
             elif isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
                 bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
-            else:
+            elif isinstance(value, (Sequence, Dictionary)):
                 share(value)
         for parameter in (*names, *spec.kwonlyargs):
             if parameter.annotation is not None and isinstance(bound[parameter.arg], Opaque):

@@ -89,7 +89,7 @@ def join(a: Value, b: Value) -> Value:
         return an_integer()
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
-    either.optional = any(is_none(value) or (isinstance(value, Opaque) and value.optional) for value in (a, b))
+    either.optional = _may_be_none(a) or _may_be_none(b)
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
         either.kin = a.kin
     return either
@@ -107,6 +107,10 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
         elif isinstance(value, Sequence) and value.kind in ("list", "deque") and value.shared:
             found.append(value)
     return tuple(found)
+
+
+def _may_be_none(value: Value) -> bool:
+    return value.optional if isinstance(value, Opaque) else is_none(value)
 
 
 def keeps_shape(value: Value) -> bool:

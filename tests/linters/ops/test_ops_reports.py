@@ -177,7 +177,8 @@ class TestRankOne:
         a = tensor(5, framework="numpy")
         operator(listener, "@", a, a)
         method(listener, "dot", a, a)
-        assert listener.heard == []
+        # A quadratic form may be made of it; by itself that is nothing to report.
+        assert {kind for kind, _ in listener.heard} == {"vector_product"}
 
     def test_a_matrix_is_needed(self) -> None:
         listener = Listener()

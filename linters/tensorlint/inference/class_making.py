@@ -18,17 +18,21 @@ class ClassMaking(State):
     """Mixed into the interpreter."""
 
     def decorated_class(self, node: ast.ClassDef, cls: Value) -> Value:
-        """What the class's name stands for. A decorator from elsewhere is taken to give the class back, as registries do."""
+        """What the class's name stands for. A decorator of another file is taken to give the class back, as registries do."""
         for decorator in reversed(node.decorator_list):
             target = decorator.func if isinstance(decorator, ast.Call) else decorator
             function = self.eval(target)
-            if isinstance(function, (Function, Instance, Class)) and isinstance(cls, Class):
+            if isinstance(cls, Class) and self.is_of_file(function):
                 maker = self.eval(decorator) if target is not decorator else function
                 cls = self.replaced(cls, maker, function, decorator)
         ends = cls.fields.get("__del__") if isinstance(cls, Class) else None
         if isinstance(ends, Function):
             self.runs_at_any_time(ends)
         return cls
+
+    def is_of_file(self, function: Value) -> bool:
+        made = function.cls if isinstance(function, Instance) else function
+        return isinstance(made, (Function, Class)) and made.scope.file is self.file
 
     def runs_at_any_time(self, function: Function) -> None:
         """What the function changes of the module's lists and dictionaries is known at no line."""

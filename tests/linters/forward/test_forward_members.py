@@ -56,3 +56,28 @@ def test_of_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "__init__.py").write_text("")
     (tmp_path / "model.py").write_text(MODEL)
     assert reported(tmp_path, capsys, "model.py") == 0
+
+
+# Following it would take more work than there is for a file.
+DOCUMENTS = (
+    "def documented(made):\n" + "    made.__doc__ += notes(made)\n" * 4000 + "    return registry.get(made, made)\n"
+)
+DOCUMENTED = """
+from .block import Block
+from .docs import documented
+@documented
+class Base(Block):
+    pass
+@documented
+class Model(Base):
+    def features(self, x):
+        return self.forward(x)
+"""
+
+
+def test_a_decorator_of_another_file_gives_the_class_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "__init__.py").write_text("")
+    (tmp_path / "block.py").write_text(BLOCK)
+    (tmp_path / "docs.py").write_text(DOCUMENTS)
+    (tmp_path / "model.py").write_text(DOCUMENTED)
+    assert reported(tmp_path, capsys, ".") == 1

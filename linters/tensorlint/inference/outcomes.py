@@ -107,7 +107,7 @@ class Outcomes(State):
 
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
-        for at, operand in enumerate(operands):
+        for at, operand in enumerate(operands if self.outcomes else ()):
             if not (isinstance(operand, Tensor) and operand.marks):
                 continue
             others = [each for each in (*operands[:at], *operands[at + 1 :]) if isinstance(each, Tensor)]

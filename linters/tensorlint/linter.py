@@ -96,6 +96,8 @@ class Linter:
                     result.report.errors = [failure(path, error) for error in source.broken_cells]
                 return result
             source = open_source(path, data, text)
+            if type(source) is PythonSource and (tree := self.project.tree_of(path, source.text)) is not None:
+                source.__dict__["tree"] = tree  # a file that another has imported is parsed already
             result.report = check_source(source, registry, selection, self.project, noqa=noqa)
             if type(source) is PythonSource and not result.report.errors:
                 self.project.keep(path, source.text, source.tree)

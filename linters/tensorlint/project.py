@@ -206,6 +206,11 @@ class Project:
         self._keep(path, module)
         return module
 
+    def tree_of(self, path: str, text: str) -> ast.Module | None:
+        """The tree of a file that another has imported, if it is still kept and of this text."""
+        module = self._parsed.get(path)
+        return module.tree if module is not None and module.source == text else None
+
     def keep(self, path: str, text: str, tree: ast.Module) -> None:
         """A file that was analysed itself: others that import it need not parse it again."""
         if path not in self._parsed and len(text) <= MAX_MODULE_BYTES:

@@ -11,6 +11,7 @@ from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import INITIALISERS, Inheritance, changed_by_operators, is_plain
+from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.layer_changes import (
     CHANGED,
     FORWARD_HOOKS,
@@ -342,6 +343,8 @@ class Classes(Inheritance):
 
     def forget_fields(self, value: Instance) -> None:
         """Any of its attributes may have changed."""
+        if value.waiting is not None:
+            value.fields = attributes_unknown(value.cls)
         value.fields = dict.fromkeys([*value.fields, *values_of(value.cls)], UNKNOWN)
         self.mutations.append((value, None))
 
@@ -449,6 +452,8 @@ class Classes(Inheritance):
             )
             if bound is None:
                 return UNKNOWN
+            if self.may_wait(method, cls, bound):
+                return self.made_later(instance, method, bound, node)
             self.being_made.append(instance)
             self.follow(method, bound, node)
             self.being_made.pop()

@@ -224,6 +224,10 @@ class Effects(State):
         waiting, seen = [value], {id(value)}
         while waiting and len(seen) < 200:
             each = waiting.pop()
+            if each.waiting is not None:
+                each.waiting.forgotten |= names
+                each.waiting.reshapes = each.waiting.reshapes or reshapes
+                continue
             for name in names & (each.fields.keys() | values_of(each.cls)):
                 self.forget_attribute(each, name, reshapes)
             for held in each.fields.values():
@@ -335,7 +339,7 @@ def lasts(value: Value, depth: int = 0) -> None:
     if isinstance(value, Instance):
         if not (value.lasting or value.generic):
             value.lasting = True
-            for held in value.fields.values():
+            for held in value.held.values():  # what an initialiser that waits gives it lasts, too, once it is followed
                 lasts(held, depth + 1)
     elif isinstance(value, (Sequence, Dictionary)) and value.items is not None and len(value.items) <= 64:
         for item in value.items.values() if isinstance(value.items, dict) else value.items:

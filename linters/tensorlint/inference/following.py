@@ -94,7 +94,7 @@ class Following(State):
             if self.places and self.places[-1] is not None:
                 self.frame.dead = True
             return UNKNOWN
-        if len(self.mutations) == mutations and len(self.memory) < 4096:
+        if len(self.mutations) == mutations and len(self.memory) < 4096 and not self.completing:
             # The values are kept, so that their ids stay their own.
             self.memory[key] = (result, given, mutations, start, read_early())
         return result

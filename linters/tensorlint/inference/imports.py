@@ -140,8 +140,7 @@ class Imports(State):
         )
         frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])
         frame.finished = True
-        frame.waiting = {}
-        _index(module.tree.body, frame.waiting)
+        frame.waiting = dict(_indexed(module.tree))
         self.modules[path] = frame
         return frame
 
@@ -199,6 +198,16 @@ def _has(module: str, name: str) -> bool:
 
 def _is_library(module: str) -> bool:
     return module.partition(".")[0] in _LIBRARIES
+
+
+def _indexed(tree: ast.Module) -> dict[str, ast.stmt]:
+    """The statements that bind the module's names; kept with the tree, as many files import the same ones."""
+    known: dict[str, ast.stmt] | None = getattr(tree, "tensorlint_index", None)
+    if known is None:
+        known = {}
+        _index(tree.body, known)
+        tree.tensorlint_index = known  # type: ignore[attr-defined]
+    return known
 
 
 def _index(body: list[ast.stmt], found: dict[str, ast.stmt]) -> None:

@@ -29,6 +29,7 @@ from tensorlint.inference.handling import Handling
 from tensorlint.inference.implicit_calls import ImplicitCalls
 from tensorlint.inference.imports import Imports
 from tensorlint.inference.iteration import Iteration
+from tensorlint.inference.late_initialisers import LateInitialisers
 from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names
@@ -84,6 +85,7 @@ class Interpreter(
     Following,
     Effects,
     Classes,
+    LateInitialisers,
     ClassMaking,
     ImplicitCalls,
     Imports,
@@ -139,6 +141,8 @@ class Interpreter(
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
+        self.quiet_classes: dict[Class, bool] = {}  # whether making an object of it changes nothing else
+        self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
         self.patched = file.facts.library_attributes()
@@ -230,6 +234,7 @@ class Interpreter(
                 module.env.clear()
         self.handlers.clear()
         self.memory.clear()
+        self.quiet_classes.clear()
         self.appended.clear()
         READ_EARLY.clear()
         aliases.end()

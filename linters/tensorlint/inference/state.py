@@ -59,6 +59,8 @@ class State:
     modules: dict[str, Frame | None]
     frames: list[Frame]
     classes: list[Class]
+    quiet_classes: dict[Class, bool]
+    completing: int
     quiet: frozenset[ast.AST] | None
     rebound: Rebound
     patched: frozenset[str]

@@ -391,7 +391,7 @@ class Instance(Value):
     """An instance of a class of the analysed files."""
 
     cls: Class
-    fields: dict[str, Value] = field(default_factory=dict)
+    held: dict[str, Value] = field(default_factory=dict)
     made: ast.AST | None = None
     generic: bool = False
     overridden_fields: dict[str, Value] = field(default_factory=dict)
@@ -401,6 +401,19 @@ class Instance(Value):
     # What cached properties gave in a line that may not have been reached.
     perhaps_kept: dict[str, Value] = field(default_factory=dict)
     born: int = 0
+    # Its initialiser, where that is followed only when something is asked of the object.
+    waiting: Any = None
+
+    @property
+    def fields(self) -> dict[str, Value]:
+        if self.waiting is not None:
+            waiting, self.waiting = self.waiting, None
+            waiting.complete(self)
+        return self.held
+
+    @fields.setter
+    def fields(self, fields: dict[str, Value]) -> None:
+        self.held, self.waiting = fields, None
 
 
 @dataclass(slots=True, eq=False)

@@ -20,6 +20,7 @@ from typing import Any
 from tensorlint.inference import known_axes, ranks, refinement
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -60,7 +61,6 @@ class Demands(State):
         self.solved: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
         self.solved_regions: set[Region] = set()
         self.exits: dict[int, list[int]] = {}
-        self.leaves_within: dict[str, bool] = {}  # by file: whether its expressions may
 
     def begin_perhaps(self) -> int:
         """An expression follows that may not be evaluated."""
@@ -115,9 +115,8 @@ class Demands(State):
         known = self.exits.get(id(body))
         if known is None:
             known, start = [], 0
-            deep = self.leaves_within.get(self.file.path)
-            if deep is None:
-                deep = self.leaves_within[self.file.path] = _may_leave_within(self.file.text)
+            file = self.file
+            deep = kept_with(file.tree, "leaves_within", lambda: _may_leave_within(file.text))
             for at, statement in enumerate(body):
                 known.append(start)
                 if _may_leave(statement, deep):

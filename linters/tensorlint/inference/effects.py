@@ -14,6 +14,7 @@ from typing import Any
 from tensorlint.inference import estimators, layer_changes, table_values
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -155,10 +156,7 @@ class Effects(State):
 
     def reshapes(self, file: SourceFile) -> bool:
         """Whether the file changes the shape of a tensor in place."""
-        known: bool | None = self.reshaping.get(file.path)
-        if known is None:
-            known = self.reshaping[file.path] = SHAPED_IN_PLACE.search(file.text) is not None
-        return known
+        return kept_with(file.tree, "reshapes", lambda: SHAPED_IN_PLACE.search(file.text) is not None)
 
     def reached_from(self, function: Function) -> tuple[set[str], list[tuple[Changes, Any, Any]]]:
         """The attributes that the function and those it calls change, and the functions that change what names hold."""
@@ -321,7 +319,7 @@ class Effects(State):
     def changes_something(self, code: ast.AST) -> bool:
         changes = self.changes.get(code)
         if changes is None:
-            changes = self.changes[code] = changes_of(code)
+            changes = self.changes[code] = kept_with(code, "changes", lambda: changes_of(code))
         return bool(changes.names or changes.attributes)
 
 

@@ -10,6 +10,7 @@ from tensorlint.inference import ops
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.devices import default_device
 from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import collect
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
@@ -135,12 +136,13 @@ class Imports(State):
             module_dtypes=self.own_file.module_dtypes,
             module_layouts=self.own_file.module_layouts,
             parameter_layouts=self.own_file.parameter_layouts,
-            default_device=self.own_file.default_device and default_device(module.source, facts),
+            default_device=self.own_file.default_device
+            and kept_with(module.tree, "device", lambda: default_device(module.source, facts)),
             autocast=self.own_file.autocast,
         )
         frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])
         frame.finished = True
-        frame.waiting = dict(_indexed(module.tree))
+        frame.waiting = dict(kept_with(module.tree, "index", lambda: _indexed(module.tree)))
         self.modules[path] = frame
         return frame
 
@@ -201,13 +203,10 @@ def _is_library(module: str) -> bool:
 
 
 def _indexed(tree: ast.Module) -> dict[str, ast.stmt]:
-    """The statements that bind the module's names; kept with the tree, as many files import the same ones."""
-    known: dict[str, ast.stmt] | None = getattr(tree, "tensorlint_index", None)
-    if known is None:
-        known = {}
-        _index(tree.body, known)
-        tree.tensorlint_index = known  # type: ignore[attr-defined]
-    return known
+    """The statements that bind the module's names."""
+    found: dict[str, ast.stmt] = {}
+    _index(tree.body, found)
+    return found
 
 
 def _index(body: list[ast.stmt], found: dict[str, ast.stmt]) -> None:

@@ -133,7 +133,6 @@ class Interpreter(
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}
         self.private: set[str] | None = None
-        self.reshaping: dict[str, bool] = {}  # by file: whether it changes the shape of a tensor in place
         self.reached: dict[Any, Any] = {}
         self.changes: dict[ast.AST, Changes] = {}
         self.functions_by_name: dict[str, list[ast.AST]] | None = None

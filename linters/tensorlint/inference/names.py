@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from tensorlint.inference.distant_changes import DistantChanges, parts_for
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.walking import children, walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -81,23 +82,24 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
 
     `text` is its source, which shows what the expressions bind.
     """
-    known: FileFacts | None = getattr(tree, "tensorlint_facts", None)
-    if known is None:
-        known = FileFacts()
-        _Walk(known).scope(tree, tree.body, initialiser=True)
-        if text is not None and ":=" in text:
-            for name in _named(text):
-                for scope in known.scopes.values():
-                    # In whichever scope, and how often, is not looked at.
-                    scope.assigned[name] = scope.assigned.get(name, 0) + 2
-        known.distant.finish(tree)
-        if text is not None and ("register_forward" in text or "register_module_forward" in text):
-            known.distant.hooks(tree)
-        if text is not None and "yield" in text and _YIELDED.search(text):
-            for node, scope in known.scopes.items():
-                if not scope.is_generator and isinstance(node, FunctionNode):
-                    scope.is_generator = _yields(node)
-        tree.tensorlint_facts = known  # type: ignore[attr-defined]
+    return kept_with(tree, "facts", lambda: _collected(tree, text))
+
+
+def _collected(tree: ast.Module, text: str | None) -> FileFacts:
+    known = FileFacts()
+    _Walk(known).scope(tree, tree.body, initialiser=True)
+    if text is not None and ":=" in text:
+        for name in _named(text):
+            for scope in known.scopes.values():
+                # In whichever scope, and how often, is not looked at.
+                scope.assigned[name] = scope.assigned.get(name, 0) + 2
+    known.distant.finish(tree)
+    if text is not None and ("register_forward" in text or "register_module_forward" in text):
+        known.distant.hooks(tree)
+    if text is not None and "yield" in text and _YIELDED.search(text):
+        for node, scope in known.scopes.items():
+            if not scope.is_generator and isinstance(node, FunctionNode):
+                scope.is_generator = _yields(node)
     return known
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tensorlint.inference.declared import CONFIGURATIONS
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import ScopeFacts
 from tensorlint.inference.walking import children
 
@@ -75,6 +76,10 @@ NOTHING = Rebound()
 
 
 def rebound(tree: ast.Module, text: str) -> Rebound:
+    return kept_with(tree, "rebound", lambda: _rebound(tree, text))
+
+
+def _rebound(tree: ast.Module, text: str) -> Rebound:
     lines = _lines_with(text, [word for stem, words in _WORDS.items() if stem in text for word in words])
     if not lines:
         return NOTHING

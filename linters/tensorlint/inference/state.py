@@ -75,7 +75,6 @@ class State:
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]
     private: set[str] | None
-    reshaping: dict[str, bool]
     reached: dict[Any, Any]
     changes: dict[ast.AST, Any]
     functions_by_name: dict[str, list[ast.AST]] | None
@@ -102,7 +101,6 @@ class State:
     solved: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
     solved_regions: set[tuple[int, int]]
     exits: dict[int, list[int]]
-    leaves_within: dict[str, bool]
 
     @property
     def perhaps_left(self) -> bool:

@@ -143,8 +143,10 @@ class Project:
 
         `level` counts the dots of a relative import; `name` may then be empty (the package itself).
         """
-        importer = os.path.abspath(importer)
-        known = self.lookups.setdefault(importer, {})
+        known = self.lookups.get(importer)
+        if known is None:  # most are absolute, and were asked for before
+            importer = os.path.abspath(importer)
+            known = self.lookups.setdefault(importer, {})
         if (name, level) in known:
             return known[name, level]
         parts = name.split(".") if name else []

@@ -50,9 +50,9 @@ class Assignments(State):
     """Mixed into the interpreter."""
 
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
-        if isinstance(value, Sequence) and not isinstance(target, (ast.Tuple, ast.List)):
+        if value.__class__ is Sequence and not isinstance(target, (ast.Tuple, ast.List)):
             value = iterators.hold(self, value, source)
-        if isinstance(target, ast.Name):
+        if target.__class__ is ast.Name:
             self.assign_name(target, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self.unpack(target, value, source)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value, is_none
@@ -32,16 +34,25 @@ _NAME = re.compile(r"[A-Za-z_]\w*$")
 _PARAMETER = frozenset({"parameter"})
 
 
+@lru_cache(256)
+def _parsed(annotation: str) -> ast.expr | None:
+    """What stands in the quotes."""
+    try:
+        return ast.parse(annotation, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
 def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Value | None:
     """The value that an annotated name holds, or None where the annotation tells nothing that matters here."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         if len(node.value) > 200:
             return None
-        try:
-            node = ast.parse(node.value, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError):
+        written = _parsed(node.value)
+        if written is None:
             return None
-    if _is_plain(node):
+        node = written
+    if kept_with(node, "plain", lambda: _is_plain(node)):
         if isinstance(node, ast.Name) and node.id == "float":
             return Scalar("float")
         if isinstance(node, ast.Name) and node.id == "bool":

@@ -66,16 +66,18 @@ class Changes:
 def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     """What the code changes, but for items at the place that the name `spared` holds."""
     found = Changes()
+    part: Any
     for part in walk(node):
-        if isinstance(part, (ast.Attribute, ast.Subscript)):
-            if isinstance(part.ctx, ast.Store) and isinstance(part, ast.Subscript) and spared is not None:
+        kind = part.__class__
+        if kind is ast.Attribute or kind is ast.Subscript:
+            if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
                 if isinstance(part.slice, ast.Name) and part.slice.id == spared:
                     continue
             if isinstance(part.ctx, (ast.Store, ast.Del)):
                 _changed(part, found)
-        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+        elif kind is ast.AugAssign and isinstance(part.target, ast.Name):
             found.names.add(part.target.id)
-        elif isinstance(part, ast.Call):
+        elif kind is ast.Call:
             func = part.func
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
@@ -330,9 +332,12 @@ def parts_of(value: Value) -> tuple[Value, ...]:
     return value.parts if isinstance(value, (Opaque, Instance, LibraryObject, Sequence)) else ()
 
 
+_HOLDERS = frozenset([Instance, Sequence, Dictionary, LibraryObject])
+
+
 def lasts(value: Value, depth: int = 0) -> None:
     """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
-    if depth > 8:
+    if depth > 8 or value.__class__ not in _HOLDERS:
         return
     if isinstance(value, Instance):
         if not (value.lasting or value.generic):
@@ -344,4 +349,5 @@ def lasts(value: Value, depth: int = 0) -> None:
             lasts(item, depth + 1)
     elif isinstance(value, LibraryObject):
         for held in (*value.positional, *value.arguments.values(), *value.fields.values()):
-            lasts(held, depth + 1)
+            if held.__class__ in _HOLDERS:
+                lasts(held, depth + 1)

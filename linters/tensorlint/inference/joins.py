@@ -46,6 +46,8 @@ def join(a: Value, b: Value) -> Value:
         return a
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
+    if a.__class__ is not b.__class__:
+        return _join_kinds(a, b)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return join_tensors(a, b)
     if isinstance(a, Const) and isinstance(b, Const):
@@ -71,14 +73,19 @@ def join(a: Value, b: Value) -> Value:
         return either
     if isinstance(a, Dictionary) and isinstance(b, Dictionary) and a.alike is not None and b.alike is not None:
         return _join_alike(a, b)
-    if keeps_shape(a) and keeps_shape(b):
-        return Opaque(None, kind=KEEPS_SHAPE)
     if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
         return a
     if isinstance(a, Function) and isinstance(b, Function) and a.node is b.node and a.receiver is b.receiver:
         return a
     if isinstance(a, Class) and isinstance(b, Class) and a.node is b.node:
         return a
+    return _join_kinds(a, b)
+
+
+def _join_kinds(a: Value, b: Value) -> Value:
+    """What is true of two values that need not be of one kind."""
+    if keeps_shape(a) and keeps_shape(b):
+        return Opaque(None, kind=KEEPS_SHAPE)
     if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
         return _join_scalars(a, b)
     for tensor, other in ((a, b), (b, a)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import count
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -91,6 +92,9 @@ def of_symbol(atom: Symbol) -> Poly:
     return Poly((((atom,), 1),))
 
 
+_serial_of = attrgetter("serial")
+
+
 def _key(monomial: Monomial) -> tuple[int, tuple[int, ...]]:
     return (-len(monomial), tuple(atom.serial for atom in monomial))
 
@@ -99,8 +103,8 @@ def _from_terms(terms: dict[Monomial, int]) -> Size:
     kept = [(monomial, coefficient) for monomial, coefficient in terms.items() if coefficient]
     if not kept:
         return 0
-    if len(kept) == 1 and not kept[0][0]:
-        return kept[0][1]
+    if len(kept) == 1:
+        return Poly(tuple(kept)) if kept[0][0] else kept[0][1]
     if len(kept) > _MAX_TERMS:
         return symbol()
     kept.sort(key=lambda term: _key(term[0]))
@@ -143,12 +147,16 @@ def multiply(a: Size, b: Size) -> Size:
         return Poly(tuple((monomial, coefficient * a) for monomial, coefficient in b.terms))
     if isinstance(b, int):
         return multiply(b, a)
+    if len(a.terms) == len(b.terms) == 1:  # most are one symbol, or a multiple of it
+        (left, p), (right, q) = a.terms[0], b.terms[0]
+        if len(left) + len(right) <= _MAX_DEGREE:
+            return Poly(((tuple(sorted(left + right, key=_serial_of)), p * q),))
     terms: dict[Monomial, int] = {}
     for left, p in a.terms:
         for right, q in b.terms:
             if len(left) + len(right) > _MAX_DEGREE:
                 return symbol()
-            monomial = tuple(sorted(left + right, key=lambda atom: atom.serial))
+            monomial = tuple(sorted(left + right, key=_serial_of))
             terms[monomial] = terms.get(monomial, 0) + p * q
     return _from_terms(terms)
 

@@ -74,9 +74,9 @@ class Statements(State):
 
     def exec_assign(self, node: ast.Assign) -> None:
         value = self.eval(node.value)
-        alias = isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript))
-        if isinstance(value, (Sequence, Dictionary)) and (alias or len(node.targets) > 1):
-            value.shared = True
+        if isinstance(value, (Sequence, Dictionary)):
+            if len(node.targets) > 1 or isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript)):
+                value.shared = True
         for target in node.targets:
             self.assign(target, value, node.value)
 
@@ -244,7 +244,7 @@ class Statements(State):
     def remember_branches(self, merged: Environment, first: Environment, second: Environment, test: ast.expr) -> None:
         """A tensor that the two branches laid out differently remembers both, unless the test asked for its layout."""
         for name, value in merged.items():
-            if not isinstance(value, Tensor):
+            if value.__class__ is not Tensor:
                 continue
             a, b = first.get(name), second.get(name)
             if isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b:

@@ -224,7 +224,7 @@ class _Reader:
             return False
         assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         facts = scope.file.facts.scopes.get(node)
-        if facts is None or facts.shared:
+        if facts is None:
             return False
         spec = node.args
         parameters = {each.arg for each in walk(spec) if isinstance(each, ast.arg)}

@@ -381,3 +381,24 @@ def test_version_imports_next_to_nothing():
     }
     heavy = {"ast", "asyncio", "concurrent.futures", "multiprocessing", "sqlite3", "subprocess", "tomllib", "unittest"}
     assert not made & heavy
+
+
+def test_a_file_that_others_import_is_parsed_once(project, monkeypatch):
+    from tensorlint import source
+
+    parsed: list[str] = []
+    real = source.parse
+
+    def parse(text):
+        parsed.append(text)
+        return real(text)
+
+    monkeypatch.setattr(source, "parse", parse)
+    helper = "import torch\n\n\ndef make():\n    return torch.nn.Linear(2, 3)\n"
+    first = "import torch\nfrom helper import make\ny = make().forward(torch.zeros(1, 2))\n"
+    project.write("pyproject.toml", "")
+    for name, text in (("a.py", first), ("helper.py", helper), ("z.py", first + "print(y)\n")):
+        project.write(name, text)
+    result = project.run("check", "--no-cache", "--jobs", "1", "--select", "TSR301", "--output-format", "json")
+    assert {os.path.basename(finding["path"]) for finding in result.findings} == {"a.py", "z.py"}
+    assert parsed.count(helper) == 1

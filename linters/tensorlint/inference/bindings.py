@@ -53,7 +53,7 @@ class Bindings(State):
     """Mixed into the interpreter."""
 
     def note_binding(self, target: ast.Name, value: Tensor) -> None:
-        if value.framework is not None and self.file is self.own_file and "gradient" not in value.marks:
+        if value.framework is not None and self.file is self.own_file and "optional" not in value.marks:
             # What is asked of it further down is not known here yet.
             self.bindings[target] = (target, value, dict(value.axes) if value.axes else {})
             if self.shows and self.rounds is None and len(self.frame.env) <= MOST_NAMES:
@@ -176,7 +176,7 @@ def description(value: Value) -> str:
                 parts.append(f"strides {show_shape(strides)}")
             if value.dtype:
                 parts.append(value.dtype)
-            if "gradient" in value.marks:
+            if "optional" in value.marks:
                 parts.append("or None")
             return f"{_KINDS.get(value.framework, f'a {value.framework} array')} {', '.join(parts)}"
         case Const():

@@ -342,8 +342,8 @@ class Calls(State):
         self.demand_of_function(entry.name, args, kwargs)
         self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
-        if isinstance(result, Tensor) and "gradient" in result.marks and entry.name.rpartition(".")[2] != "grad":
-            result = copy(result, marks=result.marks - {"gradient"})  # which None would not have given
+        if isinstance(result, Tensor) and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
+            result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:
             aliases.tie_result(result, args)
         if "out" in kwargs:

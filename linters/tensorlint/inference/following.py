@@ -29,7 +29,9 @@ from tensorlint.inference.values import (
     Tensor,
     Unknown,
     Value,
+    copy,
     freshen,
+    is_none,
     varying,
 )
 from tensorlint.inference.walking import walk
@@ -222,6 +224,8 @@ class Following(State):
         for parameter in (*names, *spec.kwonlyargs):
             if parameter.annotation is not None and isinstance(bound[parameter.arg], Opaque):
                 declared = self.annotation_in(function.scope, parameter.annotation)
+                if isinstance(declared, Tensor) and is_none(function.defaults.get(parameter.arg, UNKNOWN)):
+                    declared = copy(declared, marks=declared.marks | {"optional"})
                 if declared is not None:
                     bound[parameter.arg] = declared
         return bound

@@ -362,6 +362,8 @@ class Interpreter(
                 ):
                     return Number(known.size)
                 known.kind = stated.kind
+            elif isinstance(stated, Tensor) and known.optional:
+                return copy(stated, marks=stated.marks | {"optional"})
             elif stated is not None:
                 return stated
         return known

@@ -188,8 +188,8 @@ def join_tensors(a: Tensor, b: Tensor) -> Tensor:
     dtype = a.dtype if a.dtype == b.dtype else None
     device = a.device if a.device == b.device else None
     marks = a.marks & b.marks
-    if "gradient" in a.marks or "gradient" in b.marks:
-        marks |= {"gradient"}
+    if "optional" in a.marks or "optional" in b.marks:
+        marks |= {"optional"}
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
         axes = known_axes.in_both(a, b)

@@ -14,6 +14,7 @@ from tensorlint.inference.containers import share
 from tensorlint.inference.ops import dtypes, elementwise, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    MAY_BE_NONE,
     NONE,
     PLAIN,
     SCALAR,
@@ -386,7 +387,7 @@ def _identical(left: Value, right: Value) -> bool | None:
         if isinstance(side, Const) and side.value is None:
             if isinstance(other, Const):
                 return other.value is None
-            if isinstance(other, Tensor) and "gradient" in other.marks:
+            if isinstance(other, Tensor) and other.marks & MAY_BE_NONE:
                 return None
             if isinstance(
                 other, (Tensor, Sequence, Dictionary, LibraryObject, Instance, Function, Class, Number, Scalar)

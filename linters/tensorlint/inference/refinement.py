@@ -12,6 +12,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.effects import CHANGES
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
+    MAY_BE_NONE,
     SCALAR,
     UNKNOWN,
     Library,
@@ -150,6 +151,9 @@ _ASKS = frozenset(
 
 def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:
     operator = test.ops[0]
+    if isinstance(operator, (ast.Is, ast.IsNot)):
+        _assume_none(interpreter, test, truth is isinstance(operator, ast.Is))
+        return
     if not (isinstance(operator, ast.Eq) and truth) and not (isinstance(operator, ast.NotEq) and not truth):
         return
     if _may_change(interpreter, test):
@@ -173,6 +177,18 @@ def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> No
             if isinstance(size, int):
                 _learn_axis(interpreter, axis[0], axis[1], size)
             return
+
+
+def _assume_none(interpreter: State, test: ast.Compare, truth: bool) -> None:
+    """`x is None` of what an annotation, or its line, says to be a tensor: it is one where the test says so."""
+    target, other = test.left, test.comparators[0]
+    if not (isinstance(target, ast.Name) and isinstance(other, ast.Constant) and other.value is None):
+        return
+    env = interpreter.frame.env
+    value = env.get(target.id)
+    if isinstance(value, Tensor) and value.marks & MAY_BE_NONE and ("optional" in value.marks) is not truth:
+        marks = value.marks | {"optional"} if truth else value.marks - {"optional"}
+        env[target.id] = copy(value, marks=marks, axes=value.axes, kin=value.kin)
 
 
 def _rank_receiver(node: ast.expr) -> ast.expr | None:

@@ -127,7 +127,7 @@ class Statements(State):
                 return result
             if sign == "@" and left.framework == "torch":
                 return result  # a new tensor: torch has no product in place
-            same = copy(left, marks=left.marks - {"reduction", "transposed", "gradient"}, source=None, reduced=None)
+            same = copy(left, marks=left.marks - {"reduction", "transposed", "optional"}, source=None, reduced=None)
             aliases.tie(same, left)
             return same
         if isinstance(left, Sequence) and left.kind == "list":

@@ -215,12 +215,17 @@ class Tensor(Value):
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
 #   parameter  a parameter of the analysed function
-#   gradient   the `.grad` of a tensor, which may be None: whatever is computed with it is a tensor
+#   optional   which may be None: the `.grad` of a tensor, a parameter that is a tensor by its annotation and None by default.
+#              Whatever is computed with it is a tensor
 #   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
     {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter",
-     "distribution", "gradient"}
+     "distribution", "optional"}
 )  # fmt: skip
+
+
+# Who asks whether one of these is None does not take an annotation at its word.
+MAY_BE_NONE = frozenset({"optional", "parameter"})
 
 
 class Pieces(Protocol):

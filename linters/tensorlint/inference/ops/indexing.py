@@ -93,6 +93,8 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
         picked = _element(call, tensor, items[0])
         if picked is not None:
             return picked
+    if any(isinstance(item, Tensor) and "optional" in item.marks for item in items):
+        raise Undecided  # None would make an axis
     consumed = sum(_consumes(item) for item in items)
     if consumed > len(tensor.shape):
         return UNKNOWN

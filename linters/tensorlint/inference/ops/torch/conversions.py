@@ -44,7 +44,7 @@ def data(call: Call, input: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
     if call.name.endswith("grad"):
-        return copy(input, strides=None, marks=input.marks | {"gradient"})
+        return copy(input, strides=None, marks=input.marks | {"optional"})
     return input
 
 

@@ -50,6 +50,7 @@ from tensorlint.inference.values import (
     Rank,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     copy,
     number,
@@ -364,6 +365,8 @@ class Interpreter(
                 known.kind = stated.kind
             elif isinstance(stated, Tensor) and known.optional:
                 return copy(stated, marks=stated.marks | {"optional"})
+            elif isinstance(stated, Tensor) and not isinstance(function.defaults.get(name, stated), (Tensor, Unknown)):
+                pass  # a number, or an object that says that nothing was given
             elif stated is not None:
                 return stated
         return known

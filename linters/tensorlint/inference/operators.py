@@ -389,6 +389,8 @@ def _identical(left: Value, right: Value) -> bool | None:
                 return other.value is None
             if isinstance(other, Tensor) and other.marks & MAY_BE_NONE:
                 return None
+            if isinstance(other, Instance) and other.generic:
+                return None  # by an annotation, which says nothing of None
             if isinstance(
                 other, (Tensor, Sequence, Dictionary, LibraryObject, Instance, Function, Class, Number, Scalar)
             ):

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference import unset
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.values import (
     NONE,
@@ -42,7 +43,7 @@ def iterate_object(interp: State, value: LibraryObject) -> Sequence:
     if value.path in DATA_LOADERS:
         dataset = value.arguments.get("dataset")
         whole, _ = _whole(dataset)
-        if value.fields or (isinstance(whole, LibraryObject) and "tensors" in whole.fields):
+        if _may_have_changed(interp, value) or (isinstance(whole, LibraryObject) and "tensors" in whole.fields):
             return Sequence("iterator")  # changed since they were made
         if isinstance(whole, Instance) and interp.find_in_class(whole.cls, "__getitems__") is not None:
             return Sequence("iterator")  # a batch at once, by a method of its own
@@ -59,6 +60,12 @@ def iterate_object(interp: State, value: LibraryObject) -> Sequence:
     return Sequence("iterator")
 
 
+def attribute(loader: LibraryObject, name: str) -> Value | None:
+    """`loader.dataset`: what is changed of it is changed of the loader's samples."""
+    found = loader.arguments.get(name) if name == "dataset" and loader.path in DATA_LOADERS else None
+    return found if isinstance(found, (Instance, Sequence)) else None
+
+
 def _whole(dataset: Value | None) -> tuple[Value | None, bool]:
     """The data set that a subset takes its samples from, and whether it is a subset."""
     part = False
@@ -69,7 +76,7 @@ def _whole(dataset: Value | None) -> tuple[Value | None, bool]:
 
 def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: LibraryObject) -> Value | None:
     """One batch as a function of the program's own makes it of a list of samples."""
-    if not isinstance(collate, (Function, Partial)) or dataset is None or may_be_unbatched(loader):
+    if not isinstance(collate, (Function, Partial)) or dataset is None or may_be_unbatched(interp, loader):
         return None
     dataset, _ = _whole(dataset)
     if _iterates(dataset):
@@ -93,7 +100,7 @@ def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value
     """One batch: each field of a sample stacked along a new first axis, whose size varies with the last batch."""
     if "batch_sampler" in loader.arguments or dataset is None:
         return None
-    if may_be_unbatched(loader):
+    if may_be_unbatched(interp, loader):
         return None
     dataset, part = _whole(dataset)
     if _iterates(dataset):
@@ -177,10 +184,35 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
     return None
 
 
-def may_be_unbatched(loader: LibraryObject) -> bool:
+def may_be_unbatched(interp: State, loader: LibraryObject) -> bool:
     """Whether the batch size is None, or may be: a parameter's that is None where nothing else is given."""
     size = loader.arguments.get("batch_size", Const(1))
-    return size is UNKNOWN or is_none(size) or (isinstance(size, Opaque) and size.optional)
+    if size is UNKNOWN or is_none(size):
+        return True
+    if not isinstance(size, Opaque):
+        return False
+    if size.optional:
+        return True
+    call = loader.made
+    given = None
+    if isinstance(call, ast.Call):
+        named = (word.value for word in call.keywords if word.arg == "batch_size")
+        given = next(named, call.args[1] if len(call.args) > 1 else None)
+    return any(interp.may_be_none(name) for name in unset.names_of(size, given))
+
+
+# What decides on the batches of a loader and can be assigned; its data set and batch size cannot.
+_DECIDING = frozenset({"collate_fn", "batch_sampler", "_auto_collation", "tensors"})
+
+
+def _may_have_changed(interp: State, loader: LibraryObject) -> bool:
+    """Whether something was assigned to the loader or to its data set, here or anywhere in the file."""
+    if loader.fields:
+        return True
+    file = interp.own_file
+    if not (_DECIDING.isdisjoint(file.facts.foreign_attributes) and _DECIDING.isdisjoint(interp.rebound.attributes)):
+        return True
+    return ".tensors" in file.text and interp.reshapes(file)
 
 
 def _iterates(dataset: Value | None) -> bool:

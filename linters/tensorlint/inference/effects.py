@@ -18,6 +18,7 @@ from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
+from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
@@ -159,6 +160,16 @@ class Effects(State):
     def reshapes(self, file: SourceFile) -> bool:
         """Whether the file changes the shape of a tensor in place."""
         return kept_with(file.tree, "reshapes", lambda: SHAPED_IN_PLACE.search(file.text) is not None)
+
+    def may_be_none(self, name: str) -> bool:
+        """Whether what is called so in the file that is followed may be None, as far as that file says."""
+        key = self.file.path, name
+        known: bool | None = self.unset.get(key)
+        if known is None:
+            known = self.unset[key] = may_be_none(name, self.file.text) or (
+                self.file is not self.own_file and may_be_none(name, self.own_file.text)
+            )
+        return known
 
     def reached_from(self, function: Function) -> tuple[set[str], list[tuple[Changes, Any, Any]]]:
         """The attributes that the function and those it calls change, and the functions that change what names hold."""

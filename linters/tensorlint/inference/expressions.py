@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorlint.inference import (
     aliases,
+    data_loading,
     known_axes,
     module_containers,
     ops,
@@ -235,8 +236,12 @@ class Expressions(State):
                     found = module_containers.named_member(self, value, name)
                 if found is not UNKNOWN:
                     return held(self, found) if isinstance(found, Tensor) else found
+            elif value.path in data_loading.DATA_LOADERS:
+                part = data_loading.attribute(value, name)
+                if part is not None:
+                    return part
             elif probability.is_distribution(value.path):
-                part = probability.attribute(value, name)
+                part = probability.attribute(self, value, name)
                 if part is not None:
                     return part
             elif table_values.is_table(value):

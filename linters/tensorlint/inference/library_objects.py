@@ -226,7 +226,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if makes_module(path):
         return Opaque(None, kind=f"model of {path.partition('.')[0]}")
     if probability.is_distribution(path):
-        return probability.make(path, args, kwargs, node)
+        return probability.make(interp, path, args, kwargs, node)
     if estimators.is_known(path):
         made = estimators.make(interp, path, args, kwargs, node)
         if made is not None:

@@ -7,8 +7,10 @@ A distribution has a batch shape, in which its parameters broadcast, and an even
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
+from tensorlint.inference.distant_changes import RESHAPING
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.table import Call, Undecided
@@ -52,20 +54,42 @@ _ONE_AXIS: dict[str, tuple[str, ...]] = {
 _SAMPLES = frozenset(["sample", "rsample"])
 _BATCHED = frozenset(["mean", "stddev", "variance", "mode"])
 _VALUED = frozenset(["log_prob", "cdf"])
+# Wherever one of these is assigned, of whatever object, it may be a distribution's, which then gives something else.
+_DECIDING = _SAMPLES | _VALUED | _BATCHED | {"base_dist", "entropy", "_batch_shape", "_event_shape", "__class__"}
+_DECIDING |= {name for names in _ONE_AXIS.values() for name in names}
+# `dist.loc.t_()`
+_TURNED = re.compile(rf"\.(?:{'|'.join(sorted(_DECIDING))})(?:\.data)?\.(?:{'|'.join(sorted(RESHAPING))})\(")
 
 
 def is_distribution(path: str) -> bool:
     return path.startswith(PREFIX)
 
 
-def make(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """The constructor's call; the path loses the module's file: `torch.distributions.normal.Normal`."""
     name = path.rpartition(".")[2]
     if name == "kl_divergence":
-        return _divergence(args)
+        return Tensor("torch") if any(_may_have_changed(interp, arg) for arg in args) else _divergence(args)
     if not name[:1].isupper():
         return UNKNOWN
     return LibraryObject(PREFIX + name, kwargs, tuple(args), {}, node)
+
+
+def _may_have_changed(interp: State, value: Value) -> bool:
+    """Whether something else than its call gave the distribution what it has: an assignment here or anywhere in the file."""
+    if isinstance(value, LibraryObject) and value.fields:
+        return True
+    rebound = interp.rebound
+    file = interp.own_file
+    known: bool | None = interp.distributions_change
+    if known is None:
+        known = interp.distributions_change = (
+            rebound.everything
+            or not _DECIDING.isdisjoint(rebound.attributes)
+            or not _DECIDING.isdisjoint(file.facts.foreign_attributes)
+            or (interp.reshapes(file) and _TURNED.search(file.text) is not None)
+        )
+    return known
 
 
 def _divergence(args: list[Value]) -> Value:
@@ -103,6 +127,8 @@ def _parameters(value: LibraryObject, names: tuple[str, ...]) -> list[Value]:
 
 def _shapes(value: LibraryObject) -> tuple[Shape, Shape] | None:
     """The batch shape and the event shape, None where either is not known."""
+    if value.fields:
+        return None  # it has something else than its call gave it
     name = value.path.removeprefix(PREFIX)
     if name in _ONE_AXIS:
         batch: Shape = ()
@@ -140,7 +166,11 @@ def call(
 ) -> Value:
     """A method of a distribution."""
     if name not in _SAMPLES and name not in _VALUED and name != "entropy":
+        if name == "__init__":
+            receiver.fields[name] = UNKNOWN
         return UNKNOWN
+    if _may_have_changed(interp, receiver):
+        return UNKNOWN  # its methods may be others, too
     known = _shapes(receiver)
     if known is None:
         return Tensor("torch")
@@ -173,8 +203,10 @@ def call(
     return interp.with_outer(result)
 
 
-def attribute(receiver: LibraryObject, name: str) -> Value | None:
+def attribute(interp: State, receiver: LibraryObject, name: str) -> Value | None:
     """`dist.mean`, `dist.batch_shape`; None for what is no such attribute."""
+    if _may_have_changed(interp, receiver):
+        return UNKNOWN
     if name in ("probs", "logits") and receiver.path.endswith((".Categorical", ".Bernoulli")):
         given = _parameters(receiver, ("probs", "logits"))
         if len(given) == 1 and isinstance(given[0], Tensor) and given[0].shape is not None:

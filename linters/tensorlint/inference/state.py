@@ -75,6 +75,8 @@ class State:
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]
     private: set[str] | None
+    distributions_change: bool | None
+    unset: dict[tuple[str, str], bool]
     reached: dict[Any, Any]
     changes: dict[ast.AST, Any]
     functions_by_name: dict[str, list[ast.AST]] | None

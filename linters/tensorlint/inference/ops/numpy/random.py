@@ -40,6 +40,8 @@ def sampled(call: Call, size: Value, dtype: str | None, *parameters: Value) -> V
     try:
         shape = arguments.shape([size])
     except Undecided:
+        if isinstance(size, Unknown) or (isinstance(size, Opaque) and not size.integer):
+            raise  # it may be None, which gives a number
         return unranked("numpy", dtype)
     return created(call, shape, dtype)
 

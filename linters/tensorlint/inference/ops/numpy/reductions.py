@@ -136,6 +136,11 @@ def cumsum(call: Call, a: Value, axis: Value, dtype: Value, out: Value) -> Value
     return laid(call, "numpy", shape, layout.contiguous(shape) if given.contiguous else None, name)
 
 
+def _may_be_none(axis: Value) -> bool:
+    """Whether it is nobody knows what: without an axis an array is flattened first."""
+    return axis is values.UNKNOWN or (isinstance(axis, values.Opaque) and not axis.integer)
+
+
 @op("numpy.partition numpy.argpartition .argpartition", "a kth axis=-1 kind=None order=None")
 def partition(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
     given = tensor(array_of(call, a))
@@ -143,6 +148,8 @@ def partition(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
     name = "int64" if "arg" in call.name else given.dtype
     if values.is_none(axis):
         return laid(call, "numpy", (S.product(shape),), (1,), name)
+    if _may_be_none(axis):
+        raise Undecided
     if shape and isinstance(axis, Const):
         call.report("weighed", tensor=given, axis=arguments.axis(axis, len(shape)))
     return unplaced(call, "numpy", shape, name) if shape else unranked("numpy", name)
@@ -158,7 +165,7 @@ def sort(call: Call, a: Value, axis: Value, **rest: Value) -> Value:
     name = "int64" if "arg" in call.name else given.dtype
     if values.is_none(axis):
         return laid(call, "numpy", (S.product(shape),), (1,), name)
-    if not shape:
+    if not shape or _may_be_none(axis):
         raise Undecided
     if isinstance(axis, Const):
         call.report("weighed", tensor=given, axis=arguments.axis(axis, len(shape)))

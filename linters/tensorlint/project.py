@@ -16,8 +16,12 @@ import re
 import sys
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
+
+if TYPE_CHECKING:
+    from tensorlint.inference.import_effects import ImportEffects
 
 ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg", "tox.ini"})
 
@@ -81,6 +85,7 @@ class Project:
         self._parsed_bytes = 0
         self._matters: dict[str, bool] = {}
         self._consulted: set[str] = set()
+        self.effects: dict[str, ImportEffects] = {}  # what the text of a module says that it does to all code
 
     def begin(self, path: str) -> None:
         """A new file is analysed: its budget is fresh."""
@@ -93,6 +98,7 @@ class Project:
         self.digests.pop(path, None)
         self._parsed.pop(path, None)
         self._matters.clear()
+        self.effects.pop(path, None)
 
     # -- where a module is ---------------------------------------------------------------------------------------
 
@@ -207,6 +213,14 @@ class Project:
             self.digest(path)
         self._keep(path, module)
         return module
+
+    def text(self, path: str) -> str:
+        """The text of a module that `locate` named; empty if it cannot be read."""
+        module = self._parsed.get(path)
+        try:
+            return self._read(path).decode("utf-8", "replace") if module is None else module.source
+        except SourceError:
+            return ""
 
     def tree_of(self, path: str, text: str) -> ast.Module | None:
         """The tree of a file that another has imported, if it is still kept and of this text."""

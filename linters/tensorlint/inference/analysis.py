@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tensorlint.inference import names
+from tensorlint.inference import import_effects, names
 from tensorlint.inference import sizes as S
 from tensorlint.inference.bindings import Binding
 from tensorlint.inference.devices import default_device
@@ -67,8 +67,10 @@ def analyse(
     names.begin(source)
     READ_EARLY.clear()
     reshaping.forget(0)
-    default_dtype = None if "default_dtype" in source or "default_tensor_type" in source else "float32"
     facts = names.collect(tree, source)
+    imports = import_effects.of_imports(project, path, facts)
+    sets_type = imports.dtype or "default_dtype" in source or "default_tensor_type" in source
+    default_dtype = None if sets_type else "float32"
     assigns = "load_state_dict" in source and _ASSIGNS.search(source) is not None
     file = SourceFile(
         path, source, tree, facts,
@@ -78,9 +80,9 @@ def analyse(
         # Modules that are converted return channels-last results whatever they are given.
         module_layouts=not ("channels_last" in source and "memory_format" in source),
         parameter_layouts=not assigns,
-        default_device=default_device(source, facts),
+        default_device=None if imports.device else default_device(source, facts),
     )  # fmt: skip
-    interpreter = Interpreter(file, project, shows=shapes)
+    interpreter = Interpreter(file, project, shows=shapes, imports=imports)
     interpreter.run()
     if failures is not None:
         failures += interpreter.failures

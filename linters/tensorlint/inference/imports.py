@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from functools import lru_cache
 
 from tensorlint.inference import ops
@@ -28,6 +29,8 @@ _CANONICAL = {
     "jax.numpy": "jax.numpy",
     "torch.torch": "torch",
 }
+# What may bind any name of a module anew.
+_RUNS_TEXT = re.compile(r"(?<![.\w])exec\((?:[^,\n]*\)|.*\bglobals\(\))")
 
 
 @lru_cache(4096)
@@ -125,6 +128,8 @@ class Imports(State):
         module = self.project.parsed(path)
         if module is None:
             return None
+        if "exec(" in module.source and _RUNS_TEXT.search(module.source):
+            return None
         facts = collect(module.tree, module.source)
         file = SourceFile(
             path,
@@ -143,6 +148,9 @@ class Imports(State):
         frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])
         frame.finished = True
         frame.waiting = dict(kept_with(module.tree, "index", lambda: _indexed(module.tree)))
+        for name in self.patched & frame.waiting.keys():  # `settings.width = 3`
+            del frame.waiting[name]
+            frame.env[name] = UNKNOWN
         self.modules[path] = frame
         return frame
 

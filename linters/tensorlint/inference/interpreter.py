@@ -9,11 +9,20 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import aliases, caught, data_loading, declared, module_containers, ops, rebinding, unseen
+from tensorlint.inference import (
+    aliases,
+    caught,
+    data_loading,
+    declared,
+    import_effects,
+    module_containers,
+    ops,
+    rebinding,
+    unseen,
+)
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.calls import Calls
@@ -27,6 +36,7 @@ from tensorlint.inference.following import Following
 from tensorlint.inference.frames import READ_EARLY, Frame, SourceFile
 from tensorlint.inference.handling import Handling
 from tensorlint.inference.implicit_calls import ImplicitCalls
+from tensorlint.inference.import_effects import ImportEffects
 from tensorlint.inference.imports import Imports
 from tensorlint.inference.iteration import Iteration
 from tensorlint.inference.late_initialisers import LateInitialisers
@@ -62,14 +72,8 @@ if TYPE_CHECKING:
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
-# Modes in which any function of torch gives what the program makes of it, in whatever `with` it is called.
-_MODES = re.compile(r"^\s*class\s+\w+\s*\([^)]*Torch(?:Function|Dispatch)Mode", re.MULTILINE)
 # Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
 MAX_NESTING = 120
-
-
-def _has_modes(text: str) -> bool:
-    return ("TorchFunctionMode" in text or "TorchDispatchMode" in text) and _MODES.search(text) is not None
 
 
 class Interpreter(
@@ -95,7 +99,14 @@ class Interpreter(
 ):
     """One analysis of one file."""
 
-    def __init__(self, file: SourceFile, project: Project | None = None, *, shows: bool = True) -> None:
+    def __init__(
+        self,
+        file: SourceFile,
+        project: Project | None = None,
+        *,
+        shows: bool = True,
+        imports: ImportEffects = import_effects.NONE,
+    ) -> None:
         aliases.begin(file.text)
         self.shows = shows
         self.file = file
@@ -147,7 +158,8 @@ class Interpreter(
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
-        self.patched = file.facts.library_attributes()
+        self.imports = imports
+        self.patched = file.facts.library_attributes() | imports.replaced
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
@@ -211,7 +223,7 @@ class Interpreter(
 
     def run(self) -> None:
         """Follow the module, then every function and method once from unknown arguments."""
-        if _has_modes(self.file.text):
+        if self.imports.modes or import_effects.has_modes(self.file.text):
             return
         for statement in self.file.tree.body:
             self.guarded(lambda statement=statement: self.block([statement], ALWAYS), [statement])  # type: ignore[misc]

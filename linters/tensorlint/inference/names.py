@@ -51,6 +51,7 @@ class FileFacts:
     # (torch, relu) of `torch.relu = mine`, and the names that imports bind.
     stored_below: set[tuple[str, str]] = field(default_factory=set)
     imported: set[str] = field(default_factory=set)
+    imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
     # Where an error of the body may be caught.
     guards: list[ast.Try | ast.TryStar | ast.With | ast.AsyncWith] = field(default_factory=list)
 
@@ -213,6 +214,7 @@ class _Walk:
                 self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.finalbody, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Import or kind is ast.ImportFrom:
+                facts.imports.append(statement)  # type: ignore[arg-type]
                 for alias in statement.names:  # type: ignore[attr-defined]
                     facts.imported.add((alias.asname or alias.name).partition(".")[0])
                     self.bind(scope, (alias.asname or alias.name).partition(".")[0], 0, textual=False)

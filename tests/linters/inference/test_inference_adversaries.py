@@ -15,6 +15,7 @@ pytest.importorskip("torch", reason="torch is the oracle")
 
 from tensorlint.inference.analysis import analyse
 from tensorlint.inference.hazards import DirectForwardHazard, ViewHazard
+from tensorlint.project import Project
 
 _DATA = Path(__file__).parent / "data"
 PROGRAMS = {
@@ -25,11 +26,11 @@ PROGRAMS = {
 }
 
 
-def wrong_claims(path: Path, source: str) -> dict[Any, str]:
+def wrong_claims(path: Path, source: str, *, project: bool = False) -> dict[Any, str]:
     path.write_text(source, encoding="utf-8")
     tracing = importlib.import_module("test_inference_running_models")._tracing()
     score = tracing.Score()
-    tracer = tracing.Tracer(tracing.Claims(False), score, (str(path.parent),))
+    tracer = tracing.Tracer(tracing.Claims(project), score, (str(path.parent),))
     code = compile(source, str(path), "exec", dont_inherit=True)  # its annotations are what it says
     tracer.wanted[code] = True  # the module's own lines too
     before = sys.gettrace()
@@ -190,3 +191,62 @@ def test_what_is_done_elsewhere_leaves_the_layers_known(name: str) -> None:
     changed = source + LAYERS_LEFT_ALONE[name]
     rows = {row.name: row for row in analyse(ast.parse(changed), changed).bindings}
     assert rows["y"].shape == (3, 7)
+
+
+# What a module that is imported does to the code here: its text, and what is known here beside it.
+IMPORTED = {
+    "a mode": (
+        "import torch\nfrom torch.overrides import TorchFunctionMode\n\n\nclass Twice(TorchFunctionMode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n        made = func(*args, **(kwargs or {}))\n"
+        "        return torch.stack([made, made]) if func is torch.zeros else made\n",
+        "from other import Twice\nwith Twice():\n    x = torch.zeros(3)\n",
+    ),
+    "a mode that is entered there": (
+        "import torch\nfrom torch.overrides import TorchFunctionMode as Mode\n\n\nclass Twice(Mode):\n"
+        "    def __torch_function__(self, func, types, args=(), kwargs=None):\n        made = func(*args, **(kwargs or {}))\n"
+        "        return torch.stack([made, made]) if func is torch.zeros else made\n\n\nmode = Twice()\nmode.__enter__()\n",
+        "import other\nx = torch.zeros(3)\nother.mode.__exit__(None, None, None)\n",
+    ),
+    "a default type": (
+        "import torch\n\n\ndef begin():\n    torch.set_default_dtype(torch.float64)\n\n\ndef end():\n"
+        "    torch.set_default_dtype(torch.float32)\n",
+        "import other\nother.begin()\nx = torch.zeros(3)\ny = torch.nn.Linear(3, 4).weight\nother.end()\n",
+    ),
+    "a default device": (
+        "import torch\n\n\ndef begin():\n    torch.set_default_device('meta')\n\n\ndef end():\n    torch.set_default_device(None)\n",
+        "from other import begin, end\nbegin()\nx = torch.zeros(3)\nend()\n",
+    ),
+    "a function of torch that is replaced": (
+        "import torch\n\nzeros = torch.zeros\ntorch.zeros = lambda *sizes: zeros(2, 2)\n\n\ndef end():\n    torch.zeros = zeros\n",
+        "import other\nx = torch.zeros(3)\nother.end()\n",
+    ),
+    "a name of a module that this one assigns": (
+        "import torch\n\nx = torch.zeros(3)\n\n\ndef f():\n    return x\n",
+        "import other\nother.x = torch.zeros(5)\ny = other.f() + 0\nz = other.x + 0\n",
+    ),
+    "names bound by a text": (
+        "import torch\n\nx = torch.zeros(3)\nexec('x = torch.zeros(5)')\n",
+        "from other import x\ny = x + 0\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+def test_nothing_wrong_is_said_of_what_an_imported_module_changes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, source = IMPORTED[name]
+    (tmp_path / "other.py").write_text(other, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "other", raising=False)
+    try:
+        assert wrong_claims(tmp_path / "here.py", "import torch\n" + source, project=True) == {}
+    finally:
+        sys.modules.pop("other", None)
+
+
+def test_what_an_imported_module_has_stays_known(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("import torch\nx = torch.zeros(3)\ny = torch.zeros(4)\n", encoding="utf-8")
+    source = "import other\nimport torch\nother.x = None\nz = other.y + torch.zeros(4)\n"
+    rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
+    assert [(row.name, row.shape, row.dtype) for row in rows] == [("z", (4,), "float32")]

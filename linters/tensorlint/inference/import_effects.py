@@ -1,0 +1,102 @@
+"""What the project's own modules that a file imports do to all code: other default types and devices, modes, functions
+of torch, or names of other modules, that they replace.
+
+Only the text of the modules that the file itself imports is looked at, once: what they import in turn is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tensorlint.inference.names import FileFacts
+    from tensorlint.project import Project
+
+# Modes in which any function of torch gives what the program makes of it, in whatever `with` it is called. What a
+# tensor's own class makes of it is a class method.
+_MODES = re.compile(
+    r"^\s*class\s+\w+\s*\([^)]*Torch(?:Function|Dispatch)Mode|def\s+__torch_(?:function|dispatch)__\(\s*self\b"
+    r"|[\"']__torch_(?:function|dispatch)__[\"']\s*:",
+    re.MULTILINE,
+)
+# `torch.zeros = mine`, `settings.width = 3`
+_ASSIGNED = re.compile(r"^[ \t]*(?!self\.|cls\.)(\w+)\.(?:\w+\.)*(\w+)[ \t]*=(?!=)", re.MULTILINE)
+_IMPORTED = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportEffects:
+    dtype: bool = False
+    device: bool = False
+    modes: bool = False
+    replaced: frozenset[str] = frozenset()
+
+
+NONE = ImportEffects()
+
+
+def has_modes(text: str) -> bool:
+    return ("__torch_function__" in text or "__torch_dispatch__" in text) and _MODES.search(text) is not None
+
+
+def _of_text(text: str) -> ImportEffects:
+    if "torch" not in text and "numpy" not in text:
+        return NONE
+    types = "set_default_tensor_type" in text
+    return ImportEffects(
+        types or "set_default_dtype" in text,
+        types or "set_default_device" in text,
+        has_modes(text),
+        _replaced(text),
+    )
+
+
+def _replaced(text: str) -> frozenset[str]:
+    """Attributes of imported modules, and of what is in them, that a module assigns."""
+    assigned = _ASSIGNED.findall(text)
+    if not assigned:
+        return frozenset()
+    imported = {word for names in _IMPORTED.findall(text) for word in _WORD.findall(names)}
+    return frozenset(name for root, name in assigned if root in imported)
+
+
+def of_imports(project: Project | None, path: str, facts: FileFacts) -> ImportEffects:
+    """What the modules do together that the file's import statements name."""
+    if project is None:
+        return NONE
+    found = {_of_module(project, each) for each in _imported(project, path, facts)} - {NONE}
+    if not found:
+        return NONE
+    return ImportEffects(
+        any(each.dtype for each in found),
+        any(each.device for each in found),
+        any(each.modes for each in found),
+        frozenset().union(*(each.replaced for each in found)),
+    )
+
+
+def _of_module(project: Project, path: str) -> ImportEffects:
+    known = project.effects.get(path)
+    if known is None:
+        known = project.effects[path] = _of_text(project.text(path))
+    return known
+
+
+def _imported(project: Project, path: str, facts: FileFacts) -> set[str]:
+    found: set[str | None] = set()
+    for statement in facts.imports:
+        if isinstance(statement, ast.Import):
+            found.update(project.locate(alias.name, importer=path) for alias in statement.names)
+            continue
+        module, level = statement.module or "", statement.level
+        located = project.locate(module, importer=path, level=level)
+        found.add(located)
+        if located is not None and located.endswith("__init__.py"):
+            for alias in statement.names:
+                name = f"{module}.{alias.name}" if module else alias.name
+                found.add(project.locate(name, importer=path, level=level))
+    return {each for each in found if each is not None}

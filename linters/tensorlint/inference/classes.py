@@ -10,7 +10,13 @@ from tensorlint.inference.class_order import functions_of, method_order, values_
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
-from tensorlint.inference.inheritance import INITIALISERS, Inheritance, changed_by_operators, is_plain
+from tensorlint.inference.inheritance import (
+    INITIALISERS,
+    Inheritance,
+    answers_otherwise,
+    changed_by_operators,
+    is_plain,
+)
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.layer_changes import (
     CHANGED,
@@ -23,7 +29,7 @@ from tensorlint.inference.layer_changes import (
 )
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
-from tensorlint.inference.rebinding import NOTHING, rebound
+from tensorlint.inference.rebinding import NOTHING, prefix_of, rebound
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -50,6 +56,8 @@ _TRANSPARENT = (
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
 _PRIVATE_USES = tuple(re.compile(rf"{begin}__\w*[^\W_]\w*?_?\b(?<!__)") for begin in (r"\.", "def "))
+# Methods that give a module a part by its name.
+_REGISTERS = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "set_submodule"})
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
@@ -233,6 +241,12 @@ class Classes(Inheritance):
                 hidden = hidden or not (self.is_known_base(base) or is_plain(base))
         return None
 
+    def decided_elsewhere(self, value: Instance, name: str) -> bool:
+        """Whether the attribute is something else than assignments show: the initialiser's own count while it is followed."""
+        if not self.initialising(value):
+            return self.is_rebound(value.cls, name)
+        return answers_otherwise(value.cls) or "__getattribute__" in value.cls.scope.file.facts.foreign_attributes
+
     def is_rebound(self, cls: Class, name: str) -> bool:
         """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed, or by a
         method that an operator calls."""
@@ -269,7 +283,7 @@ class Classes(Inheritance):
         return UNKNOWN if found is None else found
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
-        if not self.initialising(value) and self.is_rebound(value.cls, name):
+        if self.decided_elsewhere(value, name):
             return perhaps(value.fields.get(name))
         if name == "__dict__" and (not value.generic or self.initialising(value)):
             self.forget_fields(value)
@@ -339,6 +353,8 @@ class Classes(Inheritance):
                 return Opaque(None)
             made = value.fields[name] = Opaque(f"self.{name}")
             return made
+        if name in _REGISTERS and value.cls.is_module:  # in other hands: `add = self.add_module`
+            self.forget_fields(value)
         return UNKNOWN
 
     def forget_fields(self, value: Instance) -> None:
@@ -347,6 +363,15 @@ class Classes(Inheritance):
             value.fields = attributes_unknown(value.cls)
         value.fields = dict.fromkeys([*value.fields, *values_of(value.cls)], UNKNOWN)
         self.mutations.append((value, None))
+
+    def forget_modules(self, value: Instance, node: ast.AST | None) -> None:
+        """A module gets a part by a name that is computed: only another part may have had that name before."""
+        given = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        start = None if given is None else prefix_of(given)
+        for name, part in value.fields.items():
+            if isinstance(part, (LibraryObject, Instance)) and (start is None or name.startswith(start)):
+                value.fields[name] = UNKNOWN
+                self.mutations.append((value, name))
 
     def initialising(self, value: Instance) -> bool:
         """Whether the class's own initialiser is being followed for this instance."""
@@ -485,7 +510,7 @@ class Classes(Inheritance):
     ) -> Value:
         if value.generic and (name in value.cls.overridden or name in value.fields):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
-        if not self.initialising(value) and self.is_rebound(value.cls, name):
+        if self.decided_elsewhere(value, name):
             self.escape(args, kwargs)
             return UNKNOWN
         held = value.fields.get(name)
@@ -526,6 +551,8 @@ class Classes(Inheritance):
             if name in ("register_module", "set_submodule", "register_buffer", "register_parameter"):
                 self.forget_fields(value)
                 self.store_attribute(value, CHANGED, UNKNOWN)
+            if name == "add_module":
+                self.forget_modules(value, node)
             if self.change_base(value, name, args) is not None:
                 return value if name != "pop" else UNKNOWN
             if name == "forward":

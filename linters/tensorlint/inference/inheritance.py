@@ -58,7 +58,15 @@ def _answers_otherwise(cls: Class) -> bool:
         return False
     first = next((each for each in method.body if not isinstance(each, ast.Expr)), method)
     asked = first.body[0] if isinstance(first, ast.Try) else first
-    return not any(isinstance(part, ast.Attribute) and part.attr == "__getattr__" for part in walk(asked))
+    given = asked.value if isinstance(asked, (ast.Return, ast.Assign)) else None
+    return not (
+        isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr == "__getattr__"
+    )
+
+
+def answers_otherwise(cls: Class) -> bool:
+    """Whether a method of the class's own, or of a base's, decides what every attribute is."""
+    return changed_by_operators(cls) is _EVERYTHING
 
 
 def changed_by_operators(cls: Class) -> frozenset[str]:

@@ -231,9 +231,7 @@ class _Walk:
                 self.found.attributes.add(name.value)
                 if owner is None:
                     self.add_globals([name.value])
-        elif isinstance(name, ast.JoinedStr) and name.values and isinstance(name.values[0], ast.Constant):
-            self.found.prefixes = (*self.found.prefixes, str(name.values[0].value))
-        elif (prefix := _prefix(name)) is not None:
+        elif (prefix := prefix_of(name)) is not None:
             self.found.prefixes = (*self.found.prefixes, prefix)
         else:
             self.unknown_name(holder, owner, method)
@@ -281,8 +279,11 @@ def _is_call_of(node: ast.expr, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
-def _prefix(name: ast.expr) -> str | None:
-    """What the text of `"layer%d" % n`, `"layer" + n` and `"layer{}".format(n)` begins with."""
+def prefix_of(name: ast.expr) -> str | None:
+    """What the text of `f"layer{n}"`, `"layer%d" % n`, `"layer" + n` and `"layer{}".format(n)` begins with."""
+    if isinstance(name, ast.JoinedStr):
+        first = name.values[0] if name.values else None
+        return str(first.value) if isinstance(first, ast.Constant) else None
     if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
         start, ends = name.func.value, "{"
     elif isinstance(name, ast.BinOp):
@@ -290,7 +291,7 @@ def _prefix(name: ast.expr) -> str | None:
     else:
         return None
     if not (isinstance(start, ast.Constant) and isinstance(start.value, str)):
-        return _prefix(start)
+        return prefix_of(start)
     return (start.value.partition(ends)[0] if ends else start.value) or None
 
 

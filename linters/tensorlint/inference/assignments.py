@@ -404,6 +404,7 @@ class Assignments(State):
         value.element = UNKNOWN
         if isinstance(value, Sequence):
             value.length = value.totals = None
+            iterators.spend(self, value)
         else:
             for each in value.alike or ():
                 each.items = None

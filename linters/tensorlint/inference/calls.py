@@ -104,6 +104,12 @@ def _reshapes(path: str) -> bool:
     return last in RESHAPING or (before in RESHAPING and path.startswith("torch.ops.")) or last == "__set__"
 
 
+# Builtins that go through no iterator, or no further than one item.
+_LEAVES = frozenset(
+    f"builtins.{name}" for name in ("next", "iter", "print", "isinstance", "type", "id", "len", "hasattr")
+)
+
+
 def _in_layout(made: Value, kind: Value) -> Value:
     """A new tensor with the `layout` it was asked for: a sparse one has no strides, and what is made of it neither."""
     if not isinstance(made, Tensor) or (isinstance(kind, Library) and kind.path == "torch.strided"):
@@ -295,7 +301,11 @@ class Calls(State):
             values = [*args, *kwargs.values()] if kwargs else args
             if any(value.__class__ in CALLED and may_change(value) for value in values):
                 self.escape_callbacks(path[9:], args, kwargs)
-            return builtins.call(self, path[9:], args, kwargs, node)
+            result = builtins.call(self, path[9:], args, kwargs, node)
+            for value in args:
+                if value.__class__ is Sequence and path not in _LEAVES:
+                    iterators.spend(self, value)
+            return result
         series = table_values.computed(path, args, kwargs, node)
         if series is not None:
             return series

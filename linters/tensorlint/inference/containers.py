@@ -59,6 +59,9 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     for arg in args:
         share(arg)
         interp.keep(arg)
+    if name == "extend" and (before is None or receiver.shared):
+        for arg in args:
+            interp.iterate(arg)
     if interp.loop_start is not None:
         # What one round puts in stands for that of all: a size of this round is another one in the next.
         args = [varying(arg, interp.loop_start) if isinstance(arg, Tensor) else arg for arg in args]

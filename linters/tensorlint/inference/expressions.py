@@ -21,7 +21,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.iterators import hold
+from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.layer_changes import CHANGED, held
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.rebinding import NOTHING
@@ -117,6 +117,7 @@ class Expressions(State):
         for element in node.elts:
             if isinstance(element, ast.Starred):
                 inner = self.eval(element.value)
+                spend(self, inner)
                 if isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None:
                     items.extend(inner.items)
                 else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases
+from tensorlint.inference import aliases, iterators
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, joined_items, share
 from tensorlint.inference.frames import Environment, Inner
@@ -35,6 +35,7 @@ class Iteration(State):
         kind: Any = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "iterator"}[type(node)]
         first = self.eval(node.generators[0].iter)
         plain = len(node.generators) == 1 and not node.generators[0].ifs
+        spent = isinstance(first, Sequence) and first.spent
         known = self.iterate(first)
         outer = self.frame.env
         log = len(self.mutations)
@@ -59,7 +60,7 @@ class Iteration(State):
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None
-        return Sequence(kind, None, element, length)
+        return Sequence(kind, None, UNKNOWN if spent else element, length)
 
     def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
         known = self.iterate(self.eval(node.generators[0].iter))
@@ -161,6 +162,9 @@ class Iteration(State):
         if isinstance(value, Sequence):
             if value.kind == "set" and value.items is not None:  # in whatever order, equal ones once
                 return Sequence("set", None, joined_items(value, []))
+            if value.kind == "iterator" and value.spent:
+                return Sequence("iterator")  # an array of its items may have none, and no second axis
+            iterators.spend(self, value)
             return value if value.shape_of is None else Sequence("iterator")
         if isinstance(value, Range):
             return self.iterate_range(value)

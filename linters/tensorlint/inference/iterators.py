@@ -47,6 +47,13 @@ def hold(interp: State, value: Value, source: ast.expr | None) -> Value:
     return share(value)
 
 
+def spend(interp: State, value: Value) -> None:
+    """Something goes through the iterator, as far as nobody knows: what asks for its items later may find none."""
+    if isinstance(value, Sequence) and value.kind == "iterator" and value.shared and not value.spent:
+        value.spent = True
+        interp.mutations.append((value, None))
+
+
 def held_arguments(interp: State, args: list[Value], node: ast.Call) -> list[Value]:
     """What a method of a list is given that keeps it."""
     if len(args) != len(node.args) or not any(isinstance(arg, Sequence) and arg.kind == "iterator" for arg in args):

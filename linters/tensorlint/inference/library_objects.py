@@ -211,6 +211,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if all(part.items is not None for part in parts):
             return Sequence("iterator", [item for part in parts for item in part.items or ()])
         return Sequence("iterator")
+    if path in ("csv.reader", "csv.DictReader"):
+        return Sequence("iterator")
     if path in text_files.TEXT_FILES:
         return text_files.read(interp, kwargs, node)
     if table_making.is_known(path):

@@ -43,7 +43,8 @@ class Loops(State):
 
     def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
         counted = self.eval(node.iter)
-        iterable = self.iterate(counted)
+        spent = isinstance(counted, Sequence) and counted.spent
+        iterable = Sequence("iterator", None, counted.element) if spent else self.iterate(counted)
         frame = self.frame
         held: list[tuple[Value, tuple[Value, ...]]] = []
         if iterable.items or iterable.element is not UNKNOWN:

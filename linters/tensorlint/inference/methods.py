@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from tensorlint.inference import aliases, containers, layer_changes, library_objects, module_containers, ops, ranks
+from tensorlint.inference import (
+    aliases,
+    containers,
+    iterators,
+    layer_changes,
+    library_objects,
+    module_containers,
+    ops,
+    ranks,
+)
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -95,6 +104,8 @@ class Methods(State):
         if isinstance(receiver, Library):
             return self.call(self.library_attribute(receiver.path, name), args, kwargs, node)
         if isinstance(receiver, (Sequence, Dictionary, Const)):
+            for arg in args:  # `"".join(parts)`
+                iterators.spend(self, arg)
             return containers.call_method(self, receiver, name, args, kwargs)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tensorlint.inference import aliases, known_axes, numbers, ops, table_values
+from tensorlint.inference import aliases, iterators, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.ops import dtypes, elementwise, modules
@@ -227,6 +227,7 @@ class Operators(State):
             same = _identical(left, right)
             return UNKNOWN if same is None else Const(same is isinstance(op, ast.Is))
         if isinstance(op, (ast.In, ast.NotIn)):
+            iterators.spend(self, right)
             if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None:
                 if all(isinstance(item, Const) for item in right.items):
                     found = any(item.value == left.value for item in right.items)  # type: ignore[attr-defined]

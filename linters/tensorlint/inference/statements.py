@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import aliases, module_containers, refinement, table_values
+from tensorlint.inference import aliases, iterators, module_containers, refinement, table_values
 from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
@@ -118,6 +118,7 @@ class Statements(State):
                 self.store_item(receiver, index, result if table_values.is_table(receiver) else UNKNOWN)
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
+        iterators.spend(self, right)
         if isinstance(left, Tensor) and left.shape is not None:
             # `x += y` writes into x: its shape, layout and dtype stay (an operand that does not fit raises).
             result = self.tensor_operation(sign, left, right, node)

@@ -264,6 +264,8 @@ class Sequence(Value):
     totals: dict[int, Size] | None = None
     # At which step of the analysis it was made, where that is known: an object that a round of a loop makes is its own.
     born: int = 0
+    # Of an iterator that something holds: whether it has been gone through, and may be at its end.
+    spent: bool = False
 
     def joined_size(self, axis: int) -> Size:
         """The size along an axis along which items are joined whose sizes differ."""

@@ -250,3 +250,27 @@ def test_what_an_imported_module_has_stays_known(tmp_path: Path) -> None:
     source = "import other\nimport torch\nother.x = None\nz = other.y + torch.zeros(4)\n"
     rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
     assert [(row.name, row.shape, row.dtype) for row in rows] == [("z", (4,), "float32")]
+
+
+def test_parts_by_computed_names_leave_those_of_other_names_known() -> None:
+    source = (
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+        "        self.first, self.width = nn.Linear(3, 4), 5\n        for i in range(n):\n"
+        "            self.add_module(f'fc{i}', nn.Linear(3, 6))\n\n"
+        "    def __getattr__(self, name):\n        try:\n            return super().__getattr__(name)\n"
+        "        except AttributeError:\n            return getattr(self.first, name)\n\n"
+        "    def forward(self, x):\n        y = self.first(torch.zeros(2, 3))\n        z = torch.zeros(self.width)\n        return y\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"] == (2, 4)
+    assert rows["z"] == (5,)
+
+
+def test_an_iterator_that_is_gone_through_once_stays_known() -> None:
+    source = (
+        "import numpy as np\nimport torch\npairs = map(lambda each: [each, 1.0], [1.0, 2.0])\nx = np.array(list(pairs))\n"
+        "rows = iter([torch.zeros(3) for _ in range(9)])\nfor _ in range(2):\n    for row in rows:\n        y = row + 1\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows["x"] == ("?", 2)
+    assert rows["y"] == (3,)

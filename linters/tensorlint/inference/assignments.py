@@ -293,7 +293,8 @@ class Assignments(State):
             receiver.decorated = receiver.decorated or name in ("__defaults__", "__kwdefaults__", "__code__")
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Class):
-            receiver.fields[name] = UNKNOWN if self.perhaps_left else value
+            unsure = self.perhaps_left or self.stores_otherwise(receiver)
+            receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Tensor) and name in _DECIDES_SHAPE:
             self.forget_tensor(receiver)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, containers, iterators, numbers
@@ -270,18 +271,24 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
 
 
 def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    """The program's text may assign any name."""
+    """The program's text may assign any name; a function's or class's only if it stands there."""
+    text = args[0].value if args and isinstance(args[0], Const) else ""
+    defined = set(re.findall(r"\w+", text)) if isinstance(text, str) else set()
     for name, value in interp.frame.env.items():
-        if not isinstance(value, (Function, Class, Library, ModuleScope)):
+        if name in defined or not isinstance(value, (Function, Class, Library, ModuleScope)):
             interp.frame.env[name] = UNKNOWN
     interp.mutations.append((interp, None))
     return UNKNOWN
 
 
+# Words of expressions that change something.
+_CHANGING = (":=", "__", "_(", "attr(", "exec(", ".append(", ".insert(", ".update(", ".pop(")
+
+
 def _eval(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A text that is not written there is taken to be a name or a number, as settings are."""
     text = args[0].value if args and isinstance(args[0], Const) else ""
-    if isinstance(text, str) and any(word in text for word in (":=", "__", "_(", ".append(", ".update(", ".pop(")):
+    if isinstance(text, str) and any(word in text for word in _CHANGING):
         return _exec(interp, args, kwargs, node)
     interp.escape(args, kwargs)
     return UNKNOWN

@@ -77,7 +77,13 @@ class ClassMaking(State):
     def forget_what_metaclass_changes(self, cls: Class, metaclass: Value) -> None:
         """A metaclass may put other things in the place of what the class's body binds."""
         if metaclass is UNKNOWN:
-            metaclass = next(filter(None, map(_metaclass, method_order(cls)[1:])), UNKNOWN)
+            metaclass = inherited_metaclass(cls)
+        if _may_make_anything(cls.node):
+            cls.fields.update(dict.fromkeys(cls.fields, UNKNOWN))
+            cls.made_otherwise = True
+        if isinstance(metaclass, (Function, Instance)):
+            cls.fields.update(dict.fromkeys(cls.fields, UNKNOWN))
+            cls.made_otherwise = True
         if not isinstance(metaclass, Class):
             return
         found = [self.find_in_class(metaclass, name) for name in (*_MAKERS, "__prepare__", "__getattribute__")]
@@ -90,6 +96,19 @@ class ClassMaking(State):
                         cls.fields[name] = UNKNOWN
         if any(each is not None for each in found[2:]):
             cls.fields.update(dict.fromkeys(cls.fields, UNKNOWN))
+
+    def prepares_names(self, cls: Class, metaclass: Value) -> bool:
+        """Whether the names of the class's body may be others from the start: a metaclass prepares them."""
+        if metaclass is UNKNOWN:
+            metaclass = inherited_metaclass(cls)
+        if isinstance(metaclass, Class):
+            return self.find_in_class(metaclass, "__prepare__") is not None
+        return isinstance(metaclass, (Function, Instance)) or _may_make_anything(cls.node)
+
+    def stores_otherwise(self, cls: Class) -> bool:
+        """Whether a metaclass decides what becomes of attributes that are assigned to the class."""
+        metaclass = _metaclass(cls) or inherited_metaclass(cls)
+        return isinstance(metaclass, Class) and self.find_in_class(metaclass, "__setattr__") is not None
 
     def may_be_own(self, base: Value, node: ast.expr) -> bool:
         """Whether a base that is not known may be a class of the file: a parameter, one of two classes, a computed one."""
@@ -110,6 +129,18 @@ class ClassMaking(State):
         if node.id in self.own_file.facts.imported:
             return bool(given) and (bool(named) or not plain)
         return not plain or bool(named)
+
+
+def inherited_metaclass(cls: Class) -> Value:
+    return next(filter(None, map(_metaclass, method_order(cls)[1:])), UNKNOWN)
+
+
+def _may_make_anything(node: ast.ClassDef) -> bool:
+    """Whether the metaclass is computed, or comes with keywords that nobody knows."""
+    named = (ast.Name, ast.Attribute)
+    return any(
+        word.arg is None or (word.arg == "metaclass" and not isinstance(word.value, named)) for word in node.keywords
+    )
 
 
 def _metaclass(cls: Value) -> Value | None:

@@ -87,6 +87,8 @@ class Classes(Inheritance):
             node, self.file, self.frame, {}, self.file.facts.scopes.get(node, self.frame.facts), self.frame.record
         )
         frame.is_class, frame.owner = True, cls
+        prepared = bool(bases or keywords) and self.prepares_names(cls, meta or UNKNOWN)
+        frame.record = frame.record and not prepared
         self.frames.append(frame)
         outer = self.frame
         outer_conditional, self.conditional = self.conditional, 0

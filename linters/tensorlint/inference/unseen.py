@@ -6,6 +6,7 @@ Such code may have run before any line. What it assigns, or changes of what name
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from tensorlint.inference import caught
@@ -25,6 +26,18 @@ _LATER = (
     "Thread(",
     "ThreadPool",
     "threading.Timer",
+    "showwarning",
+)
+# Methods of the program's own that the standard library calls, of files with such a word.
+_CALLED = {".addHandler(": "emit"}
+# `exec(text)`; not what runs a file, as an import does, nor with names of its own: `exec(text, names)`.
+_EXEC = r"(?<![.\w])(?<!def )exec\((?!open\()(?![^\n]*,\s*(?:(?!globals\b|locals\b)\w+|\{[^\n]*)\s*\)\s*$)"
+# What runs a text may change attributes of any object, and names of the module if it stands in a function or is given them.
+_RUNS = re.compile(rf"{_EXEC}|(?<![.\w])eval\(\s*[\"'][^\n]*(?:attr\(|:=|_\()", re.MULTILINE)
+_RUNS_WITHIN = re.compile(
+    rf"^[ \t]+[^#\n]*{_EXEC}"
+    r"|(?:exec|timeit|repeat|run\w*|Interpreter|Console|interact|embed)\([^\n]*\bglobals\(\)",
+    re.MULTILINE,
 )
 _MANAGERS = frozenset(["contextmanager", "asynccontextmanager"])
 
@@ -32,9 +45,11 @@ _MANAGERS = frozenset(["contextmanager", "asynccontextmanager"])
 def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
     """`found`, and what the file's code changes that runs without a call."""
     text = file.text
+    found = _changed_by_texts(found, file)
     later = any(word in text for word in _LATER)
     managers = "contextmanager" in text
-    if not (later or managers or "__del__" in text):
+    called = {name for word, name in _CALLED.items() if word in text}
+    if not (later or managers or called or "__del__" in text):
         return found
     held: set[str] | None = caught.held(file) if later else set()
     names: set[str] = set()
@@ -42,6 +57,7 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
     for node in file.facts.scopes:
         if isinstance(node, _FUNCTIONS) and (
             node.name == "__del__"
+            or node.name in called
             or (later and (held is None or node.name in held))
             or (managers and any(last_name(each) in _MANAGERS for each in node.decorator_list))
         ):
@@ -51,3 +67,14 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
     for scope in file.facts.scopes.values():
         scope.shared |= names & scope.assigned.keys()
     return replace(found, attributes=attributes)
+
+
+def _changed_by_texts(found: Rebound, file: SourceFile) -> Rebound:
+    """`found`, and what `exec` and `eval` may change: a text that the module runs has its effects where it runs."""
+    text = file.text
+    if "exec(" in text or "eval(" in text:
+        if _RUNS.search(text):
+            found = replace(found, everything=True)
+    if ("exec(" in text or "globals()" in text) and _RUNS_WITHIN.search(text):
+        found = replace(found, globals=None)
+    return found

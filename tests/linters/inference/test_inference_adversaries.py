@@ -274,3 +274,22 @@ def test_an_iterator_that_is_gone_through_once_stays_known() -> None:
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert rows["x"] == ("?", 2)
     assert rows["y"] == (3,)
+
+
+TEXTS_RUN_ELSEWHERE = {
+    "with names of its own": "def read(text):\n    names = {}\n    exec(text, names)\n    return names\n",
+    "of a file": "exec(open('settings.py').read())\n",
+    "by a method": "def show(window):\n    return window.exec()\n",
+    "a name": "def named(text):\n    return eval(text)\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS_RUN_ELSEWHERE)
+def test_texts_that_bind_no_name_here_leave_what_is_known(name: str) -> None:
+    source = TEXTS_RUN_ELSEWHERE[name] + (
+        "import torch\nx = torch.zeros(3)\n\n\nclass A:\n    def __init__(self):\n        self.x = torch.zeros(4)\n\n"
+        "    def see(self):\n        y = self.x + 0\n        z = x + 0\n        return y\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"] == (4,)
+    assert rows["z"] == (3,)

@@ -181,7 +181,8 @@ class Assignments(State):
         if listed is not None:
             if len(listed) == len(elements) and items.kind != "set":
                 for element, item in zip(elements, listed, strict=True):
-                    self.assign(element, item, None)
+                    lazy = isinstance(item, Sequence) and item.kind in iterators.LAZY
+                    self.assign(element, item, source if lazy else None)
                 return
             for element in elements:
                 self.assign(element, UNKNOWN, None)

@@ -143,18 +143,8 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             if found is not None:
                 return found
             return args[1] if len(args) > 1 else NONE
-        if name == "items":
-            if receiver.items is not None:
-                return Sequence(
-                    "dict_items", [Sequence("tuple", [Const(key), value]) for key, value in receiver.items.items()]
-                )
-            return Sequence("dict_items", None, Sequence("tuple", [UNKNOWN, receiver.element]))
-        if name == "values":
-            return Sequence(
-                "dict_items", None if receiver.items is None else list(receiver.items.values()), receiver.element
-            )
-        if name == "keys":
-            return Sequence("dict_items", None if receiver.items is None else [Const(key) for key in receiver.items])
+        if name in ("items", "values", "keys"):
+            return _view(receiver, name)
         if name == "copy":
             return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
         interp.forget_contents(receiver)
@@ -185,6 +175,20 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("lower", "upper", "strip") and not args:
             return Const(getattr(receiver.value, name)())
     return UNKNOWN
+
+
+def _view(dictionary: Dictionary, name: str) -> Sequence:
+    """`rows.items()`, which shows what the dictionary holds whenever somebody looks."""
+    held, element = dictionary.items, dictionary.element
+    if held is None:
+        unknown = {"items": Sequence("tuple", [UNKNOWN, element]), "values": element}
+        return Sequence("dict_items", None, unknown.get(name, UNKNOWN))
+    items: list[Value]
+    if name == "items":
+        items = [Sequence("tuple", [Const(key), value]) for key, value in held.items()]
+    else:
+        items = list(held.values()) if name == "values" else [Const(key) for key in held]
+    return Sequence("dict_items", items, element if name == "values" else UNKNOWN, view_of=(dictionary, dict(held)))
 
 
 def share(value: Value) -> Value:

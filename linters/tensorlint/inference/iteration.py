@@ -154,12 +154,16 @@ class Iteration(State):
 
     def length_of(self, value: Value) -> S.Size | None:
         if isinstance(value, Sequence):
+            if value.view_of is not None:
+                iterators.look(self, value)
             return len(value.items) if value.items is not None else value.length
         return None
 
     def iterate(self, value: Value) -> Sequence:
         """What iterating over the value gives, one after the other."""
         if isinstance(value, Sequence):
+            if value.view_of is not None:
+                iterators.look(self, value)
             if value.kind == "set" and value.items is not None:  # in whatever order, equal ones once
                 return Sequence("set", None, joined_items(value, []))
             if value.kind == "iterator" and value.spent:

@@ -13,6 +13,7 @@ from tensorlint.inference.containers import share
 from tensorlint.inference.effects import changes_of
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    UNKNOWN,
     Const,
     Dictionary,
     Function,
@@ -26,6 +27,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import walk
 
+LAZY = frozenset({"iterator", "dict_items"})
 _GONE_THROUGH = (Sequence, Range, Dictionary, Tensor, LibraryObject, Const)
 
 
@@ -40,11 +42,33 @@ def of(interp: State, value: Value) -> Value:
 
 def hold(interp: State, value: Value, source: ast.expr | None) -> Value:
     """What is known of an iterator from where a name, an attribute or an item holds it; anything else is as it was."""
-    if not isinstance(value, Sequence) or value.kind not in ("iterator", "dict_items"):
+    if not isinstance(value, Sequence) or value.kind not in LAZY:
+        if isinstance(source, ast.Call) and isinstance(value, Sequence) and value.kind == "tuple" and value.items:
+            return _held_items(interp, value, source)
         return value
     if source is not None and not isinstance(source, ast.Name) and changes_meanwhile(interp, source):
         return Sequence(value.kind, shared=True)
     return share(value)
+
+
+def _held_items(interp: State, value: Sequence, source: ast.Call) -> Sequence:
+    """A tuple that a call gives: of the views and iterators in it the same is known as of one that it gives alone."""
+    lazy = any(isinstance(item, Sequence) and item.kind in LAZY for item in value.items or ())
+    if not lazy:
+        return value
+    return Sequence("tuple", [hold(interp, item, source) for item in value.items or ()])
+
+
+def look(interp: State, view: Sequence) -> None:
+    """Somebody asks for what a dictionary's view shows: it is not what it was if the dictionary has changed since."""
+    if view.view_of is None:
+        return
+    dictionary, before = view.view_of
+    now = dictionary.items
+    if now is None or len(now) != len(before) or any(now.get(key) is not value for key, value in before.items()):
+        view.items = view.view_of = None
+        view.element = UNKNOWN
+        interp.mutations.append((view, None))
 
 
 def spend(interp: State, value: Value) -> None:

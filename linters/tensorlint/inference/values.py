@@ -266,6 +266,8 @@ class Sequence(Value):
     born: int = 0
     # Of an iterator that something holds: whether it has been gone through, and may be at its end.
     spent: bool = False
+    # The dictionary that a view shows, and what it held when the view was made.
+    view_of: tuple[Dictionary, dict[Any, Value]] | None = None
 
     def joined_size(self, axis: int) -> Size:
         """The size along an axis along which items are joined whose sizes differ."""

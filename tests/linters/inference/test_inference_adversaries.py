@@ -293,3 +293,12 @@ def test_texts_that_bind_no_name_here_leave_what_is_known(name: str) -> None:
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert rows["y"] == (4,)
     assert rows["z"] == (3,)
+
+
+def test_views_of_a_dictionary_that_stays_as_it_is_are_known() -> None:
+    source = (
+        "import torch\nd = {'a': torch.zeros(3)}\nnames, values = d.keys(), d.values()\n"
+        "x = torch.stack(list(values))\ny = torch.zeros(len(names))\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows == {"x": (1, 3), "y": (1,)}

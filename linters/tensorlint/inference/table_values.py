@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
@@ -45,6 +46,14 @@ DOUBLED = " doubled"
 SIMPLE = " simple"
 # The names of those columns whose `values` may be something else than numpy's arrays: text, categories, nullable numbers.
 BOXED = " boxed"
+# Set of a column that is called as texts are, whose `values` pandas 3 gives as an array of its own. What a file is read
+# into is not known otherwise; what is computed from such a column may be numbers.
+NAMED_AS_TEXT = " named as text"
+_TEXTS = re.compile(
+    r"(?:^|_)(?:(?:first|last|file|user|full)?names?|texts?|titles?|sentences?|comments?|reviews?|tweets?|words?|urls?|paths?|"
+    r"city|country|address|email|descriptions?|questions?|answers?|captions?|prompts?)$",
+    re.IGNORECASE,
+)
 _OF_ROWS, _OF_COLUMNS = (ROWS, INDEX), (COLUMNS, NAMES, DOUBLED, BOXED)
 
 # What makes one number of a series and a series of a frame. Two of them add cells up, whatever these are.
@@ -115,7 +124,10 @@ def with_columns_of(table: LibraryObject, rows: Size, node: ast.AST | None) -> L
 
 def column_of(table: LibraryObject, name: str | None, node: ast.AST | None) -> LibraryObject:
     """One column of a frame, None for one whose name is not known."""
-    return inherit(make_series(any_size(), node, None, is_boxed(table, name)), table, *_OF_ROWS)
+    column = inherit(make_series(any_size(), node, None, is_boxed(table, name)), table, *_OF_ROWS)
+    if name is not None and _TEXTS.search(name):
+        column.fields[NAMED_AS_TEXT] = Const(True)
+    return column
 
 
 def rows_of(table: LibraryObject) -> Size:

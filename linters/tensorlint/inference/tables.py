@@ -18,6 +18,7 @@ from tensorlint.inference.table_values import (
     ELEMENTWISE,
     FRAME,
     INDEX,
+    NAMED_AS_TEXT,
     NAMES,
     OF,
     REDUCING,
@@ -135,7 +136,7 @@ def attribute(interp: State, receiver: LibraryObject, name: str, node: ast.AST |
         return LibraryObject(PLACED, {}, (), {OF: receiver, "kind": Const(name)}, node)
     if name == "values":
         # Of text, categories and nullable numbers they are arrays of pandas' own.
-        if receiver.path == SERIES and is_boxed(receiver):
+        if receiver.path == SERIES and (is_boxed(receiver) or NAMED_AS_TEXT in receiver.fields):
             return UNKNOWN
         return array_of(receiver, node, f"{receiver.path.removeprefix('pandas.')}.values")
     if name == "shape":

@@ -212,7 +212,7 @@ def _may_have_changed(interp: State, loader: LibraryObject) -> bool:
     file = interp.own_file
     if not (_DECIDING.isdisjoint(file.facts.foreign_attributes) and _DECIDING.isdisjoint(interp.rebound.attributes)):
         return True
-    return ".tensors" in file.text and interp.reshapes(file)
+    return ".batch_sampler." in file.text or (".tensors" in file.text and interp.reshapes(file))
 
 
 def _iterates(dataset: Value | None) -> bool:

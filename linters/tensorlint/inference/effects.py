@@ -286,6 +286,13 @@ class Effects(State):
                 part.fields[name] = UNKNOWN
                 self.mutations.append((part, name))
 
+    def touch_all(self, value: LibraryObject) -> None:
+        """Anything of the object may be changed from here on: its attributes are in other hands."""
+        if table_values.is_table(value):
+            table_values.forget_table(self, value)
+        else:
+            layer_changes.change_unseen(self, value)
+
     def outlives(self, name: str, value: Value) -> None:
         """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
         lasts(value)

@@ -233,10 +233,34 @@ def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) ->
     return Sequence("list", items)
 
 
+_GIVE_ITSELF = frozenset({"fit", "partial_fit", "set_params"})
+_METHODS = frozenset({"fit", "transform", "fit_transform", "inverse_transform", "predict", "fit_predict", "split"})
+
+
+def _may_have_changed(interp: State, receiver: LibraryObject) -> bool:
+    """Whether something was assigned to the estimator, here, or to what may be one anywhere in the file."""
+    if any(map(_decides, receiver.fields)):
+        return True
+    known: bool | None = interp.estimators_change
+    if known is None:
+        rebound = interp.rebound
+        assigned = interp.own_file.facts.foreign_attributes | rebound.attributes
+        known = interp.estimators_change = rebound.everything or any(map(_decides, assigned))
+    return known
+
+
+def _decides(name: str) -> bool:
+    """Whether it is a method, or called as what an estimator learns from its data: `model.coef_`."""
+    return name in _METHODS or (name.endswith("_") and name[:1].isalpha())
+
+
 def call(
     interp: State, receiver: LibraryObject, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
 ) -> Value:
     """A method of an estimator."""
+    if name not in _GIVE_ITSELF and receiver.path != BUNCH and _may_have_changed(interp, receiver):
+        interp.escape(args, kwargs, reads_tables=True)
+        return UNKNOWN
     if receiver.path == BUNCH and name not in ("get", "keys", "values", "items", "copy"):
         forget_data(interp, receiver)
     kind = receiver.path.removeprefix("sklearn.")
@@ -250,7 +274,7 @@ def call(
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
     if not wants or not isinstance(features, Tensor):
         interp.escape(args, kwargs, reads_tables=True)
-        return receiver if name in ("fit", "partial_fit", "set_params") else UNKNOWN
+        return receiver if name in _GIVE_ITSELF else UNKNOWN
     if features.shape is not None and len(features.shape) == 1 and features.framework is not None:
         interp.report_bare_features(node, features, name, receiver.fields.get(_COLUMN))
         return UNKNOWN

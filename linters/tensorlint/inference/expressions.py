@@ -249,6 +249,8 @@ class Expressions(State):
                 part = tables.attribute(self, value, name, node)
                 if part is not None:
                     return part
+            if name == "__dict__":
+                self.touch_all(value)
             return Attribute(value, name)
         if isinstance(value, Class):
             return self.class_attribute(value, name)

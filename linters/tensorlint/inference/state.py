@@ -76,6 +76,7 @@ class State:
     lines_changing: dict[tuple[str, str], list[int]]
     private: set[str] | None
     distributions_change: bool | None
+    estimators_change: bool | None
     unset: dict[tuple[str, str], bool]
     reached: dict[Any, Any]
     changes: dict[ast.AST, Any]

@@ -309,7 +309,7 @@ class Calls(State):
         series = table_values.computed(path, args, kwargs, node)
         if series is not None:
             return series
-        if path in _RESHAPES or (path.startswith("torch.") and _reshapes(path)):
+        if path in _RESHAPES or (path.startswith(("torch.", "numpy.ndarray.")) and _reshapes(path)):
             for value in args:
                 if isinstance(value, Tensor):
                     self.forget_tensor(value)
@@ -358,6 +358,10 @@ class Calls(State):
             aliases.tie_result(result, args)
         if "out" in kwargs:
             aliases.tie(result, kwargs["out"])
+        elif aliases.TIES.on and entry.framework == "numpy" and len(args) > 1:
+            for parameter, arg in zip(entry.parameters, args, strict=False):
+                if parameter.name == "out":  # `np.add(x, 1, x)`
+                    aliases.tie(result, arg)
         if isinstance(result, Tensor) and entry.name in _PARAMETERS:
             return layer_changes.held(self, copy(result))  # an object of its own
         if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:

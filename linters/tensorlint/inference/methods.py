@@ -129,7 +129,7 @@ class Methods(State):
             return NONE
         if name == "__getattribute__" and len(args) == 1 and isinstance(args[0], Const):
             return self.attribute_of(receiver, str(args[0].value), node)
-        if name in RESHAPING or (name == "resize" and receiver.framework == "numpy"):
+        if name in RESHAPING or name == "__setstate__" or (name == "resize" and receiver.framework == "numpy"):
             self.changed_shape(receiver)
             if ops.method(receiver.framework or "torch", name) is None:
                 self.forget_tensor(receiver)

@@ -36,6 +36,7 @@ from tensorlint.inference.values import (
     Opaque,
     Partial,
     Sequence,
+    Slice,
     Tensor,
     Value,
     freshen,
@@ -226,10 +227,13 @@ class Assignments(State):
         if isinstance(receiver, Instance):
             if receiver.generic and not self.initialising(receiver):
                 return
+            if receiver.several and not self.initialising(receiver):
+                value = UNKNOWN
             shown = self.find_in_class(receiver.cls, name)
             if isinstance(shown, Function) and (shown.kind == "property" or shown.decorated):
                 # A setter, which may set any attribute.
                 self.forget_fields(receiver)
+                self.not_followed(shown, [receiver, value], {})
                 return
             if isinstance(shown, Instance) and self.find_in_class(shown.cls, "__set__") is not None:
                 self.forget_fields(receiver)
@@ -277,7 +281,7 @@ class Assignments(State):
             if table_values.is_table(receiver):
                 table_parts.store_attribute(self, receiver, name, value)
                 return
-            receiver.fields[name] = UNKNOWN if self.perhaps_left else value
+            receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
             if receiver.path in CONTAINERS and not isinstance(value, Const):
                 module_containers.set_member(self, receiver, Const(name), value)
@@ -294,6 +298,7 @@ class Assignments(State):
             receiver.decorated = receiver.decorated or name in ("__defaults__", "__kwdefaults__", "__code__")
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Class):
+            self.class_attributes_assigned.add(name)
             unsure = self.perhaps_left or self.stores_otherwise(receiver)
             receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
@@ -361,9 +366,7 @@ class Assignments(State):
                     self.forget_contents(receiver)
                 self.mutations.append((receiver, None))
             else:
-                self.forget_contents(receiver)
-                if receiver.alike is not None:
-                    self.mutations.append((receiver, None))
+                self.forget_contents_for_all(receiver)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
             if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
                 layer_changes.change_unseen(self, receiver.receiver)
@@ -379,7 +382,7 @@ class Assignments(State):
                     receiver.items[index.value] = value
                     self.mutations.append((receiver, None))
                     return
-            self.forget_contents(receiver)
+            self.forget_contents_for_all(receiver)
         elif isinstance(receiver, LibraryObject):
             if receiver.path in CONTAINERS:
                 module_containers.set_member(self, receiver, index, value)
@@ -391,9 +394,21 @@ class Assignments(State):
             for each in (index, value):
                 lasts(each)
                 aliases.lose(each)
-            receiver.fields = receiver.fields and {
-                key: field for key, field in receiver.fields.items() if isinstance(key, str) and key.isidentifier()
-            }
+            # A key of a dictionary, a stretch of a list: that is no tensor, which has as many rows as before.
+            is_key = isinstance(index, Const) and isinstance(index.value, str)
+            is_stretch = isinstance(index, Slice) and isinstance(value, Sequence)
+            self.changed_items(receiver, longer=is_key or is_stretch)
+
+    def changed_items(self, value: Opaque, *, longer: bool) -> None:
+        """An object that nobody knows has other items from here on, and may have more or fewer of them."""
+        self.items_changed[id(value)] = value
+        if value.fields:
+            gone = [key for key in value.fields if not (isinstance(key, str) and key.isidentifier())]
+            if gone:
+                value.fields = {key: field for key, field in value.fields.items() if key not in gone}
+                self.mutations.append((value, None))
+        if longer and value.axes:
+            self.changed_shape(value)
 
     def forget_contents(self, value: Sequence | Dictionary) -> None:
         aliases.lose(value)
@@ -410,6 +425,12 @@ class Assignments(State):
         else:
             for each in value.alike or ():
                 each.items = None
+
+    def forget_contents_for_all(self, value: Sequence | Dictionary) -> None:
+        """Forget them, and let the loops around know if anything was known."""
+        if value.items is not None or value.element is not UNKNOWN or (isinstance(value, Dictionary) and value.alike):
+            self.mutations.append((value, None))
+        self.forget_contents(value)
 
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""

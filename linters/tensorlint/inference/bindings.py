@@ -135,6 +135,8 @@ class Bindings(State):
                         elif isinstance(held, Opaque) and held._symbol is not None:
                             tell(held._symbol, f"{name}.{attribute}")
         for name, value in names.items():
+            if id(value) in self.reshaped:
+                continue  # what it has at the end it did not have at every line
             if isinstance(value, Tensor):
                 value = self.known_later(value)
                 for axis, size in enumerate(value.shape or ()):

@@ -21,7 +21,7 @@ from tensorlint.inference import (
     tables,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.effects import parts_of
+from tensorlint.inference.effects import CHANGES, parts_of
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY
@@ -301,6 +301,8 @@ class Calls(State):
             values = [*args, *kwargs.values()] if kwargs else args
             if any(value.__class__ in CALLED and may_change(value) for value in values):
                 self.escape_callbacks(path[9:], args, kwargs)
+            if path.rpartition(".")[2] in CHANGES and args and isinstance(args[0], Opaque):
+                self.changed_items(args[0], longer=True)  # `list.append(rows, row)`
             result = builtins.call(self, path[9:], args, kwargs, node)
             for value in args:
                 if value.__class__ is Sequence and path not in _LEAVES:

@@ -35,6 +35,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Class,
     Const,
+    Dictionary,
     Function,
     Instance,
     Library,
@@ -312,6 +313,8 @@ class Classes(Inheritance):
                 return perhaps(value.fields.get(name))
             if isinstance(found, Tensor) and value.cls.is_module and not self.initialising(value):
                 held(self, found)
+            if value.several:
+                self.one_of_several(name, found)
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
                 return held_elsewhere(self, name, found, value.generic)
             return found
@@ -358,6 +361,13 @@ class Classes(Inheritance):
         if name in _REGISTERS and value.cls.is_module:  # in other hands: `add = self.add_module`
             self.forget_fields(value)
         return UNKNOWN
+
+    def one_of_several(self, name: str, held: Value) -> None:
+        """What an object holds that stands for several: each of them has its own."""
+        if isinstance(held, (Instance, LibraryObject)):
+            held.several = True
+        elif isinstance(held, (Sequence, Dictionary)) and self.is_changed_later(name):
+            self.forget_contents(held)
 
     def forget_fields(self, value: Instance) -> None:
         """Any of its attributes may have changed."""

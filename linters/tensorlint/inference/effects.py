@@ -299,6 +299,24 @@ class Effects(State):
         if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):
             self.forget_contents(value)
 
+    def forget_class_attributes(self) -> None:
+        """The attributes of classes that functions assign: which of them have run when another one does, nobody knows."""
+        facts = self.own_file.facts
+        stored = {place for scope in facts.scopes.values() for place in scope.stored}
+        self.attributes_stored = {attribute for _, attribute in stored}
+        assigned = facts.foreign_attributes | {attribute for owner, attribute in stored if owner == "cls"}
+        for cls in self.classes:
+            for name in assigned & cls.fields.keys():
+                if not isinstance(cls.fields[name], Function):
+                    cls.fields[name] = UNKNOWN
+                    self.class_attributes_assigned.add(name)
+
+    def forget_changed_classes(self, since: int) -> None:
+        """What a function has made of classes is nothing that another one meets."""
+        for owner, name in self.mutations[since:]:
+            if isinstance(owner, Class) and name is not None:
+                owner.fields[name] = UNKNOWN
+
     def is_changed_later(self, name: str) -> bool:
         """Whether a function of the file that makes no object changes what is held under that name."""
         known = self.changed_later.get(name)

@@ -47,7 +47,7 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
-    freshen,
+    any_of,
     integer,
     is_none,
     made_anew,
@@ -390,7 +390,7 @@ class Expressions(State):
                 except TypeError:
                     return UNKNOWN
             if value.items is None:
-                return freshen(value.element)
+                return any_of(value.element)
             parts = tuple(
                 each
                 for each in value.items.values()
@@ -458,7 +458,7 @@ class Expressions(State):
             for item in value.items[1:]:
                 result = aliases.joined(result, item)
             return result
-        return freshen(value.element)
+        return any_of(value.element)
 
 
 def part_of_shape(shape: Sequence, index: Value) -> Value:

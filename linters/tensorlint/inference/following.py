@@ -10,7 +10,7 @@ from tensorlint.inference import table_values
 from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.effects import SHAPED_IN_PLACE
+from tensorlint.inference.effects import SHAPED_IN_PLACE, lasts
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
@@ -236,9 +236,11 @@ class Following(State):
         names = [*spec.posonlyargs, *spec.args]
         for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
             defaults[parameter.arg] = share(self.eval(default))
+            lasts(defaults[parameter.arg])
         for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
             if keyword_default is not None:
                 defaults[parameter.arg] = share(self.eval(keyword_default))
+                lasts(defaults[parameter.arg])
         return defaults
 
 

@@ -156,6 +156,9 @@ class Interpreter(
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
         self.quiet_classes: dict[Class, bool] = {}  # whether making an object of it changes nothing else
+        self.class_attributes_assigned: set[str] = set()  # by code that is not the class's body
+        self.attributes_stored: set[str] = set()
+        self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
@@ -232,6 +235,7 @@ class Interpreter(
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)
+        self.forget_class_attributes()
         while self.pending:
             function = self.pending.pop(0)
             self.guarded(lambda function=function: self.analyse_pending(function), [])  # type: ignore[misc]
@@ -345,6 +349,7 @@ class Interpreter(
         self.frame, self.file, self.conditional, self.left_early = frame, file, 0, False
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
+        changed = len(self.mutations)
         lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
         try:
             self.block(code.body, FUNCTION)
@@ -352,6 +357,7 @@ class Interpreter(
             aliases.exchange_lost(lost)
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
+            self.forget_changed_classes(changed)
         frame.finished = True
         return frame
 

@@ -22,7 +22,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
-    freshen,
+    any_of,
     made_anew,
     varying,
 )
@@ -148,7 +148,7 @@ class Iteration(State):
                     break
                 result = aliases.joined(result, item)
             return result
-        element = freshen(iterable.element)
+        element = any_of(iterable.element)
         aliases.tie(element, iterable.element)
         return Opaque(None) if element is UNKNOWN else element
 

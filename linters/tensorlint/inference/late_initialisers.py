@@ -36,6 +36,7 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Value,
+    varying,
 )
 from tensorlint.inference.walking import walk
 
@@ -61,6 +62,9 @@ _MAKES = frozenset(
      "torch.nn.parameter.Parameter"]
 )  # fmt: skip
 _PLAIN = (Const, Number, Scalar, Library)
+# Decorators that leave a method what it is; of the second the first parameter is not the object.
+_LEAVE = frozenset({"property", "staticmethod", "classmethod"})
+_OTHER_FIRST = frozenset({"staticmethod", "classmethod"})
 
 
 @dataclass(slots=True)
@@ -77,6 +81,8 @@ class Waiting:
     # Attributes that code may have changed meanwhile which is not followed.
     forgotten: set[str]
     reshapes: bool = False
+    # The object stands for several: what was made since then is another one in each of them.
+    alike_since: int | None = None
 
     def complete(self, instance: Instance) -> None:
         self.maker.complete(instance, self)
@@ -86,7 +92,8 @@ class LateInitialisers(State):
     """Mixed into the interpreter."""
 
     def may_wait(self, method: Function, cls: Class, bound: dict[str, Value]) -> bool:
-        if not self.module_frame.finished or not self.makes_quietly(cls):
+        # A function that is given may call those that are kept, which change things.
+        if not self.module_frame.finished or self.kept or not self.makes_quietly(cls):
             return False
         _, *given = bound.values()  # the object itself and what it is given
         return all(map(self.is_fixed, given))
@@ -151,8 +158,9 @@ class LateInitialisers(State):
         self.being_made = [instance]
         # What it makes is no younger than the object: a loop that has begun since did not make it.
         self.steps = -(1 << 40)
+        given = {name: self.as_it_was(value) for name, value in waiting.bound.items()}
         try:
-            self.follow(waiting.method, {waiting.method.node.args.args[0].arg: instance, **waiting.bound}, waiting.node)
+            self.follow(waiting.method, {waiting.method.node.args.args[0].arg: instance, **given}, waiting.node)
         finally:
             used = self.steps + (1 << 40)
             (
@@ -165,12 +173,29 @@ class LateInitialisers(State):
             del self.mutations[mutations:]
             del self.overwritten[overwritten:]
             reshaping.forget(proven)
+        if waiting.alike_since is not None:
+            varying(instance, waiting.alike_since)
         if waiting.forgotten:
             self.forget_attributes(instance, waiting.forgotten, waiting.reshapes)
             del self.mutations[mutations:]
         if instance.lasting:
             for held in instance.fields.values():
                 lasts(held)
+
+    def as_it_was(self, value: Value) -> Value:
+        """What the initialiser was given: an object of which nothing is known if it was changed, then or since."""
+        return Opaque(None) if (self.reshaped or self.items_changed) and self.is_changed(value, 0) else value
+
+    def is_changed(self, value: Value, depth: int) -> bool:
+        if isinstance(value, Opaque):
+            if id(value) in self.reshaped or id(value) in self.items_changed:
+                return True
+            return depth < 3 and any(self.is_changed(held, depth + 1) for held in (value.fields or {}).values())
+        if isinstance(value, Sequence):
+            return any(self.is_changed(item, depth + 1) for item in value.items or ())
+        if isinstance(value, Dictionary):
+            return any(self.is_changed(item, depth + 1) for item in (value.items or {}).values())
+        return False
 
 
 def attributes_unknown(cls: Class) -> dict[str, Value]:
@@ -203,14 +228,20 @@ class _Reader:
             if isinstance(base, Class):
                 if base.scope.parent is not None or _HOOKS & base.fields.keys():
                     return False
-                if not all(isinstance(value, Function) or self.is_constant(value) for value in base.fields.values()):
+                if not all(self.is_plain_method(*each) or self.is_constant(each[1]) for each in base.fields.items()):
                     return False
-                found.append(base.fields.get("__init__"))
-        return all(
-            isinstance(method, Function) and self.is_quiet(method.node, method.scope, cls)
-            for method in found
-            if method is not None
-        )
+                # Operators and `with` call methods that the text does not name.
+                found += [
+                    method for name, method in base.fields.items() if name.startswith("__") and name.endswith("__")
+                ]
+        return all(self.is_quiet(method.node, method.scope, cls) for method in found if isinstance(method, Function))
+
+    def is_plain_method(self, name: str, value: Value) -> bool:
+        """Whether it is a function that has no other name, and no setter."""
+        if not isinstance(value, Function) or getattr(value.node, "name", None) != name:
+            return False
+        decorators = getattr(value.node, "decorator_list", ())
+        return not any(isinstance(each, ast.Attribute) and each.attr == "setter" for each in decorators)
 
     def is_constant(self, value: Value) -> bool:
         return isinstance(value, (Class, Imported)) or self.interp.is_fixed(value)
@@ -226,9 +257,15 @@ class _Reader:
         facts = scope.file.facts.scopes.get(node)
         if facts is None:
             return False
+        first_is_other = False
+        for decorator in node.decorator_list:
+            name = decorator.id if isinstance(decorator, ast.Name) else None
+            if name not in _LEAVE or scope.lookup(name) is not None:
+                return False
+            first_is_other = first_is_other or name in _OTHER_FIRST
         spec = node.args
         parameters = {each.arg for each in walk(spec) if isinstance(each, ast.arg)}
-        first = spec.args[0].arg if cls is not None and spec.args else None
+        first = spec.args[0].arg if cls is not None and spec.args and not first_is_other else None
         local = parameters | facts.assigned.keys()
         for statement in node.body:
             for part in walk(statement):
@@ -240,11 +277,20 @@ class _Reader:
                 elif isinstance(part, ast.Attribute):
                     if not self.attribute_is_quiet(part, first, local, parameters, scope, cls):
                         return False
+                elif isinstance(part, ast.Call):
+                    if self.calls_an_object(part.func, facts.assigned):
+                        return False
                 elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
                     root = _root(part)
                     if not (root == first or (root in local and root not in parameters)):
                         return False
         return True
+
+    def calls_an_object(self, func: ast.expr, assigned: dict[str, int]) -> bool:
+        """Whether it is no function, method, class or parameter that is called, but what a name or an attribute holds."""
+        if isinstance(func, ast.Name):
+            return func.id in assigned
+        return not isinstance(func, ast.Attribute) or func.attr in self.interp.attributes_stored
 
     def reads_quietly(self, name: str, scope: Frame) -> bool:
         """A name of the file, a library's or a builtin."""
@@ -257,6 +303,8 @@ class _Reader:
             return self.class_is_quiet(value)
         if isinstance(value, Library):
             return not _computes(value.path)
+        if isinstance(value, Opaque):
+            return False  # what it holds may change
         return isinstance(value, (Imported, ModuleScope)) or self.interp.is_fixed(value)
 
     def attribute_is_quiet(
@@ -269,6 +317,8 @@ class _Reader:
         cls: Class | None,
     ) -> bool:
         root = _root(part)
+        if part.attr in self.interp.class_attributes_assigned:
+            return False
         if not isinstance(part.ctx, ast.Load):
             return root is not None and root == first and not part.attr.startswith("__")
         if part.attr == "__init__" and isinstance(part.value, ast.Call) and _root(part.value.func) == "super":

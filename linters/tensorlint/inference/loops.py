@@ -259,6 +259,8 @@ class Loops(State):
         for owner, name in self.mutations[since:]:
             if isinstance(owner, (Sequence, Dictionary)):
                 self.forget_contents(owner)
+            elif isinstance(owner, Opaque) and name is None:
+                owner.axes = None
             elif (
                 isinstance(owner, (Instance, LibraryObject, Class, Opaque))
                 and owner.fields is not None

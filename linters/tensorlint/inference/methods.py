@@ -14,7 +14,7 @@ from tensorlint.inference import (
     ops,
     ranks,
 )
-from tensorlint.inference.effects import READS
+from tensorlint.inference.effects import CHANGES, READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -203,6 +203,8 @@ class Methods(State):
     ) -> Value:
         if receiver.parts and name not in READS:
             self.touch(receiver, None)
+        if name in CHANGES:
+            self.changed_items(receiver, longer=True)
         self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
         if name in RESHAPING:
             self.changed_shape(receiver)

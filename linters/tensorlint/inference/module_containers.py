@@ -130,7 +130,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
             items = list(members.items)
             items[at] = module
             changed = Sequence("list", items)
-    receiver.fields["members"] = changed
+    receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
     interp.mutations.append((receiver, "members"))
 
 
@@ -165,6 +165,6 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     ):
         # Built up in a loop: one member stands for all if they are alike.
         changed = Sequence("list", None, joined_items(members, [args[-1]]) if members.items != [] else args[-1])
-    receiver.fields["members"] = changed
+    receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
     interp.mutations.append((receiver, "members"))
     return receiver if name in _GIVE_ITSELF else UNKNOWN

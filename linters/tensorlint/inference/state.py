@@ -60,6 +60,9 @@ class State:
     frames: list[Frame]
     classes: list[Class]
     quiet_classes: dict[Class, bool]
+    class_attributes_assigned: set[str]
+    attributes_stored: set[str]
+    items_changed: dict[int, Opaque]
     completing: int
     quiet: frozenset[ast.AST] | None
     rebound: Rebound

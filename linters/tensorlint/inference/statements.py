@@ -20,6 +20,7 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     LibraryObject,
+    Opaque,
     Sequence,
     Tensor,
     Value,
@@ -147,6 +148,8 @@ class Statements(State):
         if isinstance(left, LibraryObject) and left.path in CONTAINERS:
             module_containers.change_members(self, left, "extend", [right])
             return left
+        if isinstance(left, Opaque) and isinstance(right, Sequence):
+            self.changed_items(left, longer=True)  # a list, which other names see grow, too
         return self.binary(sign, left, right, node)
 
     def update(self, changed: Dictionary, more: Value) -> None:
@@ -193,6 +196,9 @@ class Statements(State):
                 value = self.eval(target.value)
                 if isinstance(value, (Sequence, Dictionary)):
                     self.forget_contents(value)
+                    self.mutations.append((value, None))
+                elif isinstance(value, Opaque):
+                    self.changed_items(value, longer=True)
                 elif isinstance(value, (LibraryObject, Instance)):
                     self.store_item(value, UNKNOWN, UNKNOWN)
 

@@ -7,7 +7,7 @@ Python; the interpreter changes a value in place only where the program would.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -277,7 +277,7 @@ class Sequence(Value):
         if self.items is not None:
             return self.items[index] if -len(self.items) <= index < len(self.items) else UNKNOWN
         first = self.pieces.first() if self.pieces is not None and index == 0 else None
-        return freshen(self.element) if first is None else first
+        return any_of(self.element) if first is None else first
 
 
 @dataclass(slots=True, eq=False)
@@ -344,6 +344,7 @@ class LibraryObject(Value):
     made: ast.AST | None = None
     parts: tuple[Value, ...] = ()
     born: int = 0
+    several: bool = False  # as an `Instance` may
 
 
 @dataclass(slots=True, eq=False)
@@ -412,6 +413,8 @@ class Instance(Value):
     born: int = 0
     # Its initialiser, where that is followed only when something is asked of the object.
     waiting: Any = None
+    # It stands for any item of a sequence: what is done to one of them the others know nothing of.
+    several: bool = False
 
     @property
     def fields(self) -> dict[str, Value]:
@@ -540,6 +543,14 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
     return value
 
 
+def any_of(element: Value) -> Value:
+    """One of the items of a sequence of which `element` stands for all."""
+    for each in element.items or () if isinstance(element, Sequence) else (element,):
+        if isinstance(each, (Instance, LibraryObject)):
+            each.several = True
+    return freshen(element)
+
+
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:
     """What is done in place to one of a few tables or estimators may be done to each of them."""
     made.parts = others
@@ -594,7 +605,54 @@ def varying(value: Value, start: int) -> Value:
         if value.items is not None and len(value.items) <= 32:
             return Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts)
         return Sequence(value.kind, None, varying(value.element, start), parts=value.parts)
+    if isinstance(value, (Instance, LibraryObject)):
+        return _each_its_own(value, start)
     return value
+
+
+def _each_its_own(value: Instance | LibraryObject, start: int) -> Value:
+    """An object that stands for all items of a sequence: what was made for it is another size in each of them."""
+    if start == 0:
+        # An object that others may hold, too.
+        return Opaque(None, parts=(value,)) if _differs(value, start) else value
+    if isinstance(value, LibraryObject):
+        if _differs(value, start):
+            value.arguments = {name: _alike(held, start) for name, held in value.arguments.items()}
+            value.positional = tuple(_alike(held, start) for held in value.positional)
+            value.fields = {name: _alike(held, start) for name, held in value.fields.items()}
+    elif value.waiting is not None:
+        value.waiting.alike_since = min(start, value.waiting.alike_since or start)
+    elif not value.generic:
+        value.fields.update((name, UNKNOWN) for name, held in value.fields.items() if _differs(held, start))
+    return value
+
+
+def _alike(value: Value, start: int) -> Value:
+    return UNKNOWN if _differs(value, start) else value
+
+
+def _differs(value: Value, start: int, depth: int = 0) -> bool:
+    """Whether the object has something in it that was made since `start` and may be another size in another one."""
+    if isinstance(value, Opaque):
+        if value.kind not in (None, PLAIN) or (value.name is not None and not value.variant):
+            return False
+        return value._symbol is None or any(atom.serial >= start for atom in S.symbols(value._symbol))
+    if isinstance(value, Number):
+        return any(atom.serial >= start for atom in S.symbols(value.size))
+    if isinstance(value, Tensor):
+        sizes = value.shape if value.shape is not None else (value.axes or {}).values()
+        return any(atom.serial >= start for size in (*sizes, *(value.strides or ())) for atom in S.symbols(size))
+    if depth > 4:
+        return True
+    held: Iterable[Value] = ()
+    if isinstance(value, (Sequence, Dictionary)):
+        items = value.items.values() if isinstance(value.items, dict) else value.items
+        held = [value.element] if items is None else items
+    elif isinstance(value, LibraryObject):
+        held = [*value.arguments.values(), *value.positional, *value.fields.values()]
+    elif isinstance(value, Instance) and not value.generic:
+        held = value.fields.values()
+    return any(_differs(each, start, depth + 1) for each in held)
 
 
 def made_anew(value: Value, start: int) -> Value:

@@ -311,11 +311,21 @@ class Effects(State):
                     cls.fields[name] = UNKNOWN
                     self.class_attributes_assigned.add(name)
 
-    def forget_changed_classes(self, since: int) -> None:
-        """What a function has made of classes is nothing that another one meets."""
+    def note_changed_by_call(self, since: int, begun: int) -> None:
+        """What a call at the top of the file has changed of older objects was otherwise for the calls before it."""
         for owner, name in self.mutations[since:]:
-            if isinstance(owner, Class) and name is not None:
-                owner.fields[name] = UNKNOWN
+            if 0 < getattr(owner, "born", 0) < begun and owner not in self.being_made:
+                self.changed_by_calls.append((owner, name))
+
+    def forget_what_function_changed(self, since: int, begun: int) -> None:
+        """What a function that may run at any time has made of older objects is nothing that another one meets."""
+        for owner, name in self.mutations[since:]:
+            if isinstance(owner, Class):
+                if name is not None:
+                    owner.fields[name] = UNKNOWN
+            elif owner not in self.being_made and getattr(owner, "born", 0) <= begun:
+                if not self.being_made or getattr(owner, "born", 0) > 0:
+                    self.forget_change(owner, name)
 
     def is_changed_later(self, name: str) -> bool:
         """Whether a function of the file that makes no object changes what is held under that name."""

@@ -141,6 +141,7 @@ class Following(State):
             code, file, function.scope, bound, file.facts.scopes.get(code) or _NO_FACTS(), owner=function.owner
         )
         frame.first_argument = code.args.args[0].arg if code.args.args else None
+        changed, begun = len(self.mutations), self.steps
         self.depth += 1
         self.active.append(code)
         self.trail.append(node)
@@ -162,6 +163,8 @@ class Following(State):
             self.active.pop()
             self.trail.pop()
             READ_EARLY.pop(frame, None)
+            if self.depth == 0 and not self.module_frame.finished:
+                self.note_changed_by_call(changed, begun)
 
     def returned(self, frame: Frame, is_async: bool) -> Value:
         if is_async:

@@ -159,6 +159,7 @@ class Interpreter(
         self.class_attributes_assigned: set[str] = set()  # by code that is not the class's body
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned
+        self.changed_by_calls: list[tuple[Any, str | None]] = []
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
@@ -236,6 +237,8 @@ class Interpreter(
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)
         self.forget_class_attributes()
+        for owner, changed in self.changed_by_calls:
+            self.forget_change(owner, changed)
         while self.pending:
             function = self.pending.pop(0)
             self.guarded(lambda function=function: self.analyse_pending(function), [])  # type: ignore[misc]
@@ -259,6 +262,8 @@ class Interpreter(
         aliases.end()
         self.mutations.clear()
         self.overwritten.clear()
+        self.changed_by_calls.clear()
+        self.items_changed.clear()
         self.names_given.clear()
         self.pending.clear()
         self.surroundings.clear()
@@ -349,7 +354,7 @@ class Interpreter(
         self.frame, self.file, self.conditional, self.left_early = frame, file, 0, False
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
-        changed = len(self.mutations)
+        changed, begun = len(self.mutations), self.steps
         lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
         try:
             self.block(code.body, FUNCTION)
@@ -357,7 +362,7 @@ class Interpreter(
             aliases.exchange_lost(lost)
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
-            self.forget_changed_classes(changed)
+            self.forget_what_function_changed(changed, begun)
         frame.finished = True
         return frame
 

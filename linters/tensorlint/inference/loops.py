@@ -257,15 +257,16 @@ class Loops(State):
 
     def forget_mutations(self, since: int) -> None:
         for owner, name in self.mutations[since:]:
-            if isinstance(owner, (Sequence, Dictionary)):
-                self.forget_contents(owner)
-            elif isinstance(owner, Opaque) and name is None:
-                owner.axes = None
-            elif (
-                isinstance(owner, (Instance, LibraryObject, Class, Opaque))
-                and owner.fields is not None
-                and name is not None
-            ):
+            self.forget_change(owner, name)
+
+    def forget_change(self, owner: Any, name: str | None) -> None:
+        """What was changed of the object in place is not known any more."""
+        if isinstance(owner, (Sequence, Dictionary)):
+            self.forget_contents(owner)
+        elif isinstance(owner, Opaque) and name is None:
+            owner.axes = None
+        elif isinstance(owner, (Instance, LibraryObject, Class, Opaque)) and name is not None:
+            if owner.fields is not None:
                 owner.fields[name] = Opaque(None) if isinstance(owner, Opaque) else UNKNOWN
 
     def carried_fields(

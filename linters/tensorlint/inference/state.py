@@ -62,6 +62,7 @@ class State:
     quiet_classes: dict[Class, bool]
     class_attributes_assigned: set[str]
     attributes_stored: set[str]
+    changed_by_calls: list[tuple[Any, str | None]]
     items_changed: dict[int, Opaque]
     completing: int
     quiet: frozenset[ast.AST] | None

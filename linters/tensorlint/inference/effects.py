@@ -48,6 +48,8 @@ SHAPED_IN_PLACE = re.compile(
 )
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
+# `rows = self.`: what goes before the name
+_GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
 _BEGINS = re.compile(r"\b")
 _MOST_FUNCTIONS = 60
 
@@ -331,13 +333,30 @@ class Effects(State):
         """Whether a function of the file that makes no object changes what is held under that name."""
         known = self.changed_later.get(name)
         if known is None:
-            lines = self.changing_lines(name, self.own_file)
-            known = self.changed_later[name] = bool(lines) and any(
-                any(node.lineno <= line <= (node.end_lineno or 0) for line in lines) and self.changes_name(node, name)
-                for node in self.own_file.facts.scopes
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS
+            known = self.changed_later[name] = self.is_changed_by_functions(name) or any(
+                map(self.is_changed_by_functions, self.other_names(name))
             )
         return known
+
+    def is_changed_by_functions(self, name: str) -> bool:
+        lines = self.changing_lines(name, self.own_file)
+        return bool(lines) and any(
+            any(node.lineno <= line <= (node.end_lineno or 0) for line in lines) and self.changes_name(node, name)
+            for node in self.own_file.facts.scopes
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS
+        )
+
+    def other_names(self, name: str) -> set[str]:
+        """Names that lines as `rows = self.rows` give what is held under that name."""
+        text = self.own_file.text
+        found: set[str] = set()
+        at = text.find(name)
+        while at >= 0:
+            end = at + len(name)
+            if text[end : end + 1] in ("\n", "") and (line := _GIVES.match(text, text.rfind("\n", 0, at) + 1, at)):
+                found.add(line[1])
+            at = text.find(name, end)
+        return found - {name}
 
     def changes_name(self, code: ast.AST, name: str) -> bool:
         self.changes_something(code)

@@ -315,6 +315,9 @@ class Classes(Inheritance):
                 held(self, found)
             if value.several:
                 self.one_of_several(name, found)
+            elif value.lasting and isinstance(found, (Sequence, Dictionary)) and not self.initialising(value):
+                if self.is_changed_later(name):
+                    self.forget_contents(found)  # between the calls of functions
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
                 return held_elsewhere(self, name, found, value.generic)
             return found

@@ -260,8 +260,10 @@ class Assignments(State):
             if value is UNKNOWN and receiver.generic and self.stored_once(name) and not self.frame.loops:
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
-            if self.perhaps_left and name in receiver.fields and receiver.fields[name] is not value:
-                value = aliases.joined(receiver.fields[name], value)
+            # What it is where the line is not reached: its own, or the class's.
+            before = receiver.fields.get(name, shown) if self.perhaps_left else None
+            if before is not None and before is not value and not isinstance(before, Function):
+                value = aliases.joined(before, value)
             if name in receiver.fields:
                 self.overwritten.append((receiver, name, receiver.fields[name]))
             receiver.fields[name] = value

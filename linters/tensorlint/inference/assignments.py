@@ -346,6 +346,8 @@ class Assignments(State):
                 atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
+        if receiver.__class__ is Tensor:
+            self.note_unseen(receiver)
         if value.__class__ is Sequence:
             value = contained(value)
         if parts_of(receiver):

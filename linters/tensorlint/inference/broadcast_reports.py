@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
-from tensorlint.inference.deliberate import of_itself, repeats
+from tensorlint.inference.deliberate import is_kept_again, of_itself, repeats
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.outcomes import WHOLE, Outcomes
 from tensorlint.inference.sizes import Size, show_shape
@@ -67,8 +67,9 @@ class BroadcastReports(Outcomes):
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
             suggestion=one_shape(*operands), column_suggestion=one_shape(*operands, columns=True),
+            one_kept=_one_kept((left, left_node), (right, right_node)),
             deliberate=repeats(node, left_node, right_node) or of_itself(
-                (left_node, left.made), (right_node, right.made)),
+                (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
             loss=loss, both_grow=grown is not None,
             evidence=tuple(each for each in evidence if each is not None),
@@ -118,7 +119,7 @@ class BroadcastReports(Outcomes):
             hazard = replace(hazard, context=context, evidence=hazard.evidence + evidence)
         among_columns = outcome.column or any(each.column for _, each in compared)
         suggestion = hazard.column_suggestion if among_columns else hazard.suggestion
-        return replace(hazard, reading=outcome.reading, suggestion=suggestion)
+        return replace(hazard, reading=outcome.reading, mixed=outcome.mixed, suggestion=suggestion)
 
     def causes_of(self, node: ast.AST) -> dict[ast.AST, FollowOn]:
         """The operations that gave an operand of this loss its shape, a row that met a column, by their nodes. The shape
@@ -188,6 +189,15 @@ class BroadcastReports(Outcomes):
 def _selects(how: str | None) -> bool:
     """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
     return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
+
+
+def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> bool:
+    """Whether both were reduced over their last axis, and one kept it: `x.sum(1, keepdim=True)` and `y.sum(1)`. In the
+    expression itself it is kept for this operation."""
+    (column, node), (row, _) = (left, right) if len(left[0].shape or ()) > len(right[0].shape or ()) else (right, left)
+    if "kept" not in column.marks or "dropped" not in row.marks or _spelled_here(node, said=True):
+        return False
+    return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
 
 
 def _growth(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, Size] | None:

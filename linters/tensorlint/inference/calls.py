@@ -354,6 +354,8 @@ class Calls(State):
         self.demand_of_function(entry.name, args, kwargs)
         self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, args, kwargs))
+        if self.outcomes:
+            self.note_given(args, kwargs, result)
         if isinstance(result, Tensor) and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
             result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:

@@ -21,6 +21,19 @@ def of_itself(left: tuple[ast.AST | None, ast.AST | None], right: tuple[ast.AST 
     return bool((origins[0] & origins[1]) - {None})
 
 
+def is_kept_again(left: ast.AST | None, right: ast.AST | None) -> bool:
+    """Whether both are one reduction, once with its axis: `x.norm(dim=1, keepdim=True)` and `x.norm(dim=1)`, of which a
+    table of pairs is made."""
+    if not isinstance(left, ast.Call) or not isinstance(right, ast.Call):
+        return False
+    return _without_keeping(left) == _without_keeping(right)
+
+
+def _without_keeping(node: ast.Call) -> list[str]:
+    keywords = [each for each in node.keywords if each.arg not in ("keepdim", "keepdims")]
+    return [ast.dump(each) for each in (node.func, *node.args, *keywords)]
+
+
 def repeats(node: ast.AST, left: ast.expr | None, right: ast.expr | None) -> bool:
     """Whether an operand is written in the expression to repeat the other one: `np.ones((n, 1)) * row`,
     `np.zeros((n, 1)) + row`, or a column of numbers times a row."""

@@ -55,6 +55,8 @@ class BroadcastHazard(Hazard):
     size-1 axis that the user wrote, which a kept one is not, `own_range` where such a column is made of a range, and
     `layer_column` for a column that a layer made. `context` is what the result goes into: `reduced` to a number as a
     whole, or `partly`, as what an axis-wise reduction or an index left of it, or `compared` with another shape by a loss.
+    `one_kept` is true where both are reductions over their last axis, and only one of them kept it; `mixed` where the
+    result met another matrix, or went where it is read as one.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
     """
@@ -81,6 +83,8 @@ class BroadcastHazard(Hazard):
     own_axis: bool = False
     own_range: bool = False
     layer_column: bool = False
+    one_kept: bool = False
+    mixed: bool = False
     reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
     both_grow: bool = True

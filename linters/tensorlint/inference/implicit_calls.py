@@ -50,6 +50,7 @@ class ImplicitCalls(State):
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
         have been called, and may be later. Tables have changed unless the code is a library's that only reads them."""
         values = [*args, *kwargs.values()] if kwargs else args
+        self.note_unseen(*values)
         for value in values:
             if value.__class__ in CALLED and may_change(value):
                 if isinstance(value, Function) and isinstance(value.node, ast.Lambda):

@@ -176,6 +176,7 @@ class Methods(State):
             return UNKNOWN
         entry = ops.method(framework, name)
         if entry is None:
+            self.note_unseen(receiver)
             return UNKNOWN
         if receiver.framework is None:
             receiver = copy(receiver, framework=framework, axes=receiver.axes, kin=receiver.kin)

@@ -10,7 +10,7 @@ from tensorlint.findings import Evidence
 from tensorlint.inference import sizes as S
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Tensor, Value, copy
+from tensorlint.inference.values import Const, Number, Scalar, Sequence, Tensor, Value, copy
 from tensorlint.inference.walking import walk
 
 # What a tensor remembers of such an operation: `outer:` while all of the matrix is there, `part:` of what was reduced
@@ -21,6 +21,11 @@ _CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin
 _INDICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax"])
 _PRODUCTS = frozenset(["dot", "matmul", "mm", "mv", "inner", "bmm"])
 
+# What only a matrix is given to: its diagonal, or the pairs on one side of it.
+_OF_MATRICES = frozenset(
+    ["triu", "tril", "triu_", "tril_", "diag", "diagonal", "trace", "fill_diagonal", "fill_diagonal_"]
+)
+
 Reading = Literal["heap", "along", "chosen"]
 
 
@@ -29,7 +34,8 @@ class Outcome:
     """`axes` are those of the matrix that grew, the column's own, of size 1, the last. `reduced` says that all of it became
     a number, `partly` that what an axis-wise reduction or an index left of it did, `where` is the first place of this file
     at which either happened. `along` and `chosen` say that it was reduced, or chosen from, along one of its axes. `column`
-    says that it met another column, or went where columns go, so that the row should have been one."""
+    says that it met another column, or went where columns go, so that the row should have been one. `mixed` says that it met
+    another matrix, or what may be one, or went where a matrix is read as one."""
 
     shape: tuple[Size, ...]
     axes: tuple[int, ...]
@@ -41,6 +47,7 @@ class Outcome:
     along: bool = False
     chosen: bool = False
     column: bool = False
+    mixed: bool = False
 
     @property
     def reading(self) -> Reading:
@@ -108,6 +115,8 @@ class Outcomes(State):
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
         for at, operand in enumerate(operands if self.outcomes else ()):
+            if isinstance(operand, Sequence):
+                self.note_unseen(*(operand.items or [operand.element]))  # joined with others
             if not (isinstance(operand, Tensor) and operand.marks):
                 continue
             others = [each for each in (*operands[:at], *operands[at + 1 :]) if isinstance(each, Tensor)]
@@ -119,6 +128,30 @@ class Outcomes(State):
                     outcome.column = outcome.column or not outcome.row_computed
                 elif any(each.shape == outcome.column_shape for each in others):
                     outcome.column = True
+                rest = (*operands[:at], *operands[at + 1 :])
+                if operation.rpartition(".")[2] in _OF_MATRICES or any(_may_be_matrix(each, operand) for each in rest):
+                    outcome.mixed = True
+                elif others and operand.rank != len(outcome.shape):
+                    outcome.mixed = True  # a flat view of it, or a row
+
+    def note_given(self, args: list[Value], kwargs: dict[str, Value], result: Value) -> None:
+        """A function that is given the matrix: where it neither works item by item nor reduces, it reads a matrix as one."""
+        if any(isinstance(value, Tensor) for value in kwargs.values()):
+            self.note_unseen(*args, *kwargs.values())
+        elif isinstance(result, Tensor) and "reduction" not in result.marks:
+            for each in args:
+                gone = each.marks - result.marks if isinstance(each, Tensor) else ()
+                if any(mark.startswith(WHOLE) for mark in gone):
+                    self.note_unseen(each)
+        elif isinstance(result, Sequence):
+            self.note_unseen(*args)
+
+    def note_unseen(self, *values: Value) -> None:
+        """They go into code that is not known: what it does with a matrix of pairs, nobody knows."""
+        for value in values if self.outcomes else ():
+            if isinstance(value, Tensor) and value.marks and value.rank != 0:
+                for _, outcome, _ in self._outcomes_of(value):
+                    outcome.mixed = True
 
     def _outcomes_of(self, tensor: Tensor) -> list[tuple[str, Outcome, bool]]:
         found = []
@@ -154,6 +187,17 @@ def _holds(shape: tuple[Size, ...], matrix: tuple[Size, ...]) -> bool:
     if isinstance(here, int) and isinstance(there, int):
         return here >= there
     return len(shape) >= len(matrix) or S.same(here, there)
+
+
+def _may_be_matrix(other: Value, matrix: Tensor) -> bool:
+    """Whether what meets the matrix may be another one, or is the sum that makes its numbers shares of a whole."""
+    if isinstance(other, Tensor):
+        if other.marks and any(mark.startswith(WHOLE) for mark in other.marks & matrix.marks):
+            return False
+        if other.source is not None and other.source.marks & matrix.marks:
+            return True
+        return other.shape is None or sum(size != 1 for size in other.shape) > 1
+    return not isinstance(other, (Const, Number, Scalar))
 
 
 def _is_product(node: ast.AST | None) -> bool:

@@ -115,7 +115,9 @@ class Statements(State):
             left = self.item(receiver, index, target)
             right = self.eval(node.value)
             result = self.in_place(sign, left, right, node)
-            if not isinstance(receiver, Tensor):
+            if isinstance(receiver, Tensor):
+                self.note_unseen(receiver)
+            else:
                 self.store_item(receiver, index, result if table_values.is_table(receiver) else UNKNOWN)
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:

@@ -214,12 +214,13 @@ class Tensor(Value):
 #   coordinate the range itself, not yet computed with
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
+#   dropped    a reduction over the last axes, without keepdim, or what was computed of one elementwise
 #   parameter  a parameter of the analysed function
 #   optional   which may be None: the `.grad` of a tensor, a parameter that is a tensor by its annotation and None by default.
 #              Whatever is computed with it is a tensor
 #   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
-    {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "parameter",
+    {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "dropped", "parameter",
      "distribution", "optional"}
 )  # fmt: skip
 

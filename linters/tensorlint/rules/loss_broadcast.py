@@ -37,7 +37,7 @@ class LossBroadcast(Rule[Hazard]):
     column that are reduced to a number, and a square matrix minus a reduction of itself over the wrong axis. A matrix
     that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made. One that is read along its axes is a table of
     each with each, and left alone: a choice, `argmin(0)`, or a sum along an axis where the code wrote the column itself,
-    `grid.reshape(-1, 1)`.
+    `grid.reshape(-1, 1)`. So is a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances.
     """
 
     code = "TSR112"
@@ -76,6 +76,9 @@ class LossBroadcast(Rule[Hazard]):
                 note="Reported once, where the matrix is made."),
         Example("import numpy as np\n\ny = np.random.rand(100, 2)\neffect = np.random.rand(100, 1)\nscore = np.mean((y[:, 1] - effect) ** 2)\n",
                 shows="(y[:, 1] - effect).shape == (100, 100)"),
+        Example("import torch\n\nx, y, mu = torch.rand(16, 9), torch.rand(16, 9), torch.rand(16, 2)\nerror = ((x - y) ** 2).sum(dim=1)\n"
+                "penalty = 0.5 * (mu**2).sum(dim=1, keepdim=True)\nloss = (error + penalty).sum()\n",
+                shows="(error + penalty).shape == (16, 16)", note="One reduction keeps its axis, the other does not."),
     )  # fmt: skip
     silent = (
         Example("import torch\nimport torch.nn.functional as F\n\nloss = F.mse_loss(torch.rand(4, 1), torch.rand(4, 1))\n"),
@@ -100,6 +103,8 @@ class LossBroadcast(Rule[Hazard]):
                 note="A column written as one, and the matrix summed along an axis: a likelihood on a grid."),
         Example("import torch\n\ncentres, v = torch.randn(64, 1), torch.randn(64)\ncodes = (v - centres).abs().argmin(0)\n",
                 note="Which of them is nearest is asked of a table."),
+        Example("import torch\n\nx, y = torch.rand(16, 9), torch.rand(16, 9)\nxx = (x**2).sum(1, keepdim=True)\nyy = (y**2).sum(1)\n"
+                "distance = (xx + yy - 2 * x @ y.t()).mean()\n", note="What the reductions make meets another matrix."),
     )  # fmt: skip
 
     def judge(self, hazard: Hazard, node: cst.CSTNode) -> str | None:

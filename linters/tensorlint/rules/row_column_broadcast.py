@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     import libcst as cst
 
 
+_ARITHMETIC = frozenset({"addition", "subtraction", "multiplication", "division"})
+
+
 def is_table(hazard: BroadcastHazard) -> bool:
     """Whether what becomes of the matrix says that it is a table of each with each.
 
@@ -26,6 +29,16 @@ def is_table(hazard: BroadcastHazard) -> bool:
     return (hazard.reading == "along" and hazard.context != "reduced") or (product and hazard.own_range)
 
 
+def is_uneven(hazard: BroadcastHazard) -> bool:
+    """Whether two reductions over the last axis, of which one kept it, were meant to be added, multiplied, ... item by item.
+
+    A matrix of pairs is made so too, `(x**2).sum(1, keepdim=True) + (y**2).sum(1)`, but to meet another one.
+    """
+    if not hazard.same_length or hazard.same_rank or hazard.mixed:
+        return False
+    return hazard.context == "reduced" and hazard.reading == "heap" and hazard.operation in _ARITHMETIC
+
+
 def is_accident(hazard: BroadcastHazard) -> bool:
     """Whether a row that met a column looks like an accident.
 
@@ -35,6 +48,8 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     """
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
+    if hazard.one_kept and is_uneven(hazard):
+        return True
     if hazard.spelled_here and hazard.spelled != "no":
         return False
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal"))

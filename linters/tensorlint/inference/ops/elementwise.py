@@ -12,6 +12,7 @@ from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.results import (
     COORDINATE,
+    DROPPED,
     NO_MARKS,
     RAMP,
     common_device,
@@ -210,7 +211,10 @@ def combine_marks(tensors: list[Tensor], shape: Shape) -> frozenset[str]:
     if "ramp" in marks:
         mixed = any("ramp" not in tensor.marks for tensor in tensors if tensor.shape != ())
         marks = marks - (RAMP if mixed else COORDINATE)
-    return surviving(marks, shape) if marks else marks
+    if not marks:
+        return marks
+    dropped = "dropped" in marks and any("dropped" in tensor.marks and tensor.shape == shape for tensor in tensors)
+    return surviving(marks, shape) | DROPPED if dropped else surviving(marks, shape)
 
 
 def is_number(value: Value) -> bool:

@@ -6,7 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments
-from tensorlint.inference.ops.results import KEPT, NO_MARKS, REDUCTION, surviving, unranked
+from tensorlint.inference.ops.results import DROPPED, KEPT, NO_MARKS, REDUCTION, surviving, unranked
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import Scalar, Sequence, Tensor, Value
 
@@ -58,6 +58,8 @@ def reduce(
         )
     else:
         marks = (marks if shape else NO_MARKS) | REDUCTION
+        if shape and axes and axes[0] == len(shape):
+            marks |= DROPPED
         result = Tensor(
             input.framework,
             shape,

@@ -12,7 +12,7 @@ from tensorlint.inference.values import Framework, Sequence, Tensor, Value, copy
 
 NO_MARKS: frozenset[str] = frozenset()
 # What an elementwise operation passes on, and what slicing passes on while a size-1 axis survives.
-LASTING = frozenset({"spelled", "reshaped", "literal", "column", "squeezed", "kept"})
+LASTING = frozenset({"spelled", "reshaped", "literal", "column", "squeezed", "kept", "dropped"})
 AXIS_MARKS = frozenset({"spelled", "reshaped", "literal", "column", "kept"})
 SPELLED = frozenset({"spelled"})
 KEPT = SPELLED | {"kept"}
@@ -22,6 +22,7 @@ COLUMN = frozenset({"column"})
 COORDINATE = frozenset({"coordinate"})
 RAMP = COORDINATE | {"ramp"}
 REDUCTION = frozenset({"reduction"})
+DROPPED = frozenset({"dropped"})
 
 
 def short(name: str) -> str:
@@ -124,7 +125,7 @@ def surviving(marks: frozenset[str], shape: Shape) -> frozenset[str]:
     """Marks that outlive an operation which keeps some of the axes."""
     if not marks:
         return marks
-    kept = lasting(marks)
+    kept = lasting(marks) - DROPPED
     if kept & AXIS_MARKS and 1 not in shape:
         kept -= AXIS_MARKS
     return kept

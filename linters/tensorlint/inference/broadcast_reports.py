@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
-from tensorlint.inference.deliberate import is_kept_again, of_itself, repeats
+from tensorlint.inference.deliberate import adds_its_transpose, is_kept_again, of_itself, repeats
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.outcomes import WHOLE, Outcomes
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
 from tensorlint.inference.walking import walk
+
+# Behind an expression: what makes a column of it.
+_MADE_COLUMN = r"\)*\s*(?:\[\s*(?:\.\.\.|:)\s*,\s*(?:None|(?:\w+\.)?newaxis)|\.(?:unsqueeze|reshape|view)\()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,8 @@ class BroadcastReports(Outcomes):
                 continue
             if any(whole.shape[axis] == 1 for axis in aligned) or any(whole.shape[axis] == 1 for axis in kept):
                 continue
+            if adds_its_transpose(whole.made) or self.is_column_elsewhere(part_node, part):
+                return
             reduced = self.text_of(part_node, 60)
             self.add(node, WrongAxisHazard(
                 node=node, operation=str(facts["operation"]), left=self.text_of(left_node, 40),
@@ -164,6 +170,18 @@ class BroadcastReports(Outcomes):
                 evidence=tuple(each for each in [self.made_evidence(reduced, part, part_node), *self.called_from()] if each is not None),
             ))  # fmt: skip
             return
+
+    def is_column_elsewhere(self, node: ast.expr | None, part: Tensor) -> bool:
+        """Whether the code also makes a column of the same numbers: `A / np.sqrt(d) / np.sqrt(d)[:, None]` scales rows and
+        columns, as is done with a symmetric matrix."""
+        wanted = {self.whole_text(node)}
+        for each in walk(node) if node is not None else ():
+            if isinstance(each, ast.Name) and getattr(self.peek(each), "rank", None) == part.rank:
+                wanted.add(each.id)
+        code = self.frame.node
+        first, last = getattr(code, "lineno", 1), getattr(code, "end_lineno", None)
+        text = "\n".join(self.lines[first - 1 : last]) if self.file is self.own_file else self.file.text
+        return any(re.search(rf"(?<![\w.]){re.escape(each)}{_MADE_COLUMN}", text) for each in wanted if each)
 
     def kept_axis(self, node: ast.AST | None, whole: Tensor, part: Tensor) -> str:
         """Where the reduction is to keep its axis; if no call of this file is seen to make it, the index that gives it back."""

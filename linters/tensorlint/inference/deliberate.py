@@ -29,6 +29,20 @@ def is_kept_again(left: ast.AST | None, right: ast.AST | None) -> bool:
     return _without_keeping(left) == _without_keeping(right)
 
 
+def adds_its_transpose(node: ast.AST | None) -> bool:
+    """Whether the expression makes a symmetric matrix, whose rows and columns have the same sums: `A + A.T`, or the larger
+    of the two."""
+    while isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Add):
+            sides = [_origin(node.left), _origin(node.right)]
+            return sides[0] is not None and sides[0] == sides[1]
+        node = node.left if isinstance(node.right, ast.Constant) else node.right
+    if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.func, ast.Attribute):
+        sides = [_origin(each) for each in node.args]
+        return node.func.attr in ("maximum", "max", "add") and sides[0] is not None and sides[0] == sides[1]
+    return False
+
+
 def _without_keeping(node: ast.Call) -> list[str]:
     keywords = [each for each in node.keywords if each.arg not in ("keepdim", "keepdims")]
     return [ast.dump(each) for each in (node.func, *node.args, *keywords)]

@@ -87,6 +87,8 @@ class LossBroadcast(Rule[Hazard]):
         Example("import torch\nfrom torch import nn\n\nloss = nn.MSELoss()(torch.rand(5, 1), torch.rand(5).unsqueeze(1))\n"),
         Example("import numpy as np\n\nx = np.random.rand(4, 4)\nc = x - x.mean(axis=0)\n"),
         Example("import numpy as np\n\nx = np.random.rand(4, 4)\nc = x - x.mean(axis=1, keepdims=True)\n"),
+        Example("import numpy as np\n\nlinks = np.random.rand(6, 6)\ndegree = links.sum(axis=1)\n"
+                "scaled = links / np.sqrt(degree) / np.sqrt(degree)[:, None]\n", note="Rows and columns are both scaled."),
         Example("import torch\n\nx, y = torch.rand(5, 3), torch.rand(7, 3)\nd = ((x.unsqueeze(1) - y.unsqueeze(0)) ** 2).sum(-1).mean()\n"),
         Example("import torch\n\npred = torch.randint(0, 3, (64,))\ny = torch.randint(0, 3, (64,))\naccuracy = (pred == y).float().mean()\n"),
         Example("import torch\nimport torch.nn.functional as F\n\nloss = F.mse_loss(torch.rand(4, 3), torch.zeros(4, 3))\n"),

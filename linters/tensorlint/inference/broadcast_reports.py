@@ -11,12 +11,15 @@ from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import adds_its_transpose, is_kept_again, of_itself, repeats
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
+from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
 from tensorlint.inference.walking import walk
 
+_DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
+_OF_SOURCE = MAGNITUDE | RETYPED
 # Behind an expression: what makes a column of it.
 _MADE_COLUMN = r"\)*\s*(?:\[\s*(?:\.\.\.|:)\s*,\s*(?:None|(?:\w+\.)?newaxis)|\.(?:unsqueeze|reshape|view)\()"
 
@@ -150,7 +153,7 @@ class BroadcastReports(Outcomes):
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
         for whole, part, part_node in ((left, right, right_node), (right, left, left_node)):
-            if part.source is not whole or part.reduced is None or whole.shape is None or part.shape is None:
+            if part.reduced is None or whole.shape is None or part.shape is None or not _is_of(part, whole):
                 continue
             rank = len(whole.shape)
             kept = [axis for axis in range(rank) if axis not in {each % rank for each in part.reduced}]
@@ -160,7 +163,7 @@ class BroadcastReports(Outcomes):
                 continue
             if any(whole.shape[axis] == 1 for axis in aligned) or any(whole.shape[axis] == 1 for axis in kept):
                 continue
-            if adds_its_transpose(whole.made) or self.is_column_elsewhere(part_node, part):
+            if adds_its_transpose(whole.made) or self.meant_so(part_node, part):
                 return
             reduced = self.text_of(part_node, 60)
             self.add(node, WrongAxisHazard(
@@ -171,9 +174,9 @@ class BroadcastReports(Outcomes):
             ))  # fmt: skip
             return
 
-    def is_column_elsewhere(self, node: ast.expr | None, part: Tensor) -> bool:
-        """Whether the code also makes a column of the same numbers: `A / np.sqrt(d) / np.sqrt(d)[:, None]` scales rows and
-        columns, as is done with a symmetric matrix."""
+    def meant_so(self, node: ast.expr | None, part: Tensor) -> bool:
+        """Whether the code also makes a column of the same numbers, `A / np.sqrt(d) / np.sqrt(d)[:, None]`, which scales rows
+        and columns of a symmetric matrix, or reads a diagonal, where the row's and the column's number are one."""
         wanted = {self.whole_text(node)}
         for each in walk(node) if node is not None else ():
             if isinstance(each, ast.Name) and getattr(self.peek(each), "rank", None) == part.rank:
@@ -181,6 +184,8 @@ class BroadcastReports(Outcomes):
         code = self.frame.node
         first, last = getattr(code, "lineno", 1), getattr(code, "end_lineno", None)
         text = "\n".join(self.lines[first - 1 : last]) if self.file is self.own_file else self.file.text
+        if _DIAGONAL.search(text) is not None:
+            return True
         return any(re.search(rf"(?<![\w.]){re.escape(each)}{_MADE_COLUMN}", text) for each in wanted if each)
 
     def kept_axis(self, node: ast.AST | None, whole: Tensor, part: Tensor) -> str:
@@ -207,6 +212,14 @@ class BroadcastReports(Outcomes):
 def _selects(how: str | None) -> bool:
     """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
     return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
+
+
+def _is_of(part: Tensor, whole: Tensor) -> bool:
+    """Whether a reduction is one of the matrix, of its squares or absolute values, or of the same numbers in another type."""
+    base = part.source
+    while base is not None and base is not whole and base.marks & _OF_SOURCE:
+        base = base.source
+    return base is not None and (base is whole or ("retyped" in whole.marks and whole.source is base))
 
 
 def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> bool:

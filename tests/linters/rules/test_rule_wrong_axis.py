@@ -25,6 +25,16 @@ WRONG = {
     "by a name": program("d = A.sum(axis=1)", "return A / d"),
     "the matrix itself is reshaped elsewhere": program("B = A.reshape(36)", "return A / A.sum(axis=1) + B.sum()"),
     "of torch": program("d = A.mean(dim=1)", "return A - d", torch=True),
+    "of squares": program("return A / np.sqrt((A**2).sum(axis=1))"),
+    "of squares by a name": program("norm = np.sqrt(np.sum(np.square(A), axis=1))", "return A / norm"),
+    "of products with itself": program("return A / np.sum(A * A, axis=1)"),
+    "of absolute values": program("return A / np.abs(A).max(axis=1)"),
+    "of powers": program("return A / np.power(A, 2).sum(axis=1)"),
+    "of squares of torch": program("return A / A.pow(2).sum(1).sqrt()", torch=True),
+    "of absolute values of torch": program("return A / A.abs().sum(1)", torch=True),
+    "in another type": program("return A.astype(float) / A.sum(axis=1)"),
+    "of a confusion matrix": "from sklearn.metrics import confusion_matrix\n\n"
+    "cm = confusion_matrix([0, 1, 2, 2], [0, 2, 2, 1])\nshares = cm.astype(float) / cm.sum(axis=1)\n",
     "of another sum": program("A = A + M", "return A / A.sum(axis=1)"),
 }
 RIGHT = {
@@ -36,6 +46,17 @@ RIGHT = {
     "half of that": program("A = 0.5 * (A + A.T)", "return A / A.sum(axis=1)"),
     "the larger of the two": program("A = np.maximum(A, A.T)", "return A / A.sum(axis=1)"),
     "the right axis": program("return A / A.sum(axis=0)"),
+    "the diagonal of it": program("return np.diag(A / A.sum(axis=1))"),
+    "the diagonal by a method": program("d = A.sum(axis=1)", "return (A / d).diagonal()"),
+    "of the squares before a change": program("s = (A**2).sum(axis=1)", "A = A @ A", "return A / s"),
+    "of the cubes": program("return A / (A**3).sum(axis=1)"),
+    "squares along the right axis": program("return A / np.sqrt((A**2).sum(axis=0))"),
+    "distances": program("s = (A**2).sum(axis=1)", "return s[:, None] + s - 2 * A @ A.T"),
+    "of the transpose": program("return (A.T / np.abs(A).sum(axis=1)).T"),
+    "a confusion matrix": "from sklearn.metrics import confusion_matrix\n\n"
+    "cm = confusion_matrix([0, 1, 2, 2], [0, 2, 2, 1], labels=[0, 1, 2], normalize='all')\n"
+    "shares, recall = cm / cm.sum(axis=1)[:, None], cm.diagonal() / cm.sum(axis=1)\n"
+    "tn, fp, fn, tp = confusion_matrix([0, 1, 1], [0, 0, 1]).ravel()\n",
     "kept": program("return A / A.sum(axis=1, keepdims=True)"),
 }
 

@@ -13,6 +13,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.results import (
     COORDINATE,
     DROPPED,
+    MAGNITUDE,
     NO_MARKS,
     RAMP,
     common_device,
@@ -365,6 +366,18 @@ def unary_of(
 _KINDS = {"/": "divide"}
 
 
+def magnitude_of(given: Value, result: Value) -> Value:
+    """The squares or absolute values of a matrix remember it: what they add up to is a norm of its rows or columns."""
+    if isinstance(given, Tensor) and isinstance(result, Tensor) and len(given.shape or ()) > 1:
+        if result.shape == given.shape and given.reduced is None:
+            return copy(result, marks=result.marks | MAGNITUDE, source=given)
+    return result
+
+
+def is_two(value: Value) -> bool:
+    return isinstance(value, Const) and value.value == 2
+
+
 def binary(call: Call, operator: str, left: Value, right: Value) -> Value:
     """`left operator right` where at least one side is a tensor; UNKNOWN where the program would stop."""
     try:
@@ -372,9 +385,12 @@ def binary(call: Call, operator: str, left: Value, right: Value) -> Value:
             from tensorlint.inference.ops.products import matmul
 
             return matmul(call, left, right, "@")
-        return _binary(call, operator, left, right)
+        result = _binary(call, operator, left, right)
     except Undecided:
         return UNKNOWN
+    if (operator == "**" and is_two(right)) or (operator == "*" and left is right):
+        return magnitude_of(left, result)
+    return result
 
 
 def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:

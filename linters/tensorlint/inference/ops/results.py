@@ -23,6 +23,8 @@ COORDINATE = frozenset({"coordinate"})
 RAMP = COORDINATE | {"ramp"}
 REDUCTION = frozenset({"reduction"})
 DROPPED = frozenset({"dropped"})
+MAGNITUDE = frozenset({"magnitude"})
+RETYPED = frozenset({"retyped"})
 
 
 def short(name: str) -> str:

@@ -11,6 +11,7 @@ from tensorlint.inference.ops.numpy.registry import NUMPY, op
 from tensorlint.inference.ops.results import (
     LASTING,
     RAMP,
+    RETYPED,
     SPELLED,
     fresh,
     laid,
@@ -285,6 +286,8 @@ def astype(call: Call, x: Value, dtype: Value, order: Value, copy: Value, **rest
     name = dtypes.named(dtype, "numpy")
     result = converted(call, x, dtype, order, view=arguments.truth(copy) is not True)
     result.dtype = name
+    if x.source is None and len(x.shape or ()) > 1:
+        result.source, result.marks = x, result.marks | RETYPED
     return result
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast
-from tensorlint.inference.ops.elementwise import Kind, elementwise, numpy_layout, unary_of
+from tensorlint.inference.ops.elementwise import Kind, elementwise, is_two, magnitude_of, numpy_layout, unary_of
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
@@ -47,6 +47,9 @@ _WORDS = {
 }
 
 
+_MAGNITUDES = frozenset({"abs", "absolute", "fabs", "square"})
+
+
 def words(call: Call) -> str:
     name = call.name.rpartition(".")[2]
     return _WORDS.get(name, f"np.{name}")
@@ -84,7 +87,7 @@ def _unary(kind: Kind) -> Callable[..., Value]:
             if name == "sinc" and isinstance(x, Tensor):
                 result.dtype = x.dtype if dtypes.is_floating(x.dtype) else None
             result.dtype = chosen(dtype, result.dtype)
-        return result
+        return magnitude_of(x, result) if name in _MAGNITUDES else result
 
     return transfer
 
@@ -143,6 +146,8 @@ def arithmetic(call: Call, x1: Value, x2: Value, dtype: Value, out: Value, **res
         if result.dtype == "bool":
             result.dtype = None if call.name.endswith("subtract") else "int8"
         result.dtype = chosen(dtype, result.dtype)
+    if is_two(x2) and call.name.endswith(("power", "pow")):
+        result = magnitude_of(x1, result)
     return _masked(result, rest["where"])
 
 

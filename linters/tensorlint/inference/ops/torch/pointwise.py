@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
-from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, unary_of
+from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, is_two, magnitude_of, unary_of
 from tensorlint.inference.ops.results import LASTING, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
@@ -100,7 +100,7 @@ def arithmetic(call: Call, input: Value, other: Value, **rest: Value) -> Value:
 @op("square", "input / out=None")
 def square(call: Call, input: Value, out: Value) -> Value:
     """`x ** 2`: a square of bools is an integer."""
-    return elementwise(call, [input, Const(2)], framework="torch", wrapped=False)
+    return magnitude_of(input, elementwise(call, [input, Const(2)], framework="torch", wrapped=False))
 
 
 @op("positive conj_physical conj", "input / out=None")
@@ -125,7 +125,7 @@ def pow(call: Call, input: Value, exponent: Value, out: Value) -> Value:
     result = elementwise(call, [input, exponent], framework="torch", wrapped=wrapped, operation="power")
     if not isinstance(input, Tensor) and isinstance(result, Tensor) and result.shape:
         result.strides = layout.contiguous(result.shape)
-    return result
+    return magnitude_of(input, result) if is_two(exponent) else result
 
 
 @op("float_power", "input exponent / out=None")
@@ -182,7 +182,7 @@ def absolute(call: Call, input: Value, out: Value) -> Value:
         known = input.dtype is not None or kept == result.strides
         if input.dtype is None or dtypes.category(input.dtype) == dtypes.COMPLEX:
             result.strides = kept if known else None
-    return result
+    return magnitude_of(input, result)
 
 
 @op("nan_to_num", "input nan=None posinf=None neginf=None / out=None")

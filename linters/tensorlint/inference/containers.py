@@ -72,12 +72,14 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
             changed = Sequence("list", None, joined_items(receiver, [args[0]]))
     elif name == "insert" and len(args) == 2:
         changed = Sequence("list", None, joined_items(receiver, [args[1]]))
-    elif name == "extend" and len(args) == 1 and before is not None and not receiver.shared:
+    elif name == "extend" and len(args) == 1 and not receiver.shared:
         more = interp.iterate(args[0])
-        if more.items is not None and len(before) + len(more.items) < _MAX_ITEMS:
+        if before is not None and more.items is not None and len(before) + len(more.items) < _MAX_ITEMS:
             changed = Sequence("list", [*before, *more.items])
         else:
-            changed = Sequence("list", None, joined_items(receiver, [more.element]))
+            changed = Sequence(
+                "list", None, joined_items(receiver, [more.element] if more.items is None else more.items)
+            )
     elif name == "pop":
         taken = joined_items(receiver, [])
         taken = taken if isinstance(taken, (Instance, Opaque)) and parts_of(taken) else UNKNOWN

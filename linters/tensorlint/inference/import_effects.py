@@ -22,8 +22,10 @@ _MODES = re.compile(
     r"|[\"']__torch_(?:function|dispatch)__[\"']\s*:",
     re.MULTILINE,
 )
-# `torch.zeros = mine`, `settings.width = 3`
-_ASSIGNED = re.compile(r"^[ \t]*(?!self\.|cls\.)(\w+)\.(?:\w+\.)*(\w+)[ \t]*=(?!=)", re.MULTILINE)
+# `torch.zeros = mine` anywhere, `settings.width = 3` outside of functions
+_ASSIGNED = re.compile(
+    r"^(?:[ \t]*(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*)\.(?:\w+\.)*(\w+)[ \t]*=(?!=)", re.MULTILINE
+)
 _IMPORTED = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 

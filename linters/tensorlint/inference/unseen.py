@@ -72,9 +72,8 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
 def _changed_by_texts(found: Rebound, file: SourceFile) -> Rebound:
     """`found`, and what `exec` and `eval` may change: a text that the module runs has its effects where it runs."""
     text = file.text
-    if "exec(" in text or "eval(" in text:
-        if _RUNS.search(text):
-            found = replace(found, everything=True)
+    if ("exec(" in text or 'eval("' in text or "eval('" in text) and _RUNS.search(text):
+        found = replace(found, everything=True)
     if ("exec(" in text or "globals()" in text) and _RUNS_WITHIN.search(text):
         found = replace(found, globals=None)
     return found

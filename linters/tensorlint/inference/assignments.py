@@ -39,9 +39,9 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
-    freshen,
     number,
 )
+from tensorlint.inference.variants import freshen
 
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})

@@ -28,10 +28,10 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     integer,
-    made_anew,
     number,
     size_of,
 )
+from tensorlint.inference.variants import made_anew
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State

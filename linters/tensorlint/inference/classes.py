@@ -1,4 +1,4 @@
-"""Classes of the analysed files: what their instances hold, and what calling them gives."""
+"""Classes of the analysed files: how they are defined, and what is found in them and in their instances."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import re
 
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.class_order import functions_of, method_order, values_of
-from tensorlint.inference.distant_changes import REPLACED
-from tensorlint.inference.following import worth_following
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import (
     INITIALISERS,
@@ -19,19 +17,13 @@ from tensorlint.inference.inheritance import (
 )
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.layer_changes import (
-    CHANGED,
-    FORWARD_HOOKS,
-    SELF_METHODS,
     held,
     held_elsewhere,
-    may_return,
-    note_conversion,
 )
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, prefix_of, rebound
 from tensorlint.inference.values import (
-    NONE,
     UNKNOWN,
     Class,
     Const,
@@ -454,139 +446,6 @@ class Classes(Inheritance):
             if isinstance(base, Class):
                 names |= self.attributes_set_elsewhere(base)
         return frozenset(names)
-
-    # -- making and calling --------------------------------------------------------------------------------------
-
-    def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        if cls.made_otherwise:
-            self.escape(args, kwargs)
-            return Opaque(None)
-        instance = Instance(cls, made=node, born=self.steps)
-        record = _generated_from(cls)
-        if record is not None:
-            given = dict(zip((each.name for each in record if each.taken and each.positional), args, strict=False))
-            given.update(kwargs)
-            passed: list[Value] = []  # on to `__post_init__`
-            for each in record:
-                value = given.get(each.name, each.default) if each.taken else each.default
-                if not each.kept:
-                    passed.append(UNKNOWN if value is None else value)
-                elif value is not None or each.taken:
-                    instance.fields[each.name] = UNKNOWN if value is None else value
-            post = self.find_in_class(cls, "__post_init__")
-            if isinstance(post, Function):
-                self.call_function(
-                    Function(post.node, post.scope, post.owner, instance, post.defaults), passed, {}, node
-                )
-            return instance
-        method = self.find_in_class(cls, "__init__")
-        if isinstance(method, Function):
-            if not cls.scope.file.own and not worth_following(args, kwargs):
-                self.escape(args, kwargs)
-                return instance
-            if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
-                self.escape(args, kwargs)
-                return self.generic_instance(cls) if cls.generic is not None else UNKNOWN
-            bound = self.bind_parameters(
-                Function(method.node, method.scope, method.owner, instance, method.defaults), [instance, *args], kwargs
-            )
-            if bound is None:
-                return UNKNOWN
-            if self.may_wait(method, cls, bound):
-                return self.made_later(instance, method, bound, node)
-            self.being_made.append(instance)
-            self.follow(method, bound, node)
-            self.being_made.pop()
-            return instance
-        if not cls.complete and not cls.is_module:
-            self.escape(args, kwargs)
-        return instance
-
-    def call_instance(
-        self, value: Instance, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
-        own = self.find_in_class(value.cls, "__call__")
-        if isinstance(own, Function):
-            if value.generic and "__call__" in value.cls.overridden:
-                return self.call(self.instance_attribute(value, "__call__", node), args, kwargs, node)
-            # Python looks in the class: what the object has under that name is not called.
-            method = Function(own.node, own.scope, own.owner, value, own.defaults, "function", own.decorated)
-            return self.call(method, args, kwargs, node)
-        if value.cls.is_module:
-            if "forward" in value.fields or CHANGED in value.fields or self.file.facts.distant.anywhere & REPLACED:
-                self.escape(args, kwargs)
-                return UNKNOWN
-            return self.call_instance_method(value, "forward", args, kwargs, node)
-        self.escape(args, kwargs)
-        return UNKNOWN
-
-    def call_instance_method(
-        self, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
-        if value.generic and (name in value.cls.overridden or name in value.fields):
-            return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
-        if self.decided_elsewhere(value, name):
-            self.escape(args, kwargs)
-            return UNKNOWN
-        held = value.fields.get(name)
-        if held is not None:
-            if isinstance(held, (LibraryObject, Instance)) and not self.initialising(value):
-                held = held_elsewhere(self, name, held, value.generic)
-            return self.call(held, args, kwargs, node)
-        found = self.find_in_class(value.cls, name)
-        if isinstance(found, Function):
-            return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
-        if value.cls.is_module:
-            if name in SELF_METHODS:
-                if name == "to":
-                    note_conversion(self, args, kwargs, node)
-                elif name == "apply" and args:
-                    self.not_followed(args[0], [value], {})
-                return value
-            if name in ("modules", "children"):
-                return Sequence("iterator", None, Opaque(None, parts=(value,)))
-            if name in ("named_modules", "named_children"):
-                return Sequence("iterator", None, Sequence("tuple", [UNKNOWN, Opaque(None, parts=(value,))]))
-            if name in FORWARD_HOOKS:
-                if may_return(args[:1]):
-                    self.store_attribute(value, CHANGED, UNKNOWN)
-                return UNKNOWN
-            if name == "register_buffer" and len(args) >= 2 and isinstance(args[0], Const):
-                self.store_attribute(value, args[0].value, args[1])
-                return NONE
-            if (
-                name in ("register_parameter", "add_module", "register_module")
-                and len(args) >= 2
-                and isinstance(args[0], Const)
-            ):
-                self.store_attribute(value, args[0].value, args[1])
-                if name == "add_module":
-                    self.change_base(value, name, args)
-                return NONE
-            if name in ("register_module", "set_submodule", "register_buffer", "register_parameter"):
-                self.forget_fields(value)
-                self.store_attribute(value, CHANGED, UNKNOWN)
-            if name == "add_module":
-                self.forget_modules(value, node)
-            if self.change_base(value, name, args) is not None:
-                return value if name != "pop" else UNKNOWN
-            if name == "forward":
-                for base in value.cls.bases:
-                    if isinstance(base, Library) and modules.known(base.path):
-                        return self.call_base_module(base.path, value, args, kwargs, node)
-        self.escape([*args, *self.changed_by_base(value)], kwargs)
-        return UNKNOWN
-
-
-def _generated_from(cls: Class) -> tuple[RecordField, ...] | None:
-    """The fields that the class's initialiser takes, if the class or a base has one made from fields."""
-    for base in method_order(cls):
-        if isinstance(base, Class):
-            if base.generated:
-                return base.record
-            if "__init__" in base.fields:
-                return None
-    return None
 
 
 def _defined_in(cls: Class) -> set[str]:

@@ -23,8 +23,8 @@ from tensorlint.inference.values import (
     Value,
     number,
     size_of,
-    varying,
 )
+from tensorlint.inference.variants import varying
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State

@@ -47,13 +47,12 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
-    any_of,
     integer,
     is_none,
-    made_anew,
     moved,
     number,
 )
+from tensorlint.inference.variants import any_of, item_at, made_anew
 
 _MAX_ITEMS = 256
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
@@ -435,7 +434,7 @@ class Expressions(State):
         if isinstance(index, Slice) and value.kin is not None:
             return part_of_shape(value, index)
         if isinstance(index, Const) and isinstance(index.value, int):
-            item = value.at(int(index.value))
+            item = item_at(value, int(index.value))
             if value.items is None:
                 aliases.tie(item, value.element)
             return item

@@ -30,10 +30,9 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     copy,
-    freshen,
     is_none,
-    varying,
 )
+from tensorlint.inference.variants import freshen, varying
 from tensorlint.inference.walking import walk
 
 # What a function gives that only raises.

@@ -38,6 +38,7 @@ from tensorlint.inference.handling import Handling
 from tensorlint.inference.implicit_calls import ImplicitCalls
 from tensorlint.inference.import_effects import ImportEffects
 from tensorlint.inference.imports import Imports
+from tensorlint.inference.instances import Instances
 from tensorlint.inference.iteration import Iteration
 from tensorlint.inference.late_initialisers import LateInitialisers
 from tensorlint.inference.loops import Loops
@@ -90,6 +91,7 @@ class Interpreter(
     Following,
     Effects,
     Classes,
+    Instances,
     LateInitialisers,
     ClassMaking,
     ImplicitCalls,

@@ -22,10 +22,8 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
-    any_of,
-    made_anew,
-    varying,
 )
+from tensorlint.inference.variants import any_of, made_anew, varying
 
 
 class Iteration(State):

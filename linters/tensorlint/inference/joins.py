@@ -29,8 +29,8 @@ from tensorlint.inference.values import (
     is_none,
     perhaps_same,
     unknown_members,
-    varying,
 )
+from tensorlint.inference.variants import varying
 
 # Layers of torch.nn that keep the shape of whatever they are given.
 _KEEPING = re.compile(

@@ -36,8 +36,8 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Value,
-    varying,
 )
+from tensorlint.inference.variants import varying
 from tensorlint.inference.walking import walk
 
 _MOST_FUNCTIONS = 40

@@ -30,8 +30,8 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
-    freshen,
 )
+from tensorlint.inference.variants import freshen
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round

@@ -7,7 +7,7 @@ Python; the interpreter changes a value in place only where the program would.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -276,12 +276,6 @@ class Sequence(Value):
         """The size along an axis along which items are joined whose sizes differ."""
         return S.symbol() if self.totals is None or axis not in self.totals else self.totals[axis]
 
-    def at(self, index: int) -> Value:
-        if self.items is not None:
-            return self.items[index] if -len(self.items) <= index < len(self.items) else UNKNOWN
-        first = self.pieces.first() if self.pieces is not None and index == 0 else None
-        return any_of(self.element) if first is None else first
-
 
 @dataclass(slots=True, eq=False)
 class Dictionary(Value):
@@ -512,48 +506,6 @@ def is_none(value: Value) -> bool:
     return isinstance(value, Const) and value.value is None
 
 
-def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
-    """One item of a sequence whose `element` stands for all: sizes that vary from item to item become new ones.
-
-    `renamed` keeps what one item's parts have in common: the fields of one batch share its size.
-    """
-    if renamed is None:
-        renamed = {}
-    if isinstance(value, Tensor) and value.shape is not None:
-        found = False
-        for size in (*value.shape, *(value.strides or ())):
-            if not isinstance(size, int):
-                for atom in S.symbols(size):
-                    if atom.variant:
-                        found = True
-                        if atom not in renamed:
-                            renamed[atom] = S.of_symbol(S.Symbol(None, plural=atom.plural))
-        if not found:
-            return value
-        return _resized(value, value.shape, renamed)
-    if isinstance(value, Tensor):
-        return copy(value, axes=dict(value.axes) if value.axes else None, kin=value.kin)
-    if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
-        return Number(S.symbol())
-    if isinstance(value, Opaque) and value.variant:
-        return Opaque(None, parts=value.parts)
-    if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
-        items = [freshen(item, renamed) for item in value.items]
-        if any(new is not old for new, old in zip(items, value.items, strict=True)):
-            return Sequence(value.kind, items)
-    if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
-        return value.another({key: freshen(item, renamed) for key, item in value.items.items()})
-    return value
-
-
-def any_of(element: Value) -> Value:
-    """One of the items of a sequence of which `element` stands for all."""
-    for each in element.items or () if isinstance(element, Sequence) else (element,):
-        if isinstance(each, (Instance, LibraryObject)):
-            each.several = True
-    return freshen(element)
-
-
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:
     """What is done in place to one of a few tables or estimators may be done to each of them."""
     made.parts = others
@@ -572,115 +524,6 @@ def all_of(value: LibraryObject) -> Iterator[LibraryObject]:
             if isinstance(part, LibraryObject) and id(part) not in seen:
                 seen.add(id(part))
                 waiting.append(part)
-
-
-def varying(value: Value, start: int) -> Value:
-    """The value with the sizes that were made since `start` marked as varying from item to item."""
-    if isinstance(value, Tensor) and value.shape is not None:
-        values: dict[S.Symbol, Size] = {}
-        for size in (*value.shape, *(value.strides or ())):
-            for atom in S.symbols(size):
-                if atom.serial >= start and not atom.variant:
-                    values[atom] = S.of_symbol(S.Symbol(None, variant=True))
-        if not values:
-            return value
-        return _resized(value, value.shape, values)
-    if isinstance(value, Tensor) and value.axes:
-        fixed = {
-            axis: size for axis, size in value.axes.items() if all(atom.serial < start for atom in S.symbols(size))
-        }
-        return value if len(fixed) == len(value.axes) else copy(value, axes=fixed or None, kin=value.kin)
-    if isinstance(value, LibraryObject) and value.path.startswith("pandas."):
-        fields = {name: varying(held, start) for name, held in value.fields.items()}
-        if all(fields[name] is held for name, held in value.fields.items()):
-            return value
-        return perhaps_same(LibraryObject(value.path, {}, (), fields, value.made), value)
-    if isinstance(value, Number):
-        return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
-    if isinstance(value, Opaque) and value.integer:
-        return Scalar("int")
-    if isinstance(value, Dictionary) and value.alike is not None and value.items is not None:
-        return value.another({key: varying(item, start) for key, item in value.items.items()})
-    if isinstance(value, (Opaque, Dictionary)):
-        parts = value.parts if isinstance(value, Opaque) else (value,)
-        return Opaque(None, parts=parts) if parts else UNKNOWN
-    if isinstance(value, Sequence):
-        if value.items is not None and len(value.items) <= 32:
-            return Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts)
-        return Sequence(value.kind, None, varying(value.element, start), parts=value.parts)
-    if isinstance(value, (Instance, LibraryObject)):
-        return _each_its_own(value, start)
-    return value
-
-
-def _each_its_own(value: Instance | LibraryObject, start: int) -> Value:
-    """An object that stands for all items of a sequence: what was made for it is another size in each of them."""
-    if start == 0:
-        # An object that others may hold, too.
-        return Opaque(None, parts=(value,)) if _differs(value, start) else value
-    if isinstance(value, LibraryObject):
-        if _differs(value, start):
-            value.arguments = {name: _alike(held, start) for name, held in value.arguments.items()}
-            value.positional = tuple(_alike(held, start) for held in value.positional)
-            value.fields = {name: _alike(held, start) for name, held in value.fields.items()}
-    elif value.waiting is not None:
-        value.waiting.alike_since = min(start, value.waiting.alike_since or start)
-    elif not value.generic:
-        value.fields.update((name, UNKNOWN) for name, held in value.fields.items() if _differs(held, start))
-    return value
-
-
-def _alike(value: Value, start: int) -> Value:
-    return UNKNOWN if _differs(value, start) else value
-
-
-def _differs(value: Value, start: int, depth: int = 0) -> bool:
-    """Whether the object has something in it that was made since `start` and may be another size in another one."""
-    if isinstance(value, Opaque):
-        if value.kind not in (None, PLAIN) or (value.name is not None and not value.variant):
-            return False
-        return value._symbol is None or any(atom.serial >= start for atom in S.symbols(value._symbol))
-    if isinstance(value, Number):
-        return any(atom.serial >= start for atom in S.symbols(value.size))
-    if isinstance(value, Tensor):
-        sizes = value.shape if value.shape is not None else (value.axes or {}).values()
-        return any(atom.serial >= start for size in (*sizes, *(value.strides or ())) for atom in S.symbols(size))
-    if depth > 4:
-        return True
-    held: Iterable[Value] = ()
-    if isinstance(value, (Sequence, Dictionary)):
-        items = value.items.values() if isinstance(value.items, dict) else value.items
-        held = [value.element] if items is None else items
-    elif isinstance(value, LibraryObject):
-        held = [*value.arguments.values(), *value.positional, *value.fields.values()]
-    elif isinstance(value, Instance) and not value.generic:
-        held = value.fields.values()
-    return any(_differs(each, start, depth + 1) for each in held)
-
-
-def made_anew(value: Value, start: int) -> Value:
-    """A dictionary that an expression makes anew for every item of a sequence, as it stands for all of them."""
-    if not isinstance(value, Dictionary) or value.items is None or len(value.items) > 16:
-        return varying(value, start)
-    made = Dictionary({key: _kept(item, start) for key, item in value.items.items()}, alike=[])
-    assert made.alike is not None
-    made.alike.append(made)
-    return made
-
-
-def _kept(value: Value, start: int) -> Value:
-    """What a dictionary holds that others may hold too: tensors and numbers, which cannot get longer."""
-    if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None:
-        return Sequence("tuple", [_kept(item, start) for item in value.items])
-    if isinstance(value, (Tensor, Const, Number, Scalar)):
-        return varying(value, start)
-    return Opaque(None, parts=(value,)) if isinstance(value, (Instance, Dictionary, LibraryObject)) else UNKNOWN
-
-
-def _resized(tensor: Tensor, shape: Shape, values: dict[S.Symbol, Size]) -> Tensor:
-    """The tensor with other sizes for some symbols, in its strides too."""
-    strides = None if tensor.strides is None else tuple(S.substitute(size, values) for size in tensor.strides)
-    return copy(tensor, shape=tuple(S.substitute(size, values) for size in shape), strides=strides)
 
 
 def copy(tensor: Tensor, **changes: Any) -> Tensor:

@@ -25,6 +25,7 @@ from tensorlint.inference.ops.torch.expansion import at_least
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Sequence, Tensor, Value
+from tensorlint.inference.variants import item_at
 
 
 def members(tensors: Value) -> list[Tensor]:
@@ -276,7 +277,7 @@ class EqualPieces:
         return pieces(self.call, self.ranked, self.at, [self.size] * (count - 1) + [last]).items
 
     def first(self) -> Value | None:
-        return pieces(self.call, self.ranked, self.at, [self.size]).at(0) if self.fits else None
+        return item_at(pieces(self.call, self.ranked, self.at, [self.size]), 0) if self.fits else None
 
 
 def unknown_pieces(call: Call, ranked: Tensor, at: int, equal: EqualPieces | None = None) -> Sequence:

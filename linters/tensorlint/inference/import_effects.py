@@ -24,7 +24,7 @@ _MODES = re.compile(
 )
 # `torch.zeros = mine` anywhere, `settings.width = 3` outside of functions
 _ASSIGNED = re.compile(
-    r"^(?:[ \t]*(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*)\.(?:\w+\.)*(\w+)[ \t]*=(?!=)", re.MULTILINE
+    r"^(?:[ \t]*+(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*+)\.(?:\w++\.)*+(\w++)[ \t]*+=(?!=)", re.MULTILINE
 )
 _IMPORTED = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")

@@ -45,6 +45,7 @@ from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.operators import OPERATORS, Operators
+from tensorlint.inference.quiet_functions import is_quiet
 from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
@@ -293,6 +294,8 @@ class Interpreter(
                 self.module_frame.env[name] = UNKNOWN
 
     def analyse_pending(self, function: Function) -> None:
+        if not self.shows and not isinstance(function.node, ast.Lambda) and is_quiet(function.node):
+            return
         self.frame = self.module_frame
         self.conditional = 0
         receiver: Value | None = None

@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
 )
+from tensorlint.inference.variants import item_at
 
 # A transfer function's own error is raised, not taken for an unknown result.
 tables.strict = True
@@ -168,7 +169,7 @@ def compare(claimed: Value, real: Any, sizes: Sizes, tally: Tally, where: str) -
             if claimed.length is not None and sizes.evaluate(claimed.length) not in (None, len(real)):
                 tally.wrong.append(f"{where}: claimed length {S.show(claimed.length)}, is {len(real)}")
             for number in range(len(real)):
-                compare(claimed.at(number), real[number], sizes, tally, f"{where}[{number}]")
+                compare(item_at(claimed, number), real[number], sizes, tally, f"{where}[{number}]")
             return
         if isinstance(claimed, Tensor):
             tally.wrong.append(f"{where}: claimed a tensor, is {type(real).__name__}")

@@ -294,7 +294,7 @@ class Interpreter(
                 self.module_frame.env[name] = UNKNOWN
 
     def analyse_pending(self, function: Function) -> None:
-        if not self.shows and not isinstance(function.node, ast.Lambda) and is_quiet(function.node):
+        if not (self.shows or isinstance(function.node, ast.Lambda)) and is_quiet(function.node):
             return
         self.frame = self.module_frame
         self.conditional = 0

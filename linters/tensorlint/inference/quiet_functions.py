@@ -50,10 +50,10 @@ _WRITTEN = (ast.Constant, ast.JoinedStr)
 
 def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Whether nothing can be found in the function that is not found where it is called, or in what it calls."""
-    if function.name in INITIALISERS or function.decorator_list:
+    if function.name in INITIALISERS:
         return False
     spec = function.args
-    parameters = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+    parameters = {each.arg for each in walk(spec) if isinstance(each, ast.arg)}
     first = spec.args[0].arg if spec.args and spec.args[0].arg in ("self", "cls") else None
     part: Any
     for statement in function.body:
@@ -107,7 +107,16 @@ def _is_given(argument: ast.expr, parameters: set[str], first: str | None) -> bo
         return root in parameters and root != first
     if isinstance(argument, ast.UnaryOp):
         return _is_given(argument.operand, parameters, first)
-    return isinstance(argument, _WRITTEN)
+    if isinstance(argument, ast.Starred):
+        return _is_given(argument.value, parameters, first)
+    if isinstance(argument, ast.Call):
+        return _root(argument.func) in _HARMLESS and all(
+            _is_given(each, parameters, first) for each in (*argument.args, *(word.value for word in argument.keywords))
+        )
+    if isinstance(argument, ast.Constant):
+        # A number may be a size that the function that is called needs to know: `train(100, 1)`.
+        return argument.value is None or isinstance(argument.value, (str, bytes, bool))
+    return isinstance(argument, ast.JoinedStr)
 
 
 def _root(part: ast.expr) -> str | None:

@@ -13,7 +13,9 @@ from tensorlint.inference.quiet_functions import is_quiet
 QUIET = [
     "def f(self, name): self.name = name",
     "def f(path): return os.path.join(path, 'x') + '.txt'",
-    "def f(self, trainer): return self.logger.log(trainer, step=3)",
+    "def f(self, trainer): return self.logger.log(trainer, 'x', sync=True)",
+    "@property\ndef f(self): return self._name",
+    "def f(*args, **kwargs): return other(*args, **dict(kwargs))",
     "def f(self, mode):\n    if mode == 'train' and self.x is not None:\n        n = len(mode)\n        n += 1",
     "def f(values):\n    for value in values:\n        print(value)",
 ]
@@ -29,6 +31,8 @@ FOLLOWED = [
     "def f():\n    data = make()\n    train(data)",
     "def f(): train(make())",
     "def f(self): train(self.weight)",
+    "def f(self): train(100, 1)",
+    "def f(**kwargs): return make(dict(width=1, **kwargs))",
     "def f(self): train(self)",
     "def f(a): return reveal_shape(a)",
     "def f(a):\n    a.width = 3",

@@ -1,7 +1,7 @@
 """Functions that no finding can come from: they compute nothing with tensors, and hand nothing on that they have made.
 
-Half of the functions of a project are of this kind: they read options, write logs, keep names. Where only findings are
-asked for, they are not followed for their own sake. (Where they are called, with something that is known, they are.)
+They read options, write logs, keep names: 2,500 of the 8,600 functions of timm and lightning. Where only findings are asked
+for, they are not followed for their own sake. (Where they are called, with something that is known, they are.)
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 from typing import Any
 
 from tensorlint.inference.names import INITIALISERS
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import root_name, walk
 
 # Attributes and methods that a finding may be about.
 _TOLD_OF = frozenset(
@@ -70,7 +70,7 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
                     if not (isinstance(part.value, ast.Name) and part.value.id == first):
                         return False
             elif kind is ast.Call:
-                if _root(part.func) not in _HARMLESS and not (
+                if root_name(part.func, through_calls=True) not in _HARMLESS and not (
                     all(_is_given(each, parameters, first) for each in part.args)
                     and all(_is_given(each.value, parameters, first) for each in part.keywords)
                 ):
@@ -103,28 +103,17 @@ def _is_given(argument: ast.expr, parameters: set[str], first: str | None) -> bo
     if isinstance(argument, (ast.List, ast.Tuple, ast.Set)):
         return all(_is_given(each, parameters, first) for each in argument.elts)
     if isinstance(argument, ast.Attribute):
-        root = _root(argument)
+        root = root_name(argument, through_calls=True)
         return root in parameters and root != first
     if isinstance(argument, ast.UnaryOp):
         return _is_given(argument.operand, parameters, first)
     if isinstance(argument, ast.Starred):
         return _is_given(argument.value, parameters, first)
     if isinstance(argument, ast.Call):
-        return _root(argument.func) in _HARMLESS and all(
+        return root_name(argument.func, through_calls=True) in _HARMLESS and all(
             _is_given(each, parameters, first) for each in (*argument.args, *(word.value for word in argument.keywords))
         )
     if isinstance(argument, ast.Constant):
         # A number may be a size that the function that is called needs to know: `train(100, 1)`.
         return argument.value is None or isinstance(argument.value, (str, bytes, bool))
     return isinstance(argument, ast.JoinedStr)
-
-
-def _root(part: ast.expr) -> str | None:
-    while not isinstance(part, ast.Name):
-        if isinstance(part, ast.Call):
-            part = part.func
-        elif isinstance(part, (ast.Attribute, ast.Subscript)):
-            part = part.value
-        else:
-            return None
-    return part.id

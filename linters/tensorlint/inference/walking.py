@@ -47,3 +47,10 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
             elif isinstance(part, ast.AST):
                 found.append(part)
         yield node
+
+
+def root_name(node: ast.expr, *, through_calls: bool = False) -> str | None:
+    """`self` of `self.blocks[0].norm`, and of `self.blocks().norm` where calls are passed through; None of other expressions."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)) or (through_calls and isinstance(node, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None

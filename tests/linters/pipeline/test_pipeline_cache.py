@@ -402,3 +402,14 @@ def test_a_file_that_others_import_is_parsed_once(project, monkeypatch):
     result = project.run("check", "--no-cache", "--jobs", "1", "--select", "TSR301", "--output-format", "json")
     assert {os.path.basename(finding["path"]) for finding in result.findings} == {"a.py", "z.py"}
     assert parsed.count(helper) == 1
+
+
+def test_an_unsaved_text_of_an_imported_file_is_what_is_checked(project):
+    """An editor checks a text that is not on disk yet, after a file was checked that imports what is there."""
+    project.write("pyproject.toml", "")
+    path = project.write("helper.py", "import torch\n\n\ndef make():\n    return torch.nn.Linear(2, 3)\n")
+    user = project.write("a.py", "import torch\nfrom helper import make\ny = make()(torch.zeros(1, 2))\n")
+    linter = Linter()
+    assert linter.check_file(user).findings == []
+    report = linter.check_text(path.read_text() + "\n\nz = make().forward(torch.zeros(1, 2))\n", path)
+    assert [finding.code for finding in report.findings] == ["TSR301"]

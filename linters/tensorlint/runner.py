@@ -58,8 +58,8 @@ class RunResult:
 # -- one process ---------------------------------------------------------------------------------------------------
 
 
-# Files between two collections of what they left behind in cycles: 0.2 MB each, and 2 ms to collect.
-_COLLECT_EVERY = 600
+# Files between two collections of what they left behind in cycles, of which there is little: see `Interpreter.dispose`.
+_COLLECT_EVERY = 4000
 
 
 @contextlib.contextmanager

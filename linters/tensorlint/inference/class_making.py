@@ -25,7 +25,7 @@ class ClassMaking(State):
             if isinstance(cls, Class) and self.is_of_file(function):
                 maker = self.eval(decorator) if target is not decorator else function
                 cls = self.replaced(cls, maker, function, decorator)
-        ends = cls.fields.get("__del__") if isinstance(cls, Class) else None
+        ends = cls.own("__del__") if isinstance(cls, Class) else None
         if isinstance(ends, Function):
             self.runs_at_any_time(ends)
         return cls

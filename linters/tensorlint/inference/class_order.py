@@ -25,7 +25,7 @@ def values_of(cls: Class) -> set[str]:
         name
         for base in method_order(cls)
         if isinstance(base, Class)
-        for name, value in base.fields.items()
+        for name, value in base.held.items()
         if not isinstance(value, Function)
     }
 

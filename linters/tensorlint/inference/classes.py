@@ -16,6 +16,7 @@ from tensorlint.inference.inheritance import (
     is_plain,
 )
 from tensorlint.inference.late_initialisers import attributes_unknown
+from tensorlint.inference.late_methods import wait_in
 from tensorlint.inference.layer_changes import (
     held,
     held_elsewhere,
@@ -86,7 +87,8 @@ class Classes(Inheritance):
         outer = self.frame
         outer_conditional, self.conditional = self.conditional, 0
         self.frame = frame
-        self.block(node.body)
+        body = self.body_of(node)
+        self.block(body.now)
         if cls.record is not None:
             self.read_record(cls)
         self.frame, self.conditional = outer, outer_conditional
@@ -98,20 +100,22 @@ class Classes(Inheritance):
                 and isinstance(value.node, (ast.FunctionDef, ast.AsyncFunctionDef))
             ):
                 cls.methods[name] = value.node
-            cls.fields[name] = value
+            cls.held[name] = value
+        if body.late:
+            wait_in(self, cls, frame, body.late)
         if any(isinstance(base, Library) and base.path.startswith("enum.") for base in bases):
             # Its attributes are members, which hold the values.
             cls.fields.update((name, UNKNOWN) for name, value in frame.env.items() if not isinstance(value, Function))
         makers = [each for each in decorators if isinstance(each, Function)]
         for base in method_order(cls)[1:]:
-            hook = base.fields.get("__init_subclass__") if isinstance(base, Class) else None
+            hook = base.own("__init_subclass__") if isinstance(base, Class) else None
             makers += [hook] if isinstance(hook, Function) else []
         for value in frame.env.values():
             hook = self.find_in_class(value.cls, "__set_name__") if isinstance(value, Instance) else None
             makers += [hook] if isinstance(hook, Function) else []
         self.forget_what_metaclass_changes(cls, meta or UNKNOWN)
         self.changed_by_makers(cls, makers)
-        cls.generated = cls.generated and "__init__" not in cls.fields
+        cls.generated = cls.generated and not cls.has("__init__")
         if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
             cls.complete = False
         return cls
@@ -222,13 +226,13 @@ class Classes(Inheritance):
 
     def find_in_class(self, cls: Class, name: str) -> Value | None:
         """A class attribute in the method resolution order; None if no known base has it."""
-        found = cls.fields.get(name)
+        found = cls.own(name)
         if found is not None or not cls.bases:
             return found
         hidden = False
         for base in method_order(cls)[1:]:
             if isinstance(base, Class):
-                found = base.fields.get(name)
+                found = base.own(name)
                 if found is not None:
                     # Of a base that nobody knows and that comes first, it may be another one.
                     return UNKNOWN if hidden and name not in INITIALISERS else found
@@ -450,7 +454,7 @@ class Classes(Inheritance):
 
 def _defined_in(cls: Class) -> set[str]:
     """The names that a class's body binds and the attributes its methods assign."""
-    names = set(cls.fields)
+    names = cls.names()
     for method in cls.methods.values():
         facts = cls.scope.file.facts.scopes.get(method)
         if facts is not None and method.args.args:

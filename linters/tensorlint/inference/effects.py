@@ -227,9 +227,9 @@ class Effects(State):
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
         elif isinstance(value, Class):
-            for name in attributes & value.fields.keys():
-                if not isinstance(value.fields[name], Function):
-                    value.fields[name] = UNKNOWN
+            for name in attributes & value.held.keys():
+                if not isinstance(value.held[name], Function):
+                    value.held[name] = UNKNOWN
                     self.mutations.append((value, name))
 
     def forget_attributes(self, value: Instance, names: set[str], reshapes: bool = False) -> None:
@@ -284,7 +284,7 @@ class Effects(State):
                     layer_changes.change_unseen(self, part)
                 else:
                     self.store_attribute(part, name, UNKNOWN)
-            elif isinstance(part, Class) and name in part.fields:
+            elif isinstance(part, Class) and name is not None and part.has(name):
                 part.fields[name] = UNKNOWN
                 self.mutations.append((part, name))
 
@@ -308,9 +308,9 @@ class Effects(State):
         self.attributes_stored = {attribute for _, attribute in stored}
         assigned = facts.foreign_attributes | {attribute for owner, attribute in stored if owner == "cls"}
         for cls in self.classes:
-            for name in assigned & cls.fields.keys():
-                if not isinstance(cls.fields[name], Function):
-                    cls.fields[name] = UNKNOWN
+            for name in assigned & cls.held.keys():
+                if not isinstance(cls.held[name], Function):
+                    cls.held[name] = UNKNOWN
                     self.class_attributes_assigned.add(name)
 
     def note_changed_by_call(self, since: int, begun: int) -> None:

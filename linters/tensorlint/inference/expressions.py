@@ -269,7 +269,7 @@ class Expressions(State):
         """What `f.__kwdefaults__` and `partial.keywords` give can be changed, by whatever name it is then called."""
         if isinstance(value, Function) and name in _CHANGEABLE:
             value.decorated = True
-            shown = None if value.owner is None else value.owner.fields.get(getattr(value.node, "name", ""))
+            shown = None if value.owner is None else value.owner.own(getattr(value.node, "name", ""))
             if isinstance(shown, Function):
                 shown.decorated = True
             self.mutations.append((value, name))

@@ -128,7 +128,7 @@ class Following(State):
         """Whether the object may hold something else another time, though it is the same one."""
         if isinstance(value, (Instance, Class)):
             cls = value.cls if isinstance(value, Instance) else value
-            fields = {*value.fields, *cls.fields}
+            fields = {*(cls.names() if value is cls else value.fields), *cls.names()}
             return bool(self.attributes_set_elsewhere(cls) or self.file.facts.foreign_attributes & fields)
         return isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind != "tuple")
 

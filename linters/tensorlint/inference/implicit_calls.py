@@ -130,10 +130,12 @@ class ImplicitCalls(State):
         """The attributes that the class's properties of these names change; all of its properties, if None."""
         found: set[str] = set()
         for base in method_order(cls):
-            for name, value in base.fields.items() if isinstance(base, Class) else ():
+            if not isinstance(base, Class):
+                continue
+            for name in base.names() if names is None else base.names() & names:
+                value = base.own(name)
                 if isinstance(value, Function) and value.kind in ("property", "cached"):
-                    if names is None or name in names:
-                        found |= self.reached_from(value)[0]
+                    found |= self.reached_from(value)[0]
         return found
 
 

@@ -50,7 +50,7 @@ _EVERYTHING = _Everything()
 
 def _answers_otherwise(cls: Class) -> bool:
     """Whether a method of the class's own decides what every attribute is."""
-    if "__getattribute__" in cls.fields or not isinstance(cls.fields.get("__setattr__"), (Function, NoneType)):
+    if cls.has("__getattribute__") or not isinstance(cls.own("__setattr__"), (Function, NoneType)):
         return True
     # A module keeps its layers where Python asks this method for them; as a rule it asks nn.Module's own first.
     method = cls.methods.get("__getattr__") if cls.is_module else None
@@ -188,7 +188,7 @@ class Inheritance(State):
                     if self.next_in_order(other, named, name) is not base:
                         return UNKNOWN
         if isinstance(base, Class):
-            found = base.fields[name]
+            found = base.own(name)
             if isinstance(found, Function):
                 return self.call_function(
                     Function(
@@ -211,7 +211,7 @@ class Inheritance(State):
         order = method_order(cls)
         for base in order[order.index(owner) + 1 :] if owner in order else ():
             if isinstance(base, Class):
-                if name in base.fields:
+                if base.has(name):
                     return base
             elif isinstance(base, Library) and modules.known(base.path) and name in ("__init__", "forward"):
                 return base

@@ -163,6 +163,6 @@ def _generated_from(cls: Class) -> tuple[RecordField, ...] | None:
         if isinstance(base, Class):
             if base.generated:
                 return base.record
-            if "__init__" in base.fields:
+            if base.has("__init__"):
                 return None
     return None

@@ -41,6 +41,7 @@ from tensorlint.inference.imports import Imports
 from tensorlint.inference.instances import Instances
 from tensorlint.inference.iteration import Iteration
 from tensorlint.inference.late_initialisers import LateInitialisers
+from tensorlint.inference.late_methods import MethodMaking
 from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names
@@ -94,6 +95,7 @@ class Interpreter(
     Classes,
     Instances,
     LateInitialisers,
+    MethodMaking,
     ClassMaking,
     ImplicitCalls,
     Imports,
@@ -252,11 +254,18 @@ class Interpreter(
             frame.env.clear()
             frame.returns.clear()
         for cls in self.classes:
-            cls.generic = None
-            cls.fields.clear()
+            cls.generic = cls.order = cls.record = None
+            cls.late = None
+            cls.held.clear()
+            scope = cls.scope  # of a class that a function makes, which nobody else holds
+            scope.env.clear()
+            scope.returns.clear()
         for module in self.modules.values():
             if module is not None:
                 module.env.clear()
+                # What still refers to one another holds no tree.
+                del module.file.tree, module.file.facts
+        del self.own_file.tree, self.own_file.facts
         self.handlers.clear()
         self.memory.clear()
         self.quiet_classes.clear()

@@ -81,7 +81,7 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
         return Dictionary(entries, copied(value.element, made))
     if isinstance(value, Instance):
         if value.generic or any(
-            isinstance(base, Class) and "__deepcopy__" in base.fields for base in method_order(value.cls)
+            isinstance(base, Class) and base.has("__deepcopy__") for base in method_order(value.cls)
         ):
             return Opaque(None)
         other = made[id(value)] = Instance(value.cls, {}, value.made)
@@ -109,7 +109,7 @@ def shallow(interp: State, value: Value) -> Value:
         return UNKNOWN
     for each in value.fields.values():
         containers.share(each)
-    own = any(isinstance(base, Class) and _COPIERS & base.fields.keys() for base in method_order(value.cls))
+    own = any(isinstance(base, Class) and _COPIERS & base.names() for base in method_order(value.cls))
     if value.generic or own or value.cls.is_module or not value.cls.complete:
         # What the two have in common may be changed through either; a module's parts are in one dictionary of both.
         for each in value.fields.values():

@@ -62,14 +62,13 @@ class QuietInitialisers:
         found = []
         for base in method_order(cls):
             if isinstance(base, Class):
-                if base.scope.parent is not None or _HOOKS & base.fields.keys():
+                if base.scope.parent is not None or _HOOKS & base.names():
                     return False
-                if not all(self.is_plain_method(*each) or self.is_constant(each[1]) for each in base.fields.items()):
+                # Those that are not made yet are plain.
+                if not all(self.is_plain_method(*each) or self.is_constant(each[1]) for each in base.held.items()):
                     return False
                 # Operators and `with` call methods that the text does not name.
-                found += [
-                    method for name, method in base.fields.items() if name.startswith("__") and name.endswith("__")
-                ]
+                found += [base.own(name) for name in base.names() if name.startswith("__") and name.endswith("__")]
         return all(self.is_quiet(method.node, method.scope, cls) for method in found if isinstance(method, Function))
 
     def is_plain_method(self, name: str, value: Value) -> bool:

@@ -374,7 +374,9 @@ class Class(Value):
     node: ast.ClassDef
     scope: Any
     bases: tuple[Value, ...]
-    fields: dict[str, Value] = field(default_factory=dict)
+    held: dict[str, Value] = field(default_factory=dict)
+    # Methods that are made when they are asked for (see `late_methods.py`).
+    late: Any = None
     methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=dict)
     is_module: bool = False
     generic: Instance | None = None
@@ -391,6 +393,32 @@ class Class(Value):
     @property
     def name(self) -> str:
         return self.node.name
+
+    @property
+    def fields(self) -> dict[str, Value]:
+        """All that its body binds."""
+        if self.late is not None:
+            late, self.late = self.late, None
+            for name in list(late.methods):
+                self.held[name] = late.make(name)
+        return self.held
+
+    @fields.setter
+    def fields(self, fields: dict[str, Value]) -> None:
+        self.held, self.late = fields, None
+
+    def own(self, name: str) -> Value | None:
+        """What its body binds to the name."""
+        found = self.held.get(name)
+        if found is None and self.late is not None and name in self.late.methods:
+            found = self.held[name] = self.late.make(name)
+        return found
+
+    def has(self, name: str) -> bool:
+        return name in self.held or (self.late is not None and name in self.late.methods)
+
+    def names(self) -> set[str]:
+        return {*self.held, *self.late.methods} if self.late is not None else set(self.held)
 
 
 @dataclass(slots=True, eq=False)

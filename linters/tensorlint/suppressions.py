@@ -151,10 +151,25 @@ def read_comment(comment: str, line: int, registry: Registry, into: Suppressions
             into.on_lines.setdefault(line, []).append(directive)
 
 
+def _says_something(text: str, registry: Registry) -> bool:
+    """Whether any text behind a `#` would be a directive, were it a comment: `# noqa: F401` is none of our business.
+
+    To know comments from strings takes ten times as long as this.
+    """
+    found = Suppressions()
+    for line in text.split("\n"):
+        if "#" in line and may_have_directives(line):
+            start = line.find("#")
+            while start >= 0:
+                read_comment(line[start:], 1, registry, found)
+                start = line.find("#", start + 1)
+    return bool(found.on_lines or found.of_file or found.problems)
+
+
 def read_suppressions(text: str, registry: Registry, *, noqa: bool = True) -> Suppressions:
     """The directives of a program. Without `noqa` only our own form counts (under flake8, which does its own)."""
     found = Suppressions()
-    if not may_have_directives(text):
+    if not (may_have_directives(text) and _says_something(text, registry)):
         return found
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

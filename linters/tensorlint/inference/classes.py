@@ -140,10 +140,10 @@ class Classes(Inheritance):
         for statement in cls.node.body:
             if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
                 continue
-            name, said = statement.target.id, ast.dump(statement.annotation)
-            if "ClassVar" in said:
+            name, said = statement.target.id, _words_of(statement.annotation)
+            if any("ClassVar" in word for word in said):
                 continue
-            if "'KW_ONLY'" in said:
+            if "KW_ONLY" in said:
                 positional = False
                 continue
             value = env.get(name)
@@ -154,7 +154,9 @@ class Classes(Inheritance):
             if is_none((default if words is None else words.get("default")) or UNKNOWN):
                 declared = None
             if words is None:
-                found[name] = RecordField(name, default, declared, True, positional, "InitVar" not in said)
+                found[name] = RecordField(
+                    name, default, declared, True, positional, not any("InitVar" in word for word in said)
+                )
                 continue
             taken, alone = words.get("init", Const(True)), words.get("kw_only", Const(not positional))
             if None in words or not (isinstance(taken, Const) and isinstance(alone, Const)):
@@ -167,7 +169,7 @@ class Classes(Inheritance):
             else:
                 env[name] = default
             found[name] = RecordField(
-                name, default, declared, bool(taken.value), not alone.value, "InitVar" not in said
+                name, default, declared, bool(taken.value), not alone.value, not any("InitVar" in word for word in said)
             )
         cls.record = tuple(found.values())
 
@@ -450,6 +452,13 @@ class Classes(Inheritance):
             if isinstance(base, Class):
                 names |= self.attributes_set_elsewhere(base)
         return frozenset(names)
+
+
+def _words_of(annotation: ast.expr) -> set[str]:
+    """The names and strings in it."""
+    found = {part.id for part in walk(annotation) if isinstance(part, ast.Name)}
+    found |= {part.attr for part in walk(annotation) if isinstance(part, ast.Attribute)}
+    return found | {str(part.value) for part in walk(annotation) if isinstance(part, ast.Constant)}
 
 
 def _defined_in(cls: Class) -> set[str]:

@@ -12,6 +12,7 @@ from tensorlint.inference.containers import contained, share
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.effects import SHAPED_IN_PLACE, lasts
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -107,10 +108,9 @@ class Following(State):
             return code not in seen
         seen.add(code)
         own = function.scope.file.facts.scopes.get(code)
-        names = {part.id for part in walk(code) if isinstance(part, ast.Name)}
-        names -= {part.arg for part in walk(code.args) if isinstance(part, ast.arg)}
+        names = kept_with(code, "reads", lambda: _names_read(code))
         if own is not None:
-            names -= own.assigned.keys() - own.shared
+            names = names - (own.assigned.keys() - own.shared)
         for name in names:
             frame = function.scope
             while frame is not None and (frame.is_class or name not in frame.env):
@@ -269,6 +269,12 @@ def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | N
     return len(a) == len(b) and all(
         len(these) == len(those) and all(map(is_, these, those)) for these, those in zip(a, b, strict=True)
     )
+
+
+def _names_read(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names in a function that are none of its parameters."""
+    parameters = {part.arg for part in walk(code.args) if isinstance(part, ast.arg)}
+    return frozenset(part.id for part in walk(code) if isinstance(part, ast.Name)) - parameters
 
 
 def _is_cached(code: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -10,6 +10,7 @@ import ast
 
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
 from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Value
@@ -123,7 +124,10 @@ class Handling(State):
         if isinstance(made, Library):
             return made.path.rpartition(".")[2] in SUPPRESSORS
         if isinstance(made, Function):
-            return not isinstance(made.node, ast.Lambda) and generator_suppresses(made.node)
+            code = made.node
+            if isinstance(code, ast.Lambda):
+                return False
+            return kept_with(code, "suppresses", lambda: generator_suppresses(code))
         if isinstance(value, LibraryObject):
             return value.path.rpartition(".")[2] in SUPPRESSORS
         cls = made.cls if isinstance(made, Instance) else made

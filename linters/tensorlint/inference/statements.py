@@ -329,7 +329,8 @@ class Statements(State):
         function: Value = Function(node, self.frame, owner=self.frame.owner if self.frame.is_class else None)
         assert isinstance(function, Function)
         function.defaults = self.defaults_of(node.args)
-        self.frames.append(self.frame)
+        if self.frames[-1] is not self.frame:
+            self.frames.append(self.frame)
         self.decorate(function)
         self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else function
         if self.frame.record:

@@ -20,6 +20,8 @@ from tensorlint.inference.walking import walk
 
 _DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
 _OF_SOURCE = MAGNITUDE | RETYPED
+# Marks of a vector that a table may be made of: a margin, a range, a column that was turned.
+_OF_A_TABLE = frozenset({"reduction", "ramp", "coordinate", "transposed", "reshaped", "spelled", "squeezed"})
 # Behind an expression: what makes a column of it.
 _MADE_COLUMN = r"\)*\s*(?:\[\s*(?:\.\.\.|:)\s*,\s*(?:None|(?:\w+\.)?newaxis)|\.(?:unsqueeze|reshape|view)\()"
 
@@ -223,12 +225,35 @@ def _is_of(part: Tensor, whole: Tensor) -> bool:
 
 
 def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> bool:
-    """Whether both were reduced over their last axis, and one kept it: `x.sum(1, keepdim=True)` and `y.sum(1)`. In the
-    expression itself it is kept for this operation."""
+    """Whether a reduction that kept its last axis met one that did not, `x.sum(1, keepdim=True)` and `y.sum(1)`, or a
+    number for each of its rows, as labels are. In the expression itself it is kept for this operation."""
     (column, node), (row, _) = (left, right) if len(left[0].shape or ()) > len(right[0].shape or ()) else (right, left)
-    if "kept" not in column.marks or "dropped" not in row.marks or _spelled_here(node, said=True):
+    if "kept" not in column.marks or not _is_one_each(row) or _keeps_axis(node):
         return False
     return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
+
+
+def _keeps_axis(node: ast.expr | None) -> bool:
+    """Whether the axis may be kept in the expression itself: `x.sum(1, keepdim=True) + row`, `lengths(x) + row`."""
+    return node is not None and any(
+        isinstance(each, ast.Subscript)
+        or (
+            isinstance(each, ast.Call)
+            and (
+                isinstance(each.func, ast.Name)
+                or any(word.arg in (None, "keepdim", "keepdims") for word in each.keywords)
+                or any(isinstance(given, ast.Constant) and given.value is True for given in each.args)
+            )
+        )
+        for each in walk(node)
+    )
+
+
+def _is_one_each(row: Tensor) -> bool:
+    """Whether it was reduced over its last axis, or is a vector of its own: no margin of a matrix, no part of one, no range."""
+    if "dropped" in row.marks:
+        return True
+    return row.rank == 1 and not (row.marks & _OF_A_TABLE or isinstance(row.made, ast.Subscript))
 
 
 def _growth(left: tuple[Size, ...], right: tuple[Size, ...]) -> tuple[Size, Size] | None:

@@ -55,7 +55,7 @@ class BroadcastHazard(Hazard):
     size-1 axis that the user wrote, which a kept one is not, `own_range` where such a column is made of a range, and
     `layer_column` for a column that a layer made. `context` is what the result goes into: `reduced` to a number as a
     whole, or `partly`, as what an axis-wise reduction or an index left of it, or `compared` with another shape by a loss.
-    `one_kept` is true where both are reductions over their last axis, and only one of them kept it; `mixed` where the
+    `one_kept` is true for a reduction that kept its last axis beside one that did not, or beside a vector; `mixed` where the
     result met another matrix, or went where it is read as one.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.

@@ -129,10 +129,19 @@ class Outcomes(State):
                 elif any(each.shape == outcome.column_shape for each in others):
                     outcome.column = True
                 rest = (*operands[:at], *operands[at + 1 :])
-                if operation.rpartition(".")[2] in _OF_MATRICES or any(_may_be_matrix(each, operand) for each in rest):
+                if operation.rpartition(".")[2] in _OF_MATRICES or any(
+                    _may_be_matrix(each, operand) and not self.grew_alike(each, outcome) for each in rest
+                ):
                     outcome.mixed = True
                 elif others and operand.rank != len(outcome.shape):
                     outcome.mixed = True  # a flat view of it, or a row
+
+    def grew_alike(self, other: Value, outcome: Outcome) -> bool:
+        """Whether the other matrix came about in the same way: `y * d + (1 - y) * (m - d)`."""
+        return isinstance(other, Tensor) and any(
+            whole and each.column_shape == outcome.column_shape and each.axes == outcome.axes
+            for _, each, whole in self._outcomes_of(other)
+        )
 
     def note_given(self, args: list[Value], kwargs: dict[str, Value], result: Value) -> None:
         """A function that is given the matrix: where it neither works item by item nor reduces, it reads a matrix as one."""

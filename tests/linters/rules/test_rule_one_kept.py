@@ -53,6 +53,11 @@ ACCIDENTS = {
         "return (a * b).mean()", a="x.view(4, 4, 2).sum(2, keepdim=True)", b="y.view(4, 4, 2).sum(2)"
     ),
     "numpy": program("return (a + b).mean()", a="x.sum(axis=1, keepdims=True)", b="y.sum(axis=1)", make=NUMPY),
+    "computed with on the spot": program("return 1 - ((2 * b + 1) / (a + 1)).mean()"),
+    "a vector of labels": program("return (b * a.pow(2)).mean()", b="torch.ones(8)"),
+    "a vector of weights of numpy": program(
+        "return np.mean(b / a)", a="np.linalg.norm(x, axis=1, keepdims=True)", b="np.ones(len(x))", make=NUMPY
+    ),
     "meets a row": program("t = a + b", "return (t * b).mean()"),
 }
 TABLES = {
@@ -100,6 +105,13 @@ TABLES = {
     "read along an axis": program("return (a + b).logsumexp(1).mean()"),
     "mended": program("return (a.squeeze(1) + b).mean()"),
     "both kept": program("return (a + b).mean()", b="y.sum(1, keepdim=True)"),
+    "a margin of another matrix": program("return (a * b).sum()", b="m.sum(0)"),
+    "a range": program("return (a * b).mean()", b="torch.arange(8)"),
+    "a row and a column of one matrix": program("return (a * b).sum()", a="m.mean(1, keepdim=True)", b="m.mean(0)"),
+    "kept by a function in the expression": program("return (lengths(x) * b).mean()", b="torch.ones(8)").replace(
+        "def f", "def lengths(x):\n    return x.norm(dim=1, keepdim=True)\n\n\ndef f"
+    ),
+    "labels and a matrix": program("return (a * b * m).mean()", b="torch.ones(8)"),
     "of two lengths": program("return (a * b).mean()", b="y[1:].sum(1)"),
 }  # fmt: skip
 
@@ -119,3 +131,25 @@ def test_a_table_of_pairs_is_left_alone(name: str) -> None:
     if "project" not in TABLES[name]:
         exec(TABLES[name], {"__name__": "case"})
     assert findings(TABLES[name]) == []
+
+
+def test_two_such_matrices_may_be_added() -> None:
+    code = """import torch
+
+
+def contrastive(one, two, same, margin=1.0):
+    d = torch.norm(one - two, dim=1, keepdim=True)
+    loss = same * d.pow(2) + (1 - same) * torch.clamp(margin - d, min=0).pow(2)
+    return loss.mean()
+
+
+contrastive(torch.randn(6, 3), torch.randn(6, 3), torch.ones(6))
+"""
+    pytest.importorskip("torch", reason="torch is the oracle")
+    exec(code, {"__name__": "case"})
+    found = findings(code)
+    assert [each.code for each in found] == ["TSR112", "TSR112"]
+    assert findings(code.replace(", keepdim=True", "")) == []
+    # Squared lengths that meet the products of all pairs are distances.
+    pairs = code.replace("margin - d", "one @ two.t() - d")
+    assert findings(pairs) == []

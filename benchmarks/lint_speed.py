@@ -3,6 +3,7 @@
     python benchmarks/lint_speed.py                    # timm and lightning from the index, all files
     python benchmarks/lint_speed.py --files 100        # a quick look
     python benchmarks/lint_speed.py --corpus src --store
+    python benchmarks/lint_speed.py --whole PACKAGE ... # each folder by itself: all its Python files, tests among them
 
 The peers go into an environment of their own below `.cache/`, the corpus beside it. User CPU seconds of one process;
 the parsers are timed inside a process, without its start-up, the commands with it. Prints a Markdown table; `--store`
@@ -181,6 +182,40 @@ def measure(files: list[Path], folder: Path) -> list[Row]:
     return [*rows, Row("TorchFix 0.7.0, torchfix -j 1", user_seconds(torchfix, cwd=folder))]
 
 
+def whole(folders: list[Path]) -> str:
+    """Markdown: the check of each folder by itself, its files in sight of one another, beside `ast.parse`.
+
+    Only Python files are copied, and the project's own marks, by which imports are found; no notebooks.
+    """
+    tensorlint = Path(sys.executable).parent / "tensorlint"
+    out = ["| folder | files | ast.parse, user s | check, user s | x ast.parse |", "|---|---:|---:|---:|---:|"]
+    total = [0.0, 0.0]
+    for folder in folders:
+        with tempfile.TemporaryDirectory() as temporary:
+            target = Path(temporary, folder.name)
+            marks = [path for name in ("pyproject.toml", "setup.py", "setup.cfg") if (path := folder / name).is_file()]
+            files = usable(sorted(path for path in folder.rglob("*.py") if path.is_file()))
+            for path in dict.fromkeys((*files, *marks)):
+                place = target / path.relative_to(folder)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, place)
+            names = Path(temporary, "names.json")
+            names.write_text(json.dumps([str(path) for path in files]))
+            check = [tensorlint, "check", "--no-cache", "--output-format", "concise", "--jobs", "1", target]
+            parsed, checked = [], []
+            for _ in range(3):  # in turns
+                parsed.append(parser_seconds(names, "ast"))
+                checked.append(user_seconds(check, cwd=temporary))
+        total = [total[0] + min(parsed), total[1] + min(checked)]
+        out.append(
+            f"| {folder.name} | {len(files)} | {min(parsed):.2f} | {min(checked):.2f} "
+            f"| {min(checked) / min(parsed):.1f} |"
+        )
+        print(out[-1], file=sys.stderr, flush=True)
+    out.append(f"| together | | {total[0]:.2f} | {total[1]:.2f} | {total[1] / total[0]:.1f} |")
+    return "\n".join(out) + "\n"
+
+
 def _libcst() -> str:
     from importlib.metadata import version
 
@@ -213,7 +248,11 @@ def main() -> int:
     )
     options.add_argument("--files", type=int, default=0, help="how many files, evenly spread (default: all)")
     options.add_argument("--store", action="store_true", help="write the table to benchmarks/results/lint_speed.md")
+    options.add_argument("--whole", type=Path, nargs="+", help="folders that are checked whole, each by itself")
     arguments = options.parse_args()
+    if arguments.whole:
+        print(whole([folder.resolve() for folder in arguments.whole]))
+        return 0
     files = usable(sorted(path for path in corpus(arguments.corpus).rglob("*.py") if path.is_file()))
     if not files:
         print("no Python file in the corpus", file=sys.stderr)

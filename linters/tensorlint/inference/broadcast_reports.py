@@ -44,6 +44,7 @@ class BroadcastReports(Outcomes):
         right: Tensor = facts["right"]
         if left.shape is None or right.shape is None:
             return
+        more_axes = facts.get("more_axes")  # an operand that may have more of them in front
         left_node, right_node = operand_nodes(node, facts.get("at", (0, 1)))
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
         grown = _growth(left.shape, right.shape)
@@ -57,8 +58,10 @@ class BroadcastReports(Outcomes):
         ]
         operands = self.operand(left, left_node, "first"), self.operand(right, right_node, "second")
         hazard = BroadcastHazard(
-            node=node, operation=str(facts["operation"]), left=left_text, left_shape=show_shape(left.shape),
-            right=right_text, right_shape=show_shape(right.shape), result_shape=show_shape(facts.get("shape")),
+            node=node, operation=str(facts["operation"]), left=left_text,
+            left_shape=_shown(left.shape, left is more_axes), right=right_text,
+            right_shape=_shown(right.shape, right is more_axes),
+            result_shape=_shown(facts.get("shape"), more_axes is not None),
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
@@ -209,6 +212,11 @@ class BroadcastReports(Outcomes):
     def reduces(self, node: ast.Call, part: Tensor) -> bool:
         """Whether the call is the reduction itself: a call of the user's own function is not, and takes no keepdims."""
         return part.how is not None and part.how.partition("(")[0] == self.text_of(node.func).rpartition(".")[2]
+
+
+def _shown(shape: tuple[Size, ...] | None, more: bool) -> str:
+    """The shape as messages show it; with `more` there may be other axes in front."""
+    return show_shape(shape).replace("(", "(..., ", 1) if more else show_shape(shape)
 
 
 def _selects(how: str | None) -> bool:

@@ -47,6 +47,11 @@ def least_rank(axes: Axes) -> int:
     return max((axis + 1 if axis >= 0 else -axis for axis in axes), default=0)
 
 
+def _of_least_rank(axes: Axes, rank: int) -> Axes:
+    """The same axes of a tensor that has at least so many."""
+    return axes if least_rank(axes) >= rank else axes | {-rank: S.symbol()}
+
+
 def in_both(a: Tensor, b: Tensor) -> Axes | None:
     """What is true of the axes of either."""
     first, second = of(a), of(b)
@@ -97,7 +102,7 @@ def with_last(axes: Axes, *sizes: Size) -> Axes:
     for axis, size in axes.items():
         if 0 <= axis < least_rank(axes) - count:
             kept[axis] = size
-    return kept | {at - count: size for at, size in enumerate(sizes)}
+    return _of_least_rank(kept | {at - count: size for at, size in enumerate(sizes)}, least_rank(axes))
 
 
 def with_axis(axes: Axes, at: int, size: Size) -> Axes:
@@ -240,9 +245,17 @@ def indexed(axes: Axes, index: Value) -> Axes | None:
     for item in (*before, *after):
         if not (isinstance(item, (Slice, Number)) or integer(item) is not None or is_none(item)):
             return None
+    # The axes are there, or the index would raise.
+    asked = (sum(not is_none(item) for item in before), sum(not is_none(item) for item in after))
+    known, unnamed = set(axes.values()), S.symbol()
+    first: Axes = {axis: unnamed for axis in range(asked[0]) if axis not in axes}
+    last: Axes = {-1 - axis: unnamed for axis in range(asked[1]) if -1 - axis not in axes}
+    axes = _of_least_rank(axes | first | last, sum(asked))
     # From the end first, then from the start: each step leaves axes that the next one finds.
+    rest = sum(isinstance(item, Slice) for item in (*before, *after)) + max(0, least_rank(axes) - sum(asked))
     axes = _stepped(axes, after[::-1], from_end=True)
-    return _stepped(axes, before, from_end=False)
+    axes = _stepped(axes, before, from_end=False)
+    return _of_least_rank({axis: size for axis, size in axes.items() if size in known or not _is_unnamed(size)}, rest)
 
 
 def _stepped(axes: Axes, items: list[Value], *, from_end: bool) -> Axes:
@@ -271,6 +284,11 @@ def _sliced(size: Size | None, part: Slice) -> Size | None:
         )
         return len(range(*slice(start, stop, step).indices(size))) if plain and step != 0 else None
     return None
+
+
+def _is_unnamed(size: Size) -> bool:
+    symbol = S.single(size)
+    return symbol is not None and symbol.name is None
 
 
 def reshaped(tail: tuple[Value, ...]) -> Axes:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Sequence_
 
+from tensorlint.inference import known_axes, values
 from tensorlint.inference import sizes as S
-from tensorlint.inference import values
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.results import REDUCTION, common_device, short, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
-from tensorlint.inference.values import Const, Tensor, Value
+from tensorlint.inference.values import Const, Tensor, Value, copy
 
 # Losses that broadcast their input against the target without a word (or with a warning), by the functional's name.
 BROADCASTING = {
@@ -71,6 +71,7 @@ def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
         return None
     a, b = left.shape, right.shape
     if a is None or b is None:
+        _tell_of_column(call, operation, left, right)
         return None
     if a == b:
         return a
@@ -87,6 +88,21 @@ def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
     if differs:
         call.report("loss", operation=operation, left=left, right=right, shape=shape)
     return shape
+
+
+def _tell_of_column(call: Call, operation: str, left: Tensor, right: Tensor) -> None:
+    """A column of which nobody knows how many axes it has, but that there are two at least, and a vector."""
+    for column, row in ((left, right), (right, left)):
+        if column.shape is None and column.axes and row.rank == 1 and row.shape != (1,):
+            rank = known_axes.least_rank(column.axes)
+            if rank >= 2 and column.axes.get(-1) == 1:
+                shape = tuple(column.axes.get(axis, S.symbol()) for axis in range(-rank, 0))
+                shown = copy(column, shape=shape)
+                operands = (shown, right) if column is left else (left, shown)
+                result = (*shape[:-1], *(row.shape or ()))
+                call.report(
+                    "loss", operation=operation, left=operands[0], right=operands[1], shape=result, more_axes=shown
+                )
 
 
 _PAIR = "input target size_average=None reduce=None reduction='mean'"

@@ -1,0 +1,72 @@
+"""A loss of a column that may have more axes in front, and a vector: the shapes differ whatever the rank is."""
+
+from __future__ import annotations
+
+import pytest
+
+from tensorlint.checking import Selection, findings_of
+from tensorlint.findings import Finding
+from tensorlint.rules.registry import load
+from tensorlint.source import PythonSource
+
+MODEL = """import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, hidden=16):
+        super().__init__()
+        self.encoder = nn.LSTM(8, hidden, batch_first=True)
+        self.head = nn.Linear(hidden, 1)
+        self.criterion = nn.MSELoss()
+
+    def forward(self, x):
+        out, _ = self.encoder(x)
+        return self.head(out[:, -1, :])
+
+    def training_step(self, batch):
+        x, y = batch
+        y_hat = self(x)
+        return {loss}
+
+
+net = Net()
+net.training_step((torch.randn(4, 5, 8), torch.randn(4{label})))
+"""
+
+
+def findings(loss: str, label: str = "") -> list[Finding]:
+    code = MODEL.format(loss=loss, label=label)
+    pytest.importorskip("torch", reason="torch is the oracle")
+    exec(code, {"__name__": "case"})
+    code = code[: code.index("\n\n\nnet = ")] + "\n"
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+
+
+@pytest.mark.parametrize(
+    "loss", ["self.criterion(y_hat, y.view(-1))", "F.l1_loss(y.reshape(-1), y_hat)", "F.huber_loss(y_hat, y.view(-1))"]
+)
+@pytest.mark.filterwarnings("ignore:Using a target size", "ignore:Using an input size")
+def test_a_loss_of_an_open_column_and_a_vector_is_reported(loss: str) -> None:
+    (found,) = findings(loss)
+    assert found.code == "TSR112"
+    assert "y_hat (..., ?, 1)" in found.message
+    assert "broadcasts to (..., ?, ?)" in found.message
+    assert "y_hat.squeeze(-1)" in found.message
+
+
+@pytest.mark.parametrize(
+    ("loss", "label"),
+    [
+        ("self.criterion(y_hat.squeeze(-1), y.view(-1))", ""),
+        ("self.criterion(y_hat, y.view(-1, 1))", ""),
+        ("self.criterion(y_hat, y)", ", 1"),
+        ("self.criterion(y_hat.view(-1), y.view(-1))", ""),
+        ("self.criterion(y_hat[0], y[0].view(-1))", ""),
+        ("F.binary_cross_entropy_with_logits(y_hat.flatten(), y.flatten().sigmoid())", ""),
+    ],
+)
+def test_other_losses_of_it_are_not(loss: str, label: str) -> None:
+    assert findings(loss, label) == []

@@ -33,6 +33,11 @@ from tensorlint.inference.values import (
 )
 
 
+# Lines of an initialiser of another file's class, no module, that is still followed: `Accelerator(...)`, of 400 lines and
+# with what it calls, took a quarter of the time for accelerate's scripts.
+_LONGEST = 200
+
+
 class Instances(State):
     """Mixed into the interpreter."""
 
@@ -60,7 +65,9 @@ class Instances(State):
             return instance
         method = self.find_in_class(cls, "__init__")
         if isinstance(method, Function):
-            if not cls.scope.file.own and not worth_following(args, kwargs):
+            if not cls.scope.file.own and (
+                not worth_following(args, kwargs) or (not cls.is_module and _is_long(method.node))
+            ):
                 self.escape(args, kwargs)
                 return instance
             if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
@@ -155,6 +162,11 @@ class Instances(State):
                         return self.call_base_module(base.path, value, args, kwargs, node)
         self.escape([*args, *self.changed_by_base(value)], kwargs)
         return UNKNOWN
+
+
+def _is_long(code: ast.AST) -> bool:
+    """Whether an initialiser sets up a whole program, of which the file that calls it asks for next to nothing."""
+    return (getattr(code, "end_lineno", None) or 0) - getattr(code, "lineno", 0) > _LONGEST
 
 
 def _generated_from(cls: Class) -> tuple[RecordField, ...] | None:

@@ -32,7 +32,6 @@ from tensorlint.inference.values import (
     Value,
 )
 
-
 # Lines of an initialiser of another file's class, no module, that is still followed: `Accelerator(...)`, of 400 lines and
 # with what it calls, took a quarter of the time for accelerate's scripts.
 _LONGEST = 200

@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorlint.inference import estimators, layer_changes, table_values
 from tensorlint.inference.class_order import values_of
-from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -103,6 +103,15 @@ def _changed(target: ast.expr, found: Changes) -> None:
         found.names.add(target.id)
 
 
+def changed_unseen(scope: Frame, name: str) -> None:
+    """A name of another module that nobody has asked for yet: what it will hold by then is not what its statement gives."""
+    frame = scope
+    while frame.parent is not None:
+        frame = frame.parent
+    if frame.waiting is not None and frame.waiting.pop(name, None) is not None:
+        frame.env[name] = UNKNOWN
+
+
 class Effects(State):
     """Mixed into the interpreter."""
 
@@ -128,7 +137,9 @@ class Effects(State):
                     found = scope.lookup(name)
                     if name not in changes.names and not isinstance(found, Instance):
                         continue
-                    if found is not None:
+                    if found is None:
+                        changed_unseen(scope, name)
+                    else:
                         self.forget_held(found, attributes, reshapes)
                         if later:
                             lasts(found)

@@ -61,6 +61,7 @@ class Following(State):
             return UNKNOWN
         if not function.scope.file.own and not worth_following(args, kwargs):
             self.escape(args, kwargs)
+            self.not_followed(function, args, kwargs)
             return UNKNOWN
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:

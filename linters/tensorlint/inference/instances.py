@@ -68,6 +68,7 @@ class Instances(State):
                 not worth_following(args, kwargs) or (not cls.is_module and _is_long(method.node))
             ):
                 self.escape(args, kwargs)
+                self.not_followed(method, args, kwargs)
                 return instance
             if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
                 self.escape(args, kwargs)

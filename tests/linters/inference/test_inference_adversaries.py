@@ -224,6 +224,31 @@ IMPORTED = {
         "import torch\n\nx = torch.zeros(3)\n\n\ndef f():\n    return x\n",
         "import other\nother.x = torch.zeros(5)\ny = other.f() + 0\nz = other.x + 0\n",
     ),
+    "methods that names of the class's body stand for": (
+        "import torch\n\nSIZE = 2\n\n\ndef make(self):\n    return torch.zeros(1)\n\n\nclass Base:\n    SIZE = 3\n"
+        "    def make(self, n=SIZE):\n        return torch.zeros(n)\n    other = make\n    def make(self, n=4):\n"
+        "        return torch.zeros(n)\n    def twice(f):\n        return lambda self: torch.cat([f(self)] * 2)\n    @twice\n"
+        "    def double(self):\n        return torch.zeros(5)\n    @property\n    def kept(self):\n        return torch.zeros(6)\n"
+        "    def late(self, n=SIZE):\n        return torch.zeros(n)\n    for n in (7, 8):\n        def looped(self, n=n):\n"
+        "            return torch.zeros(n)\n    def gone(self):\n        return torch.zeros(9)\n    gone = None\n",
+        "from other import Base\n\n\nclass Own(Base):\n    def more(self):\n        return self.late() + 0\n\n\no = Own()\n"
+        "a = o.make() + 0\nb = o.other() + 0\nc = o.double() + 0\nd = o.kept + 0\ne = o.late() + 0\nf = o.looped() + 0\ng = o.more()\n"
+        "Base.late = lambda self: torch.zeros(10)\nh = o.late() + 0\ni = o.more()\n",
+    ),
+    "a function that is given what nobody knows": (
+        "import torch\n\nROWS = [torch.zeros(2)]\n\n\ndef shrink(net, flag):\n    net.size = 5\n\n\ndef fill(flag):\n"
+        "    ROWS[0] = torch.zeros(7)\n",
+        "import os\nimport other\n\n\nclass Net:\n    def __init__(self):\n        self.size = 3\n\n\nnet = Net()\n"
+        "other.shrink(net, os.environ.get('A'))\nx = torch.zeros(net.size)\nother.fill(os.environ.get('A'))\ny = other.ROWS[0] + 0\n",
+    ),
+    "an initialiser too long to be followed": (
+        "import torch\n\nSEEN = [torch.zeros(2)]\n\n\nclass Long:\n    def __init__(self, rows, x):\n        rows.append(3)\n"
+        "        SEEN[0] = torch.zeros(4)\n        self.x = x\n"
+        + "        self.n = 1\n" * 210
+        + "        self.x = torch.zeros(5)\n",
+        "import other\n\nrows = [1, 2]\nlong = other.Long(rows, torch.zeros(3))\nx = long.x + 0\ny = torch.zeros(len(rows))\n"
+        "z = other.SEEN[0] + 0\n",
+    ),
     "names bound by a text": (
         "import torch\n\nx = torch.zeros(3)\nexec('x = torch.zeros(5)')\n",
         "from other import x\ny = x + 0\n",
@@ -250,6 +275,18 @@ def test_what_an_imported_module_has_stays_known(tmp_path: Path) -> None:
     source = "import other\nimport torch\nother.x = None\nz = other.y + torch.zeros(4)\n"
     rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
     assert [(row.name, row.shape, row.dtype) for row in rows] == [("z", (4,), "float32")]
+
+
+def test_methods_of_a_class_elsewhere_are_known(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(
+        "import torch\n\n\nclass Base(torch.nn.Module):\n    SIZE = 3\n    def __init__(self):\n        super().__init__()\n        self.n = 4\n    def make(self, n=2):\n        return torch.zeros(n, self.SIZE)\n"
+        "    @property\n    def kept(self):\n        return torch.zeros(6)\n    @staticmethod\n    def plain(x):\n        return x[None]\n"
+        "    def forward(self, x):\n        return self.plain(x + self.kept)\n",
+        encoding="utf-8",
+    )
+    source = "import other\nimport torch\no = other.Base()\na = o.make()\nb = o.kept\nc = o(torch.zeros(6))\nd = other.Base.plain(a)\n"
+    rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
+    assert [(row.name, row.shape) for row in rows] == [("a", (2, 3)), ("b", (6,)), ("c", (1, 6)), ("d", (1, 2, 3))]
 
 
 def test_parts_by_computed_names_leave_those_of_other_names_known() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
-from tensorlint.inference.deliberate import adds_its_transpose, is_kept_again, of_itself, repeats
+from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_kept_again, of_itself, repeats
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
@@ -82,6 +82,7 @@ class BroadcastReports(Outcomes):
             one_kept=_one_kept((left, left_node), (right, right_node)),
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
+            written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
             loss=loss, both_grow=grown is not None,
             evidence=tuple(each for each in evidence if each is not None),
@@ -98,6 +99,13 @@ class BroadcastReports(Outcomes):
                         f"{text} {show_shape(other.shape)}",
                         (other.shape or ())[1:][-1:] == (1,),
                     )
+
+    def is_written(self, node: ast.expr | None, tensor: Tensor | None = None) -> bool:
+        """Whether its numbers stand in the code, in the brackets that show their shape, or are computed of such and numbers."""
+        if isinstance(node, ast.BinOp):
+            return all(isinstance(side, ast.Constant) or self.is_written(side) for side in (node.left, node.right))
+        value = self.peek(node) if tensor is None else tensor
+        return isinstance(node, (ast.Name, ast.Call)) and isinstance(value, Tensor) and is_display(value.made)
 
     def operand(self, tensor: Tensor, node: ast.AST | None, place: str) -> Operand:
         """What can be advised of an operand. Lists have no squeeze, and neither have distributions."""

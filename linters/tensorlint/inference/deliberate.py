@@ -66,6 +66,13 @@ def repeats(node: ast.AST, left: ast.expr | None, right: ast.expr | None) -> boo
     return False
 
 
+def is_display(node: ast.AST | None) -> bool:
+    """`np.array([[3], [11]])`: an array whose numbers are written out."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+        return False
+    return node.func.attr in _LITERAL and isinstance(node.args[0], (ast.List, ast.Tuple))
+
+
 def _origin(node: ast.AST | None) -> str | None:
     """The name or the part of a name whose numbers the expression gives, None where it makes new ones."""
     while True:

@@ -50,7 +50,7 @@ class BroadcastHazard(Hazard):
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
     squeeze made. `selected` is true for the index of a largest element, kept with its axis. `suggestion` is what gives
     both one shape, as code or in words, "" where nothing is known to, `column_suggestion` the same by making the row a column. `deliberate` is true where the operands are the
-    same numbers as a row and as a column, or one is written to repeat the other. `ranges` is how many of the two are
+    same numbers as a row and as a column, or one is written to repeat the other, `written` where the numbers of both are written out. `ranges` is how many of the two are
     made of `arange` or `linspace`, `plain_ranges` is true where none of these was computed with. `own_axis` is true for a
     size-1 axis that the user wrote, which a kept one is not, `own_range` where such a column is made of a range, and
     `layer_column` for a column that a layer made. `context` is what the result goes into: `reduced` to a number as a
@@ -78,6 +78,7 @@ class BroadcastHazard(Hazard):
     suggestion: str
     column_suggestion: str = ""
     deliberate: bool = False
+    written: bool = False
     ranges: int = 0
     plain_ranges: bool = False
     own_axis: bool = False

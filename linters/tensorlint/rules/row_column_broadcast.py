@@ -131,11 +131,15 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
         Example("import torch\n\nx = torch.rand(4, 3, 8, 8)\nscale = torch.rand(3, 1, 1)\ny = x * scale\n"),
         Example("import torch\n\nrows = torch.arange(1, 7).view(3, 2)\noffsets = torch.rand(2, 3, 1)\nmoved = rows + offsets\n",
                 note="Without its last axis, `(2, 3)` would not fit `(3, 2)` at all."),
+        Example("import numpy as np\n\ndfn = np.array([[3], [11]])\ndfd = np.array([11, 12])\nmean = 2 * dfn / (dfd - 2)\n",
+                note="Both shapes are written out."),
         Example("import numpy as np\n\na = np.arange(4).reshape(4, 1)\nb = np.arange(4).reshape(1, 4)\nc = a + b\n"),
     )  # fmt: skip
 
     def judge(self, hazard: BroadcastHazard, node: cst.CSTNode) -> str | None:
         if hazard.loss or hazard.context in ("reduced", "partly", "compared") or not is_accident(hazard):
+            return None
+        if hazard.written:  # both shapes stand in the code, and nothing speaks for one number
             return None
         advice = f"{hazard.suggestion} gives both one shape; " if hazard.suggestion else ""
         return (

@@ -313,8 +313,9 @@ class Classes(Inheritance):
                 held(self, found)
             if value.several:
                 self.one_of_several(name, found)
-            elif value.lasting and isinstance(found, (Sequence, Dictionary)) and not self.initialising(value):
-                if self.is_changed_later(name):
+            elif isinstance(found, (Sequence, Dictionary)) and value.lasting | value.generic:
+                changes = self.is_changed_anywhere if value.generic else self.is_changed_later
+                if not self.initialising(value) and changes(name):
                     self.forget_contents(found)  # between the calls of functions
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
                 return held_elsewhere(self, name, found, value.generic)

@@ -357,6 +357,47 @@ class Effects(State):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS
         )
 
+    def is_changed_anywhere(self, name: str) -> bool:
+        """Whether the attribute's list is changed by a function, or by the statements of the file itself: `a.rows.append(x)`.
+
+        What methods find in an object that stands for any of its class may have been changed so, whichever came first.
+        """
+        return self.is_changed_later(name) or self.is_changed_by_module(name)
+
+    def is_changed_by_module(self, name: str) -> bool:
+        key = "changed by module", name
+        known: bool | None = self.memory.get(key)
+        if known is None:
+            getters = {
+                each[1] for each in re.finditer(rf"def (\w+)\([^\n]*\n\s+return \w+\.{name}\n", self.own_file.text)
+            }
+            others = self.other_names(name).union(
+                self.given_by(rf"\.{name}"), *(self.given_by(rf"\b{each}\(\)") for each in getters)
+            )
+            known = self.memory[key] = (
+                self.is_changed_at_top(name, False)
+                or any(self.is_changed_at_top(each, True) for each in others)
+                or any(map(self.is_changed_by_functions, others))
+                or any(re.search(rf"\.{each}\(\){_CHANGING.pattern}", self.own_file.text) for each in getters)
+            )
+        return known
+
+    def is_changed_at_top(self, name: str, plain: bool) -> bool:
+        """Whether a statement outside of functions changes what an attribute of that name holds, or a plain name."""
+        lines = self.changing_lines(name, self.own_file)
+        for node in self.own_file.tree.body if lines else ():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                continue
+            if any(node.lineno <= line <= (node.end_lineno or 0) for line in lines):
+                changes = changes_of(node)
+                if name in changes.attributes or (plain and name in changes.names):
+                    return True
+        return False
+
+    def given_by(self, ending: str) -> set[str]:
+        """Names that lines as `rows = model.rows` or `rows = self.get()` give what an expression ends with."""
+        return set(re.findall(rf"^\s*(\w+) = [\w.]*{ending}$", self.own_file.text, re.MULTILINE))
+
     def other_names(self, name: str) -> set[str]:
         """Names that lines as `rows = self.rows` give what is held under that name."""
         text = self.own_file.text

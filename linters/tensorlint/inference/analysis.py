@@ -69,7 +69,7 @@ def analyse(
     reshaping.forget(0)
     facts = names.collect(tree, source)
     imports = import_effects.of_imports(project, path, facts)
-    sets_type = imports.dtype or "default_dtype" in source or "default_tensor_type" in source
+    sets_type = imports.dtype or import_effects.sets_default_dtype(source)
     default_dtype = None if sets_type else "float32"
     assigns = "load_state_dict" in source and _ASSIGNS.search(source) is not None
     file = SourceFile(

@@ -28,6 +28,8 @@ _ASSIGNED = re.compile(
 )
 _IMPORTED = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+# `getattr(torch, "set_default_" + kind)`: the beginning of a name that is computed
+_SETTER_BEGUN = re.compile(r"[\"']set_(?:default_?)?[\"'{%]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,19 @@ def has_modes(text: str) -> bool:
     return ("__torch_function__" in text or "__torch_dispatch__" in text) and _MODES.search(text) is not None
 
 
+def sets_default_dtype(text: str) -> bool:
+    """Whether code may give floats another type, be it by a name that it computes."""
+    if "default_dtype" in text or "default_tensor_type" in text:
+        return True
+    return "getattr(" in text and _SETTER_BEGUN.search(text) is not None
+
+
 def _of_text(text: str) -> ImportEffects:
     if "torch" not in text and "numpy" not in text:
         return NONE
     types = "set_default_tensor_type" in text
     return ImportEffects(
-        types or "set_default_dtype" in text,
+        types or "set_default_dtype" in text or ("getattr(" in text and _SETTER_BEGUN.search(text) is not None),
         types or "set_default_device" in text,
         has_modes(text),
         _replaced(text),

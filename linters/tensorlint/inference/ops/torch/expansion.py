@@ -127,9 +127,9 @@ def expanded(call: Call, input: Tensor, sizes: Shape, words: str = "expanded") -
         elif isinstance(own, int) and isinstance(size, int):
             raise Undecided
         else:
-            # The size fits, so it is either equal or the axis was 1.
+            # The size fits, so it is either equal or the axis was 1, be it called by a name: two names are seldom one size.
             target.append(size)
-            if not S.surely_not_one(own):
+            if not isinstance(own, int):
                 strides = None
         if strides is not None:
             strides.append(stride)

@@ -102,7 +102,8 @@ def pad_packed_sequence(call: Call, sequence: Value, batch_first: Value, **rest:
     batch, time = lengths.shape[0] if lengths.shape else S.symbol(), S.symbol()
     first = arguments.flag(batch_first)
     if first:
-        strides = (features, S.multiply(batch, features), 1)
+        # Turned where the sequences were sorted, and copied into that order where they were not.
+        strides = (S.symbol(), S.symbol(), 1)
         return tuple_of([laid(call, "torch", (batch, time, features), strides, None), lengths])
     return tuple_of(
         [laid(call, "torch", (time, batch, features), (S.multiply(batch, features), features, 1), None), lengths]

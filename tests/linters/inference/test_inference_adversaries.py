@@ -235,6 +235,13 @@ IMPORTED = {
         "a = o.make() + 0\nb = o.other() + 0\nc = o.double() + 0\nd = o.kept + 0\ne = o.late() + 0\nf = o.looped() + 0\ng = o.more()\n"
         "Base.late = lambda self: torch.zeros(10)\nh = o.late() + 0\ni = o.more()\n",
     ),
+    "another name for a method that the module has too": (
+        "import torch\n\n\ndef make(self):\n    return torch.zeros(1)\n\n\ndef size():\n    return 2\n\n\nclass Base:\n"
+        "    def make(self):\n        return torch.zeros(4)\n    other = make\n    def size():\n        return 3\n"
+        "    def sized(self, n=size):\n        return torch.zeros(n())\n    def again(self):\n        return torch.zeros(5)\n"
+        "    def again(self, n=[6]):\n        return torch.zeros(n)\n",
+        "from other import Base\no = Base()\na = o.other() + 0\nb = o.sized() + 0\nc = o.again() + 0\n",
+    ),
     "a function that is given what nobody knows": (
         "import torch\n\nROWS = [torch.zeros(2)]\n\n\ndef shrink(net, flag):\n    net.size = 5\n\n\ndef fill(flag):\n"
         "    ROWS[0] = torch.zeros(7)\n",

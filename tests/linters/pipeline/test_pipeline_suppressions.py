@@ -26,6 +26,7 @@ HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
         "y = layer.forward(x)  # noqa: toy-forward",
         "y = layer.forward(x)  # noqa : E501",  # flake8 reads a blanket noqa here
         "y = layer.forward(x)  # because  # noqa: TOY101",
+        'y = layer.forward("# noqa: E501")  # noqa: TOY101',
         "y = layer.forward(x)  # tensorlint: ignore[toy-forward]",
         "y = layer.forward(x)  # tensorlint: ignore[TOY101, toy-off]",
         "y = layer.forward(x)  # tensorlint: ignore[TOY101] as the hooks must not run",

@@ -111,6 +111,7 @@ TABLES = {
     "kept by a function in the expression": program("return (lengths(x) * b).mean()", b="torch.ones(8)").replace(
         "def f", "def lengths(x):\n    return x.norm(dim=1, keepdim=True)\n\n\ndef f"
     ),
+    "picked in the expression": program("return (a[:8] * b).mean()", b="torch.ones(8)"),
     "labels and a matrix": program("return (a * b * m).mean()", b="torch.ones(8)"),
     "of two lengths": program("return (a * b).mean()", b="y[1:].sum(1)"),
 }  # fmt: skip

@@ -250,22 +250,17 @@ class Interpreter(
 
     def dispose(self) -> None:
         """Part what refers to one another, so that the trees of a file are freed with it, without garbage collection."""
-        for frame in self.frames:
+        outer = [module for module in self.modules.values() if module is not None]
+        for cls in self.classes:
+            cls.generic = cls.order = cls.record = cls.late = None
+            cls.held.clear()
+        for frame in {*self.frames, *outer}:
             frame.env.clear()
             frame.returns.clear()
+            # What refers to itself all the same, as objects do that hold one another, holds no tree.
+            del frame.node, frame.facts, frame.file
         for cls in self.classes:
-            cls.generic = cls.order = cls.record = None
-            cls.late = None
-            cls.held.clear()
-            scope = cls.scope  # of a class that a function makes, which nobody else holds
-            scope.env.clear()
-            scope.returns.clear()
-        for module in self.modules.values():
-            if module is not None:
-                module.env.clear()
-                # What still refers to one another holds no tree.
-                del module.file.tree, module.file.facts
-        del self.own_file.tree, self.own_file.facts
+            del cls.node, cls.scope
         self.handlers.clear()
         self.memory.clear()
         self.quiet_classes.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import weakref
 
 import pytest
 
@@ -175,3 +176,43 @@ def test_nothing_of_a_file_is_kept_when_the_next_one_comes() -> None:
     for _ in range(30):
         analyse(ast.parse(source), source)
     assert functions_alive() <= before + 2
+
+
+FREED = {
+    "a class that derives from another": "class A:\n    pass\n\n\nclass B(A):\n    def f(self):\n        return self\n\n\nx = B().f()\n",
+    "a record": "from dataclasses import dataclass\n\n\n@dataclass\nclass D:\n    a: int = 3\n\n    def f(self):\n        return D(4)\n",
+    "a class of a function": "def f(n):\n    class A:\n        def m(self):\n            return self\n\n    return A()\n\n\nx = f(3)\n",
+    "a class of a method": "class A:\n    def f(self):\n        class B(A):\n            def g(self):\n                return B()\n\n"
+    "        return B().g()\n\n\nx = A().f()\n",
+}
+
+
+def alive_after_analysis(source: str) -> list[ast.AST]:
+    """What is left of the tree of a file once it was analysed, and is kept for no other file, without garbage collection."""
+    tree = ast.parse(source)
+    parts = [
+        weakref.ref(part) for part in ast.walk(tree) if isinstance(part, (ast.Module, ast.ClassDef, ast.FunctionDef))
+    ]
+    gc.collect()
+    gc.disable()
+    try:
+        analyse(tree, source)
+        tree.__dict__.pop("tensorlint_facts", None)  # as `Project` does when it drops one
+        del tree
+        return [part for each in parts if (part := each()) is not None]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("name", FREED)
+def test_trees_are_freed_without_garbage_collection(name: str) -> None:
+    """A run over many files collects next to none, so what refers to itself must not hold the tree of a file."""
+    assert alive_after_analysis("import torch\n\n\n" + FREED[name]) == []
+
+
+def test_objects_that_hold_one_another_do_not_hold_the_file() -> None:
+    source = (
+        "import torch\n\n\nclass Node:\n    def __init__(self, left, right):\n        self.left, self.right = left, right\n"
+        "        left.parent = self\n\n    def both(self):\n        return (self.left, self)\n"
+    )
+    assert not any(isinstance(part, (ast.Module, ast.ClassDef)) for part in alive_after_analysis(source))

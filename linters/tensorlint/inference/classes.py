@@ -457,9 +457,11 @@ class Classes(Inheritance):
 
 def _words_of(annotation: ast.expr) -> set[str]:
     """The names and strings in it."""
-    found = {part.id for part in walk(annotation) if isinstance(part, ast.Name)}
-    found |= {part.attr for part in walk(annotation) if isinstance(part, ast.Attribute)}
-    return found | {str(part.value) for part in walk(annotation) if isinstance(part, ast.Constant)}
+    return {
+        part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else str(part.value)
+        for part in walk(annotation)
+        if isinstance(part, (ast.Name, ast.Attribute, ast.Constant))
+    }
 
 
 def _defined_in(cls: Class) -> set[str]:

@@ -51,6 +51,10 @@ def sets_default_dtype(text: str) -> bool:
     """Whether code may give floats another type, be it by a name that it computes."""
     if "default_dtype" in text or "default_tensor_type" in text:
         return True
+    return _computes_setter(text)
+
+
+def _computes_setter(text: str) -> bool:
     return "getattr(" in text and _SETTER_BEGUN.search(text) is not None
 
 
@@ -59,7 +63,7 @@ def _of_text(text: str) -> ImportEffects:
         return NONE
     types = "set_default_tensor_type" in text
     return ImportEffects(
-        types or "set_default_dtype" in text or ("getattr(" in text and _SETTER_BEGUN.search(text) is not None),
+        types or "set_default_dtype" in text or _computes_setter(text),
         types or "set_default_device" in text,
         has_modes(text),
         _replaced(text),

@@ -39,8 +39,8 @@ _IMPORT = re.compile(
 _WORD = re.compile(rb"(\w+)(?:\s+as\s+\w+)?\s*(?:#[^\n]*)?(?:,|$|\))", re.MULTILINE)
 
 MAX_MODULE_BYTES = 2_000_000
-# Of source whose trees are kept; about 60 bytes of tree per byte of source. 10 MB would save 3 % of the time over
-# timm and lightning, and take 325 MB of memory instead of 210.
+# Of source whose trees are kept; about 60 bytes of tree per byte of source. With 4 MB the check of scikit-learn took
+# 23.2 s and 177 MB, with these 19.5 s and 354 MB.
 MAX_PARSED_BYTES = 10_000_000
 
 Lookup = tuple[str, int]

@@ -226,6 +226,7 @@ IMPORTED = {
     ),
     "methods that names of the class's body stand for": (
         "import torch\n\nSIZE = 2\n\n\ndef make(self):\n    return torch.zeros(1)\n\n\nclass Base:\n    SIZE = 3\n"
+        "    def __init__(self):\n        self.n = 1\n"
         "    def make(self, n=SIZE):\n        return torch.zeros(n)\n    other = make\n    def make(self, n=4):\n"
         "        return torch.zeros(n)\n    def twice(f):\n        return lambda self: torch.cat([f(self)] * 2)\n    @twice\n"
         "    def double(self):\n        return torch.zeros(5)\n    @property\n    def kept(self):\n        return torch.zeros(6)\n"
@@ -237,6 +238,7 @@ IMPORTED = {
     ),
     "another name for a method that the module has too": (
         "import torch\n\n\ndef make(self):\n    return torch.zeros(1)\n\n\ndef size():\n    return 2\n\n\nclass Base:\n"
+        "    def __init__(self):\n        self.n = 1\n"
         "    def make(self):\n        return torch.zeros(4)\n    other = make\n    def size():\n        return 3\n"
         "    def sized(self, n=size):\n        return torch.zeros(n())\n    def again(self):\n        return torch.zeros(5)\n"
         "    def again(self, n=[6]):\n        return torch.zeros(n)\n",

@@ -21,7 +21,8 @@ from tensorlint.inference import (
     tables,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.effects import CHANGES, parts_of
+from tensorlint.inference.changes import CHANGES
+from tensorlint.inference.effects import parts_of
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY
@@ -200,8 +201,7 @@ class Calls(State):
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)
-            self.escape(*self.unsure)
-            self.not_followed(function, *self.unsure)
+            self.runs_unseen(function, *self.unsure)
             return UNKNOWN
         return self.call(function, arguments[0], arguments[1], node)
 

@@ -37,7 +37,7 @@ class ClassMaking(State):
     def runs_at_any_time(self, function: Function) -> None:
         """What the function changes of the module's lists and dictionaries is known at no line."""
         self.not_followed(function, [], {}, later=True)
-        names = {name for changes, _, _ in self.reached_from(function)[1] for name in changes.names}
+        names = {name for (_, name), changed in self.reached_from(function).names.items() if changed}
         facts = self.own_file.facts.scopes[self.own_file.tree]
         facts.shared.update(names & facts.textual.keys())
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable
 
 from tensorlint.inference import estimators, layer_changes, table_values
+from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.frames import Frame, SourceFile
-from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -34,73 +33,16 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
 )
-from tensorlint.inference.walking import walk
 
-# Methods that change a list, a dictionary or a set.
-CHANGES = frozenset(
-    ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
-     "appendleft", "popleft"]
-)  # fmt: skip
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
-SHAPED_IN_PLACE = re.compile(
-    r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
-)
+_MOST_OBJECTS = 200
+_HOLDING = (Instance, Sequence, Dictionary)
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
 _GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
 _BEGINS = re.compile(r"\b")
-_MOST_FUNCTIONS = 60
-
-
-@dataclass(slots=True)
-class Changes:
-    """`names` are those whose objects the function changes, `attributes` the ones it assigns or changes of any object."""
-
-    names: set[str] = field(default_factory=set)
-    attributes: set[str] = field(default_factory=set)
-    functions: set[str] = field(default_factory=set)
-    methods: set[str] = field(default_factory=set)
-    # Names whose objects have methods called.
-    receivers: set[str] = field(default_factory=set)
-
-
-def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
-    """What the code changes, but for items at the place that the name `spared` holds."""
-    found = Changes()
-    part: Any
-    for part in walk(node):
-        kind = part.__class__
-        if kind is ast.Attribute or kind is ast.Subscript:
-            if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
-                if isinstance(part.slice, ast.Name) and part.slice.id == spared:
-                    continue
-            if isinstance(part.ctx, (ast.Store, ast.Del)):
-                _changed(part, found)
-        elif kind is ast.AugAssign and isinstance(part.target, ast.Name):
-            found.names.add(part.target.id)
-        elif kind is ast.Call:
-            func = part.func
-            if isinstance(func, ast.Name):
-                found.functions.add(func.id)
-            elif isinstance(func, ast.Attribute):
-                found.methods.add(func.attr)
-                if isinstance(func.value, ast.Name):
-                    found.receivers.add(func.value.id)
-                if func.attr in CHANGES or (func.attr.endswith("_") and not func.attr.startswith("_")):
-                    _changed(func.value, found)
-    return found
-
-
-def _changed(target: ast.expr, found: Changes) -> None:
-    """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
-    while isinstance(target, (ast.Attribute, ast.Subscript)):
-        if isinstance(target, ast.Attribute):
-            found.attributes.add(target.attr)
-        target = target.value
-    if isinstance(target, ast.Name):
-        found.names.add(target.id)
 
 
 def changed_unseen(scope: Frame, name: str) -> None:
@@ -128,21 +70,20 @@ class Effects(State):
             return
         if function.receiver is not None:
             given.append(function.receiver)
-        file = function.scope.file
-        reshapes = self.reshapes(file)
-        attributes, reached = self.reached_from(function)
-        for changes, facts, scope in reached:
-            for name in changes.names | changes.receivers if attributes else changes.names:
-                if facts is None or name not in facts.assigned or name in facts.shared:
-                    found = scope.lookup(name)
-                    if name not in changes.names and not isinstance(found, Instance):
-                        continue
-                    if found is None:
-                        changed_unseen(scope, name)
-                    else:
-                        self.forget_held(found, attributes, reshapes)
-                        if later:
-                            lasts(found)
+        reached = self.reached_with(function, given)
+        attributes, reshapes = reached.attributes, reached.reshapes
+        for (scope, name), changed in reached.names.items():
+            if not (changed or attributes):
+                continue
+            found = scope.lookup(name)
+            if not changed and not isinstance(found, Instance):
+                continue
+            if found is None:
+                changed_unseen(scope, name)
+            else:
+                self.forget_held(found, attributes, reshapes)
+                if later:
+                    lasts(found)
         for value in given:
             self.forget_held(value, attributes, reshapes)
             if later:
@@ -158,7 +99,7 @@ class Effects(State):
             return
         if name in RESHAPING or name in ("methodcaller", "__set__"):
             for value in given:
-                self.forget_held(value, set(), True)
+                self.forget_held(value, set(), EITHER)
         elif name in ("setattr", "delattr"):
             for value in given:
                 if isinstance(value, Instance) and not value.generic:
@@ -168,11 +109,7 @@ class Effects(State):
                 if isinstance(value, LibraryObject):
                     layer_changes.change_unseen(self, value)
                 elif isinstance(value, (Sequence, Dictionary)):
-                    self.forget_held(value, set(), False)
-
-    def reshapes(self, file: SourceFile) -> bool:
-        """Whether the file changes the shape of a tensor in place."""
-        return kept_with(file.tree, "reshapes", lambda: SHAPED_IN_PLACE.search(file.text) is not None)
+                    self.forget_held(value, set(), NEITHER)
 
     def may_be_none(self, name: str) -> bool:
         """Whether what is called so in the file that is followed may be None, as far as that file says."""
@@ -184,45 +121,7 @@ class Effects(State):
             )
         return known
 
-    def reached_from(self, function: Function) -> tuple[set[str], list[tuple[Changes, Any, Any]]]:
-        """The attributes that the function and those it calls change, and the functions that change what names hold."""
-        key = function.node, function.scope
-        at = key if self.module_frame.finished else (*key, len(self.module_frame.env))
-        known = self.reached.get(at)
-        if known is not None:
-            return known
-        attributes: set[str] = set()
-        changing: list[tuple[Changes, Any, Any]] = []
-        waiting: list[tuple[ast.AST, Any]] = [key]
-        seen: set[ast.AST] = set()
-        while waiting and len(seen) < _MOST_FUNCTIONS:
-            node, scope = waiting.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            self.changes_something(node)
-            changes = self.changes[node]
-            attributes |= changes.attributes
-            if changes.names or changes.receivers:
-                changing.append((changes, scope.file.facts.scopes.get(node), scope))
-            for name in changes.functions:
-                found = scope.lookup(name)
-                if isinstance(found, Function):
-                    waiting.append((found.node, found.scope))
-            waiting += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
-        self.reached[at] = attributes, changing
-        return attributes, changing
-
-    def methods_named(self, name: str) -> list[ast.AST]:
-        """The functions of the file of that name: which of them a method call meets is not known."""
-        if self.functions_by_name is None:
-            self.functions_by_name = {}
-            for node in self.own_file.facts.scopes:
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    self.functions_by_name.setdefault(node.name, []).append(node)
-        return self.functions_by_name.get(name, [])
-
-    def forget_held(self, value: Value, attributes: set[str], reshapes: bool) -> None:
+    def forget_held(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
         """What code that has the object in hand, and assigns these attributes, may have changed of it."""
         if isinstance(value, Instance):
             if not value.generic:
@@ -231,8 +130,9 @@ class Effects(State):
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
-        elif isinstance(value, Tensor) and reshapes:
-            self.forget_tensor(value)
+        elif isinstance(value, Tensor):
+            if ("numpy" if value.framework == "numpy" else "torch") in reshapes:
+                self.forget_tensor(value)
         elif isinstance(value, LibraryObject) and table_values.is_table(value):
             table_values.forget_table(self, value)
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
@@ -243,25 +143,25 @@ class Effects(State):
                     value.held[name] = UNKNOWN
                     self.mutations.append((value, name))
 
-    def forget_attributes(self, value: Instance, names: set[str], reshapes: bool = False) -> None:
+    def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
         waiting, seen = [value], {id(value)}
         while waiting and len(seen) < 200:
             each = waiting.pop()
             if each.waiting is not None:
                 each.waiting.forgotten |= names
-                each.waiting.reshapes = each.waiting.reshapes or reshapes
+                each.waiting.reshapes |= reshapes
                 continue
             for name in names & (each.fields.keys() | values_of(each.cls)):
                 self.forget_attribute(each, name, reshapes)
-            for held in each.fields.values():
-                if isinstance(held, Instance) and not held.generic and id(held) not in seen:
-                    seen.add(id(held))
-                    waiting.append(held)
+            for part in objects_within(each.fields.values()):
+                if id(part) not in seen:
+                    seen.add(id(part))
+                    waiting.append(part)
 
-    def forget_attribute(self, value: Instance, name: str, reshapes: bool) -> None:
+    def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
         held = value.fields.get(name)
-        if isinstance(held, (Sequence, Dictionary)) or (isinstance(held, Tensor) and reshapes):
+        if isinstance(held, (Sequence, Dictionary, Tensor)):
             self.forget_held(held, set(), reshapes)
         value.fields[name] = UNKNOWN
         self.mutations.append((value, name))
@@ -411,8 +311,7 @@ class Effects(State):
         return found - {name}
 
     def changes_name(self, code: ast.AST, name: str) -> bool:
-        self.changes_something(code)
-        changes = self.changes[code]
+        changes = self.changes_in(code)
         return name in changes.names or name in changes.attributes
 
     def changing_lines(self, name: str, file: SourceFile) -> list[int]:
@@ -429,17 +328,27 @@ class Effects(State):
                 at = text.find(name, at + 1)
         return known
 
-    def assigned_by(self, code: ast.AST) -> set[str]:
-        """The attributes that the function assigns, of whatever object."""
-        self.changes_something(code)
-        found: set[str] = self.changes[code].attributes
-        return found
 
-    def changes_something(self, code: ast.AST) -> bool:
-        changes = self.changes.get(code)
-        if changes is None:
-            changes = self.changes[code] = kept_with(code, "changes", lambda: changes_of(code))
-        return bool(changes.names or changes.attributes)
+def objects_within(values: Iterable[Value]) -> list[Instance]:
+    """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
+    found: dict[Instance, None] = {}
+    waiting, seen = [value for value in values if isinstance(value, _HOLDING)], 0
+    while waiting and seen < _MOST_OBJECTS:
+        value = waiting.pop()
+        seen += 1
+        held: Iterable[Value] = ()
+        if isinstance(value, Instance):
+            if value.generic or value in found:
+                continue
+            found[value] = None
+            if value.waiting is None:
+                held = value.held.values()
+        elif isinstance(value, Sequence):
+            held = value.items if value.items is not None else (value.element,)
+        elif value.items is not None:
+            held = value.items.values()
+        waiting += [each for each in held if isinstance(each, _HOLDING)]
+    return list(found)
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

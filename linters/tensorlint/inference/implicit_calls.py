@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tensorlint.inference import aliases, estimators, table_values
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.effects import lasts
+from tensorlint.inference.effects import lasts, objects_within
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -45,6 +45,13 @@ def may_change(value: Value) -> bool:
 
 class ImplicitCalls(State):
     """Mixed into the interpreter."""
+
+    def runs_unseen(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
+        given = [item for value in (*args, *kwargs.values()) for item in held_by(value)]
+        given += objects_within(given)  # which nobody finds once it is forgotten what holds them
+        self.escape(args, kwargs)
+        self.not_followed(function, given, {})
 
     def escape(self, args: list[Value], kwargs: dict[str, Value], *, reads_tables: bool = False) -> None:
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
@@ -106,9 +113,8 @@ class ImplicitCalls(State):
 
     def does_something(self, function: Function) -> bool:
         """Whether the function, or one that it calls, may change anything."""
-        found = self.changes_something(function.node)
-        changes = self.changes[function.node]
-        return found or bool(changes.functions or changes.methods)
+        changes = self.changes_in(function.node)
+        return bool(changes.names or changes.attributes or changes.functions or changes.methods)
 
     def run_kept(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Something is called of which nobody knows what it is."""
@@ -135,7 +141,7 @@ class ImplicitCalls(State):
             for name in base.names() if names is None else base.names() & names:
                 value = base.own(name)
                 if isinstance(value, Function) and value.kind in ("property", "cached"):
-                    found |= self.reached_from(value)[0]
+                    found |= self.reached_from(value).attributes
         return found
 
 

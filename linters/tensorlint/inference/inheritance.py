@@ -9,8 +9,8 @@ import ast
 from types import NoneType
 
 from tensorlint.inference import module_containers
+from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.effects import CHANGES
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
 from tensorlint.inference.ops import modules

@@ -67,8 +67,7 @@ class Instances(State):
             if not cls.scope.file.own and (
                 not worth_following(args, kwargs) or (not cls.is_module and _is_long(method.node))
             ):
-                self.escape(args, kwargs)
-                self.not_followed(method, args, kwargs)
+                self.runs_unseen(method, args, kwargs)
                 return instance
             if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
                 self.escape(args, kwargs)

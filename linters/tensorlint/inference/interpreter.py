@@ -29,7 +29,7 @@ from tensorlint.inference.calls import Calls
 from tensorlint.inference.class_making import ClassMaking
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, FUNCTION, Demands
-from tensorlint.inference.effects import Changes, Effects
+from tensorlint.inference.effects import Effects
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.filled_lists import FilledLists
 from tensorlint.inference.following import Following
@@ -47,6 +47,7 @@ from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.operators import OPERATORS, Operators
 from tensorlint.inference.quiet_functions import is_quiet
+from tensorlint.inference.reached import Reaching
 from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
@@ -92,6 +93,7 @@ class Interpreter(
     Methods,
     Following,
     Effects,
+    Reaching,
     Classes,
     Instances,
     LateInitialisers,
@@ -133,6 +135,7 @@ class Interpreter(
         self.parameters: frozenset[str] = frozenset()
         self.pending: list[Function] = []
         self.failures: list[Exception] = []
+        self.tells_nothing: set[ast.AST] = set()  # functions of other files of which a call was followed in vain
         self.active: list[ast.AST] = []
         self.trail: list[ast.AST | None] = []
         self.being_made: list[Instance] = []
@@ -154,8 +157,6 @@ class Interpreter(
         self.distributions_change: bool | None = None  # whether the file may assign what a distribution is made of
         self.unset: dict[tuple[str, str], bool] = {}  # by file and name: whether what is called so may be None
         self.reached: dict[Any, Any] = {}
-        self.changes: dict[ast.AST, Changes] = {}
-        self.functions_by_name: dict[str, list[ast.AST]] | None = None
         self.asked_perhaps: set[S.Symbol] = set()  # sizes that not every run asks for: the axis may be missing
         self.modules: dict[str, Frame | None] = {}
         self.frames: list[Frame] = [self.frame]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.containers import share
-from tensorlint.inference.effects import changes_of
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -93,9 +92,7 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
     frame = interp.frame
     facts = frame.facts
     given = _parameters(frame.node)
-    changes = interp.changes.get(frame.node)
-    if changes is None:
-        changes = interp.changes[frame.node] = changes_of(frame.node)
+    changes = interp.changes_in(frame.node)
     for part in walk(source):
         if isinstance(part, ast.Attribute) and part.attr in changes.attributes:
             return True

@@ -54,7 +54,7 @@ class Waiting:
     active: tuple[ast.AST, ...]
     # Attributes that code may have changed meanwhile which is not followed.
     forgotten: set[str]
-    reshapes: bool = False
+    reshapes: frozenset[str] = frozenset()
     # The object stands for several: what was made since then is another one in each of them.
     alike_since: int | None = None
 

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
-from tensorlint.inference.effects import changes_of
+from tensorlint.inference.changes import changes_of
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join

@@ -14,7 +14,8 @@ from tensorlint.inference import (
     ops,
     ranks,
 )
-from tensorlint.inference.effects import CHANGES, READS
+from tensorlint.inference.changes import CHANGES
+from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference import ops
+from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.effects import CHANGES
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (

@@ -9,7 +9,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.effects import CHANGES
+from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     MAY_BE_NONE,

@@ -63,6 +63,7 @@ class State:
     class_attributes_assigned: set[str]
     attributes_stored: set[str]
     changed_by_calls: list[tuple[Any, str | None]]
+    tells_nothing: set[ast.AST]
     items_changed: dict[int, Opaque]
     completing: int
     quiet: frozenset[ast.AST] | None
@@ -83,8 +84,6 @@ class State:
     estimators_change: bool | None
     unset: dict[tuple[str, str], bool]
     reached: dict[Any, Any]
-    changes: dict[ast.AST, Any]
-    functions_by_name: dict[str, list[ast.AST]] | None
     shows: bool
     starred: Any
     unsure: tuple[list[Value], dict[str, Value]]

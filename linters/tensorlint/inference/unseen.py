@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from tensorlint.inference import caught
-from tensorlint.inference.effects import changes_of
+from tensorlint.inference.changes import changes_of
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.rebinding import Rebound

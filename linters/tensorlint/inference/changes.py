@@ -1,0 +1,92 @@
+"""What statements change of objects that others hold, as they are read: nothing is followed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorlint.inference.ops.torch.inplace import RESHAPING
+from tensorlint.inference.walking import walk
+
+# Methods that change a list, a dictionary or a set.
+CHANGES = frozenset(
+    ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
+     "appendleft", "popleft"]
+)  # fmt: skip
+SHAPED_IN_PLACE = re.compile(
+    r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
+)
+# What gives a tensor another shape, by the library whose tensors it does that to: numpy's arrays let no `data` be assigned
+# that changes a shape, torch's tensors no `shape`.
+NEITHER: frozenset[str] = frozenset()
+EITHER = frozenset({"torch", "numpy"})
+_ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
+_CALLED = {**dict.fromkeys(RESHAPING, "torch"), "resize": "numpy"}
+_SETTERS = frozenset({"setattr", "__setattr__"})
+
+
+@dataclass(slots=True)
+class Changes:
+    """`names` are those whose objects the function changes, `attributes` the ones it assigns or changes of any object;
+    `functions` and `methods` are called, `computed` says that something is which no name stands for. `reshapes` names
+    the libraries to whose tensors it may give another shape in place."""
+
+    names: set[str] = field(default_factory=set)
+    attributes: set[str] = field(default_factory=set)
+    functions: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
+    # Names whose objects have methods called.
+    receivers: set[str] = field(default_factory=set)
+    computed: bool = False
+    reshapes: frozenset[str] = NEITHER
+
+
+def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
+    """What the code changes, but for items at the place that the name `spared` holds."""
+    found = Changes()
+    part: Any
+    for part in walk(node):
+        kind = part.__class__
+        if kind is ast.Attribute or kind is ast.Subscript:
+            if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
+                if isinstance(part.slice, ast.Name) and part.slice.id == spared:
+                    continue
+            if isinstance(part.ctx, (ast.Store, ast.Del)):
+                _changed(part, found)
+                if kind is ast.Attribute and part.attr in _ASSIGNED:
+                    found.reshapes |= {_ASSIGNED[part.attr]}
+            elif kind is ast.Attribute and part.attr in _CALLED:
+                found.reshapes |= {_CALLED[part.attr]}
+        elif kind is ast.AugAssign and isinstance(part.target, ast.Name):
+            found.names.add(part.target.id)
+        elif kind is ast.Call:
+            func = part.func
+            if isinstance(func, ast.Name):
+                found.functions.add(func.id)
+            elif isinstance(func, ast.Attribute):
+                found.methods.add(func.attr)
+                if isinstance(func.value, ast.Name):
+                    found.receivers.add(func.value.id)
+                if func.attr in CHANGES or (func.attr.endswith("_") and not func.attr.startswith("_")):
+                    _changed(func.value, found)
+            else:
+                found.computed = True
+            if not found.functions.isdisjoint(_SETTERS) or not found.methods.isdisjoint(_SETTERS):
+                found.reshapes |= {
+                    _ASSIGNED[each.value]
+                    for each in part.args
+                    if isinstance(each, ast.Constant) and each.value in _ASSIGNED
+                }
+    return found
+
+
+def _changed(target: ast.expr, found: Changes) -> None:
+    """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        if isinstance(target, ast.Attribute):
+            found.attributes.add(target.attr)
+        target = target.value
+    if isinstance(target, ast.Name):
+        found.names.add(target.id)

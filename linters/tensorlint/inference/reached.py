@@ -1,0 +1,301 @@
+"""What code changes that is called and not followed: its statements are read, and those of the functions that it calls.
+
+Functions are found by the names that they are called by, methods by their names in the same file and in the classes of
+the objects that the code is given. Of another file's function all that it reaches there is read once, and kept with the
+file's tree. Files that nothing else has asked for are read only where their text changes the shape of a tensor in place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tensorlint.inference.caught import held
+from tensorlint.inference.changes import EITHER, NEITHER, SHAPED_IN_PLACE, Changes, changes_of
+from tensorlint.inference.class_order import method_order
+from tensorlint.inference.effects import objects_within
+from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.kept import kept_with
+from tensorlint.inference.names import ScopeFacts
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Class, Function, Imported, Value
+
+_MOST_FUNCTIONS = 60
+_MOST_IMPORTS = 4  # of a name that is imported from where it is imported
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Called = tuple[ast.AST, Frame]
+Import = tuple[str, str, int]  # module, name, and how many dots stand before the module
+
+
+@dataclass(slots=True)
+class Reached:
+    """What a function and those that it calls change: the attributes, of any object, and what names of other scopes than
+    their own hold (true), or may hold, as methods of it are called (false). `methods` are called, of whatever object;
+    `reshapes` as in Changes."""
+
+    attributes: set[str] = field(default_factory=set)
+    names: dict[tuple[Frame, str], bool] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+    reshapes: frozenset[str] = NEITHER
+
+
+@dataclass(slots=True)
+class _Part:
+    """One function, or one with all that it calls in its file: the same, with `calls` of functions elsewhere, and what it
+    calls that is imported."""
+
+    attributes: set[str] = field(default_factory=set)
+    names: dict[str, bool] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+    reshapes: frozenset[str] = NEITHER
+    calls: list[Called] = field(default_factory=list)
+    imported: set[Import] = field(default_factory=set)
+
+    def add(self, changes: Changes, facts: ScopeFacts | None, imported: set[str]) -> None:
+        self.attributes |= changes.attributes
+        self.methods |= changes.methods
+        self.reshapes |= changes.reshapes
+        # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
+        for name in changes.names | (changes.receivers - imported):
+            if facts is None or name not in facts.assigned or name in facts.shared:
+                self.names[name] = self.names.get(name, False) or name in changes.names
+
+
+class Reaching(State):
+    """Mixed into the interpreter."""
+
+    def changes_something(self, code: ast.AST) -> bool:
+        changes = self.changes_in(code)
+        return bool(changes.names or changes.attributes)
+
+    def changes_in(self, code: ast.AST) -> Changes:
+        return changes_in(code)
+
+    def assigned_by(self, code: ast.AST) -> set[str]:
+        """The attributes that the function assigns, of whatever object."""
+        return changes_in(code).attributes
+
+    def reshapes(self, file: SourceFile) -> bool:
+        """Whether the file changes the shape of a tensor in place."""
+        return reshapes(file)
+
+    def reached_from(self, function: Function) -> Reached:
+        """What the function and those that it calls change."""
+        start = function.node, function.scope
+        at = start if self.module_frame.finished else (*start, len(self.module_frame.env))
+        found: Reached | None = self.reached.get(at)
+        if found is not None:
+            return found
+        found = self.reached[at] = Reached()
+        waiting: list[Called] = [start]
+        seen: set[ast.AST] = set()
+        while waiting and len(seen) < _MOST_FUNCTIONS:
+            node, scope = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            part = self.read(node, scope)
+            found.attributes |= part.attributes
+            found.methods |= part.methods
+            found.reshapes |= part.reshapes
+            _note(found, {(scope, name): changed for name, changed in part.names.items()})
+            waiting += part.calls
+        if waiting and reshapes(function.scope.file):  # not all of it was read
+            found.reshapes = EITHER
+        return found
+
+    def read(self, node: ast.AST, scope: Frame) -> _Part:
+        key = "part", node, scope
+        known: _Part | None = self.reached.get(key)
+        if known is not None:
+            return known
+        file = scope.file
+        top = None if file.own else _module_of(scope)
+        part = self.read_here(node, scope) if top is None else self.read_elsewhere(node, top)
+        if self.module_frame.finished or not file.own:
+            self.reached[key] = part
+        return part
+
+    def read_here(self, node: ast.AST, scope: Frame) -> _Part:
+        """A function whose names are looked up as they are."""
+        changes, part, file = changes_in(node), _Part(), scope.file
+        facts = file.facts.scopes.get(node)
+        part.add(changes, facts, file.facts.imported)
+        computed = changes.computed
+        for name in changes.functions:
+            called = scope.lookup(name)
+            if isinstance(called, Function):
+                part.calls.append((called.node, called.scope))
+            elif isinstance(called, Imported):
+                part.calls += self.imported_function((called.module, called.name or "", called.level), called.importer)
+            elif facts is not None and name in facts.assigned:
+                computed = True  # `make = TABLE[key]; make(x)`
+        if computed and reshapes(file):
+            part.reshapes |= _reshaped_by_any(file)
+        part.calls += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
+        return part
+
+    def read_elsewhere(self, node: ast.AST, top: Frame) -> _Part:
+        """A function of another file, with all that it calls there."""
+        file = top.file
+        within = kept_with(node, "within", lambda: _within(node, file))
+        calls = [called for each in within.imported for called in self.imported_function(each, file.path)]
+        calls += [(each, self.module_frame) for name in within.methods for each in self.methods_named(name)]
+        return _Part(within.attributes, within.names, within.methods, within.reshapes, calls)
+
+    def imported_function(self, what: Import, importer: str, depth: int = 0) -> list[Called]:
+        """The function, if its file is read already or changes the shape of a tensor in place."""
+        module, name, level = what
+        if self.project is None or depth >= _MOST_IMPORTS:
+            return []
+        path = self.project.locate(module, importer=importer, level=level)
+        if path is None:
+            return []
+        top: Frame | None = self.modules.get(path)
+        if top is None and path not in self.modules and self.text_reshapes(path):
+            top = self.scope_of(path)
+        if top is None:
+            return []
+        node = _defined(top.file).get(name)
+        if node is not None:
+            return [(node, top)]
+        further = _imports(top.file).get(name)
+        return [] if further is None else self.imported_function(further, path, depth + 1)
+
+    def text_reshapes(self, path: str) -> bool:
+        """Whether a file that is not read yet changes the shape of a tensor in place."""
+        key = "reshapes", path
+        known: bool | None = self.memory.get(key)
+        if known is None:
+            assert self.project is not None
+            known = self.memory[key] = SHAPED_IN_PLACE.search(self.project.text(path)) is not None
+        return known
+
+    def reached_with(self, function: Function, given: Iterable[Value]) -> Reached:
+        """What `reached_from` tells, and what the methods of these objects change that the code calls."""
+        found = self.reached_from(function)
+        classes = dict.fromkeys(each.cls for each in objects_within(given)) if found.methods else ()
+        if not classes:
+            return found
+        key = function.node, function.scope, *classes
+        known: Reached | None = self.reached.get(key)
+        if known is not None:
+            return known
+        whole = Reached({*found.attributes}, {**found.names}, {*found.methods}, found.reshapes)
+        if self.module_frame.finished:
+            self.reached[key] = whole
+        names, seen = found.methods, set(found.methods)
+        while names:
+            further: set[str] = set()
+            for cls in classes:
+                for name in names & self.names_of(cls):
+                    method = self.find_in_class(cls, name)
+                    if isinstance(method, Function):
+                        more = self.reached_from(method)
+                        whole.attributes |= more.attributes
+                        _note(whole, more.names)
+                        whole.reshapes |= more.reshapes
+                        further |= more.methods
+            names = further - seen
+            seen |= further
+        return whole
+
+    def names_of(self, cls: Class) -> frozenset[str]:
+        """The methods of the class and of those that it derives from, by their names."""
+        known: frozenset[str] | None = self.reached.get(cls)
+        if known is None:
+            bases = [base for base in method_order(cls) if isinstance(base, Class)]
+            known = self.reached[cls] = frozenset(name for base in bases for name in base.methods)
+        return known
+
+    def methods_named(self, name: str) -> list[ast.AST]:
+        """The functions of the file of that name: which of them a method call meets is not known."""
+        return _by_name(self.own_file).get(name, [])
+
+
+def changes_in(code: ast.AST) -> Changes:
+    return kept_with(code, "changes", lambda: changes_of(code))
+
+
+def reshapes(file: SourceFile) -> bool:
+    return kept_with(file.tree, "reshapes", lambda: SHAPED_IN_PLACE.search(file.text) is not None)
+
+
+def _within(start: ast.AST, file: SourceFile) -> _Part:
+    part = _Part()
+    defined, named, imports = _defined(file), _by_name(file), _imports(file)
+    waiting, seen, computed = [start], {start}, False
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        node = waiting.pop()
+        changes, facts = changes_in(node), file.facts.scopes.get(node)
+        part.add(changes, facts, file.facts.imported)
+        computed = computed or changes.computed
+        called = [defined[name] for name in changes.functions & defined.keys()]
+        called += [each for name in changes.methods & named.keys() for each in named[name]]
+        for name in changes.functions - defined.keys():
+            if name in imports:
+                part.imported.add(imports[name])
+            elif facts is not None and name in facts.assigned:
+                computed = True
+        waiting += [each for each in called if each not in seen]
+        seen.update(called)
+    if (waiting or computed) and reshapes(file):
+        part.reshapes |= EITHER if waiting else _reshaped_by_any(file)
+    return part
+
+
+def _reshaped_by_any(file: SourceFile) -> frozenset[str]:
+    """Whose tensors the functions reshape that are more than called: what is called without a name may be any of them."""
+    names = kept_with(file.tree, "held", lambda: held(file))
+    found = NEITHER
+    for name, nodes in _by_name(file).items():
+        if names is None or name in names:
+            found = found.union(*(changes_in(node).reshapes for node in nodes))
+    return found
+
+
+def _by_name(file: SourceFile) -> dict[str, list[ast.AST]]:
+    """All functions and methods of the file."""
+
+    def make() -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in file.facts.scopes:
+            if isinstance(node, _FUNCTIONS):
+                found.setdefault(node.name, []).append(node)
+        return found
+
+    return kept_with(file.tree, "functions", make)
+
+
+def _defined(file: SourceFile) -> dict[str, ast.AST]:
+    """The functions of the file that neither a class nor a function holds."""
+    return kept_with(
+        file.tree, "defined", lambda: {each.name: each for each in file.tree.body if isinstance(each, _FUNCTIONS)}
+    )
+
+
+def _imports(file: SourceFile) -> dict[str, Import]:
+    """What the file imports from modules, by the names that it gets."""
+    return kept_with(
+        file.tree,
+        "imports",
+        lambda: {
+            alias.asname or alias.name: (node.module or "", alias.name, node.level)
+            for node in file.facts.imports
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        },
+    )
+
+
+def _note(found: Reached, names: dict[tuple[Frame, str], bool]) -> None:
+    for place, changed in names.items():
+        found.names[place] = found.names.get(place, False) or changed
+
+
+def _module_of(scope: Frame) -> Frame | None:
+    """The module that the scope, or the class that is its scope, stands in; None in a function."""
+    while scope.is_class and scope.parent is not None:
+        scope = scope.parent
+    return scope if scope.parent is None else None

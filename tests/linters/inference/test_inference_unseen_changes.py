@@ -1,0 +1,144 @@
+"""What other files' functions change that are called and not followed, each program run for real."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
+from tensorlint.project import Project
+
+_BOX = (
+    "class Box:\n    def __init__(self):\n        self.rows, self.n = [1, 2], 3\n\n"
+    "    def add(self, k):\n        self.rows.append(k)\n        self.n += 1\n\n"
+    "    def fill(self, k):\n        self.add(k)\n"
+)
+# Given something that nobody knows, so that no call is followed.
+_UNKNOWN = "import os\nk = os.environ.get('NOT_SET')\n"
+
+# The files, and the program that uses them.
+PROGRAMS = {
+    "a method of a third file's class": (
+        {"box": _BOX, "fills": "def fill(box, k):\n    box.add(k)\n"},
+        "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(len(box.rows))\ny = torch.zeros(box.n)\n",
+    ),
+    "a method that calls one of its own": (
+        {"box": _BOX, "fills": "def fill(box, k):\n    box.fill(k)\n"},
+        "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(len(box.rows))\n",
+    ),
+    "a method of a base": (
+        {"box": _BOX, "fills": "from box import Box\n\n\nclass More(Box):\n    pass\n\n\ndef fill(box, k):\n    box.add(k)\n"},
+        "from fills import More, fill\nbox = More()\nfill(box, k)\nx = torch.zeros(len(box.rows))\n",
+    ),
+    "objects in a list": (
+        {"box": _BOX, "fills": "def fill(boxes, k):\n    for box in boxes:\n        box.add(k)\n"},
+        "from box import Box\nfrom fills import fill\nbox = Box()\nfill([box], k)\nx = torch.zeros(len(box.rows))\n",
+    ),
+    "objects in a dictionary of an object": (
+        {"box": _BOX, "fills": "def fill(holder, k):\n    holder.parts['a'].add(k)\n"},
+        "from box import Box\nfrom fills import fill\n\n\nclass Holder:\n    pass\n\n\nholder, box = Holder(), Box()\n"
+        "holder.parts = {'a': box}\nfill(holder, k)\nx = torch.zeros(len(box.rows))\n",
+    ),
+    "a shape, by a function of a third file": (
+        {"deep": "def deep(x, k):\n    x.resize_(9)\n", "other": "from deep import deep\n\n\ndef f(xs, k):\n    deep(xs[0], k)\n"},
+        "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a shape, in a tuple": (
+        {"other": "def f(xs, k):\n    xs[0].resize_(9)\n"},
+        "from other import f\nx = torch.zeros(4)\nf((x, 1), k)\ny = x + 1\n",
+    ),
+    "a shape, in a dictionary": (
+        {"other": "def f(xs, k):\n    xs['a'].unsqueeze_(0)\n"},
+        "from other import f\nx = torch.zeros(4)\nf({'a': x}, k)\ny = x + 1\n",
+    ),
+    "a shape, by a table of functions": (
+        {"other": "def turn(x):\n    x.unsqueeze_(0)\n\n\nTABLE = {None: turn}\n\n\ndef f(xs, k):\n    TABLE[k](xs[0])\n"},
+        "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a shape, by a name from a table": (
+        {"other": "def turn(x):\n    x.unsqueeze_(0)\n\n\nTABLE = {None: turn}\n\n\ndef f(xs, k):\n    g = TABLE[k]\n    g(xs[0])\n"},
+        "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a shape, by a function imported further on": (
+        {
+            "deep": "def deep(x):\n    x.unsqueeze_(0)\n",
+            "between": "x = '.unsqueeze_('\nfrom deep import deep\n",
+            "other": "def f(xs, k):\n    from between import deep as d\n    d(xs[0])\n",
+        },
+        "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a shape, by setattr": (
+        {"other": "import torch\n\n\ndef f(xs, k):\n    setattr(xs[0], 'data', torch.zeros(9))\n"},
+        "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "the shape of an array": (
+        {"other": "def f(xs, k):\n    xs[0].shape = (2, 2)\n"},
+        "import numpy as np\nfrom other import f\nx = np.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "what a function did not change before": (
+        {"other": "import torch\n\n\ndef step(rows, more):\n    if more:\n        rows.append(1)\n        return torch.zeros(3)\n"},
+        "from other import step\nrows = [1]\nstep(rows, False)\nstep(rows, False)\nz = step(rows, True)\nx = torch.zeros(len(rows))\ny = z + 0\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_wrong_is_said_of_what_is_changed_unseen(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, source = PROGRAMS[name]
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for module, text in files.items():
+        (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    try:
+        assert wrong_claims(tmp_path / "here.py", "import torch\n" + _UNKNOWN + source, project=True) == {}
+    finally:
+        for module in files:
+            sys.modules.pop(module, None)
+
+
+# What is left alone stays known: a module, and a program of which the shape of y is asked.
+LEFT_ALONE = {
+    "another function there reshapes": (
+        "def f(xs, k):\n    print(xs)\n\n\ndef g(x):\n    x.resize_(9)\n",
+        "x = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a shape of what torch's tensors have none to assign": (
+        "def f(xs, k):\n    k.shape = 3\n",
+        "x = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "the data of what is no array": ("def f(xs, k):\n    k.data = 3\n", "x = np.zeros(4)\nf([x], k)\ny = x + 1\n"),
+    "a list that no method grows which is called": (
+        _BOX + "\n\ndef f(box, k):\n    print(box, k)\n",
+        "box = other.Box()\nf(box, k)\ny = torch.zeros(len(box.rows) + 2)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_what_is_not_changed_stays_known(name: str, tmp_path: Path) -> None:
+    module, source = LEFT_ALONE[name]
+    (tmp_path / "other.py").write_text(module, encoding="utf-8")
+    text = "import numpy as np\nimport torch\nimport other\nfrom other import f\n" + _UNKNOWN + source
+    rows = analyse(ast.parse(text), text, path=str(tmp_path / "here.py"), project=Project()).bindings
+    assert {row.name: row.shape for row in rows}["y"] == (4,)
+
+
+def test_calls_that_told_nothing_leave_the_work_to_others(tmp_path: Path) -> None:
+    """A function of another file that tells nothing does not use up what following the file's own functions needs."""
+    (tmp_path / "other.py").write_text("def look(n):\n" + "    print(n)\n" * 300, encoding="utf-8")
+    text = (
+        "import torch\nfrom other import look\n\n\ndef make(n):\n    return torch.zeros(n)\n\n\n"
+        + "".join(f"look({n})\n" for n in range(20))
+        + "x = make(3)\n"
+    )
+    rows = analyse(ast.parse(text), text, path=str(tmp_path / "here.py"), project=Project()).bindings
+    assert [(row.name, row.shape) for row in rows] == [("x", (3,))]

@@ -299,7 +299,7 @@ class Interpreter(
                 self.module_frame.env[name] = UNKNOWN
 
     def analyse_pending(self, function: Function) -> None:
-        if not (self.shows or isinstance(function.node, ast.Lambda)) and is_quiet(function.node):
+        if not (self.shows or isinstance(function.node, ast.Lambda)) and is_quiet(function.node, self.own_file):
             return
         self.frame = self.module_frame
         self.conditional = 0

@@ -1,21 +1,27 @@
 """Functions that no finding can come from: they compute nothing with tensors, and hand nothing on that they have made.
 
-They read options, write logs, keep names: 2,500 of the 8,600 functions of timm and lightning. Where only findings are asked
+They read options, write logs, keep names: 3,000 of the 8,600 functions of timm and lightning. Where only findings are asked
 for, they are not followed for their own sake. (Where they are called, with something that is known, they are.)
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from typing import Any
 
-from tensorlint.inference.names import INITIALISERS
+from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.handling import last_name
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.walking import root_name, walk
 
 # Attributes and methods that a finding may be about.
 _TOLD_OF = frozenset(
     ["T", "mT", "H", "mH", "t", "transpose", "permute", "view", "view_as", "reshape", "forward", "sub", "add", "mul", "div", "matmul",
-     "dot", "mm", "bmm", "outer", "where", "values", "to_numpy"]
+     "dot", "mm", "bmm", "outer", "where", "values", "to_numpy",
+     # of a generator that the module or an object holds
+     "rand", "randn", "randint", "random", "random_sample", "integers", "normal", "standard_normal", "uniform", "lognormal", "choice",
+     "permutation", "binomial", "poisson", "beta", "gamma", "exponential", "laplace", "geometric"]
 )  # fmt: skip
 _LIBRARIES = frozenset(
     [
@@ -45,16 +51,20 @@ _RULED_OUT = frozenset(
      ast.NamedExpr, ast.Delete]
 )  # fmt: skip
 _ASKS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+_ASKED = frozenset({"property", "cached_property", "setter"})
 _WRITTEN = (ast.Constant, ast.JoinedStr)
 
 
-def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> bool:
     """Whether nothing can be found in the function that is not found where it is called, or in what it calls."""
-    if function.name in INITIALISERS:
-        return False
     spec = function.args
     parameters = {each.arg for each in walk(spec) if isinstance(each, ast.arg)}
     first = spec.args[0].arg if spec.args and spec.args[0].arg in ("self", "cls") else None
+    own = kept_with(file.tree, "own names", lambda: _own_names(file))
+    called: set[ast.expr] = set()
+    handed = hands = (
+        False  # a function of the file that may be called by another; something that is given what was made
+    )
     part: Any
     for statement in function.body:
         for part in walk(statement):
@@ -62,19 +72,24 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
             if kind is ast.Name:
                 if part.id in _LIBRARIES:
                     return False
+                handed = handed or (part.id in own.functions and part not in called)
             elif kind is ast.Attribute:
                 if part.attr in _TOLD_OF:
                     return False
+                handed = handed or (part.attr in own.functions and part not in called)
                 if not isinstance(part.ctx, ast.Load):
                     # What others hold may be changed, which those that follow have to know.
                     if not (isinstance(part.value, ast.Name) and part.value.id == first):
                         return False
             elif kind is ast.Call:
+                called.add(part.func)
                 if root_name(part.func, through_calls=True) not in _HARMLESS and not (
                     all(_is_given(each, parameters, first) for each in part.args)
                     and all(_is_given(each.value, parameters, first) for each in part.keywords)
                 ):
-                    return False
+                    if own.may_be_called(part.func, parameters):
+                        return False
+                    hands = True
             elif kind is ast.BinOp:
                 if not (isinstance(part.left, _WRITTEN) or isinstance(part.right, _WRITTEN)):
                     return False
@@ -93,7 +108,44 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
                     return False
             elif kind in _RULED_OUT:
                 return False
-    return True
+    return not (handed and hands)
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """The functions and classes of the file, by their names, but for properties. Objects that can be called are made of its classes, if `objects`;
+    `held` are the attributes that may hold one."""
+
+    functions: frozenset[str]
+    classes: frozenset[str]
+    objects: bool
+    held: frozenset[str]
+    imported: frozenset[str]
+
+    def may_be_called(self, func: ast.expr, parameters: set[str]) -> bool:
+        """Whether the call may be one of a function of the file, where what it is given may be worth a message."""
+        if isinstance(func, ast.Name):
+            if func.id in self.functions or func.id in self.classes:
+                return True
+            return self.objects and func.id not in self.imported and func.id not in parameters
+        if isinstance(func, ast.Attribute):
+            return func.attr in self.functions or func.attr in self.classes or (self.objects and func.attr in self.held)
+        return True
+
+
+def _own_names(file: SourceFile) -> _Own:
+    scopes = file.facts.scopes
+    functions = [node for node in scopes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return _Own(
+        # Of those with decorators most are properties, which are asked for by their names and given nothing.
+        frozenset(
+            node.name for node in functions if not any(last_name(each) in _ASKED for each in node.decorator_list)
+        ),
+        frozenset(node.name for node in scopes if isinstance(node, ast.ClassDef)),
+        any(node.name in ("forward", "__call__") for node in functions),
+        frozenset(attribute for scope in scopes.values() for _, attribute in scope.stored),
+        frozenset(file.facts.imported),
+    )
 
 
 def _is_given(argument: ast.expr, parameters: set[str], first: str | None) -> bool:

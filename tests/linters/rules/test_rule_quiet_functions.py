@@ -8,7 +8,27 @@ import textwrap
 import pytest
 
 from tensorlint.inference.analysis import analyse
+from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.names import collect
 from tensorlint.inference.quiet_functions import is_quiet
+
+# What the file has beside the function.
+_AROUND = """
+import elsewhere
+from elsewhere import build
+
+def make(*given): ...
+def train(*given): ...
+class Kept:
+    @property
+    def device(self): ...
+    def step(self, x): ...
+"""
+_CALLABLE = """
+class Layer:
+    def __init__(self): self.layer = build()
+    def forward(self, x): ...
+"""
 
 QUIET = [
     "def f(self, name): self.name = name",
@@ -18,6 +38,9 @@ QUIET = [
     "def f(*args, **kwargs): return other(*args, **dict(kwargs))",
     "def f(self, mode):\n    if mode == 'train' and self.x is not None:\n        n = len(mode)\n        n += 1",
     "def f(values):\n    for value in values:\n        print(value)",
+    "def __init__(self, n): self.n = n",
+    "def f(x): return build(elsewhere.load(x))",
+    "def f(self): return elsewhere.load(self.device)",
 ]
 FOLLOWED = [
     "def f(a, b): return a - b",
@@ -34,26 +57,53 @@ FOLLOWED = [
     "def f(self): train(100, 1)",
     "def f(**kwargs): return make(dict(width=1, **kwargs))",
     "def f(self): train(self)",
+    "def f(self, x): self.step(elsewhere.load(x))",
+    "def f(x): Kept(elsewhere.load(x))",
     "def f(a): return reveal_shape(a)",
     "def f(a):\n    a.width = 3",
     "def f(a):\n    ROWS[0] = a",
     "def f(a): return lambda b: a - b",
-    "def __init__(self, n): self.n = n",
+    "def f(self, x): return elsewhere.run(self.step, elsewhere.load(x))",
+    "def f(x): return elsewhere.run(train, elsewhere.load(x))",
+    "def f(x): return elsewhere.fit(x, RNG.rand(5))",
 ]
+
+
+# Where nothing of the file can be called but its functions.
+QUIET_WITHOUT_OBJECTS = [
+    "def f(self, x): return self.layer(elsewhere.load(x))",
+    "def f(x): return build(elsewhere.load(x), width=3)",
+    "def f(x):\n    model = build()\n    return model(elsewhere.load(x))",
+]
+FOLLOWED_WITH_OBJECTS = [*QUIET_WITHOUT_OBJECTS[::2], "def f(x): return x()(elsewhere.load(x))"]
+
+
+def quiet(source: str, around: str) -> bool:
+    text = source + "\n" + around
+    tree = ast.parse(text)
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return is_quiet(function, SourceFile("here.py", text, tree, collect(tree, text)))
 
 
 @pytest.mark.parametrize("source", QUIET)
 def test_quiet(source: str) -> None:
-    function = ast.parse(source).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    assert is_quiet(function)
+    assert quiet(source, _AROUND + _CALLABLE)
 
 
 @pytest.mark.parametrize("source", FOLLOWED)
 def test_followed(source: str) -> None:
-    function = ast.parse(source).body[0]
-    assert isinstance(function, ast.FunctionDef)
-    assert not is_quiet(function)
+    assert not quiet(source, _AROUND)
+
+
+@pytest.mark.parametrize("source", QUIET_WITHOUT_OBJECTS)
+def test_quiet_where_no_object_of_the_file_can_be_called(source: str) -> None:
+    assert quiet(source, _AROUND)
+
+
+@pytest.mark.parametrize("source", FOLLOWED_WITH_OBJECTS)
+def test_followed_where_an_object_of_the_file_may_be_called(source: str) -> None:
+    assert not quiet(source, _AROUND + _CALLABLE)
 
 
 def test_what_a_quiet_function_calls_is_followed() -> None:
@@ -75,6 +125,6 @@ def test_what_a_quiet_function_calls_is_followed() -> None:
             return loss(pred, target)
         """
     )
-    run = next(node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == "run")
-    assert is_quiet(run)
+    run = source[source.index("def run") :]
+    assert quiet(run, source)
     assert analyse(ast.parse(source), source, shapes=False).hazards

@@ -120,6 +120,8 @@ def read_table(table: dict[str, object], file: Path) -> Config:
         if (chosen := values.get("output_format")) and chosen not in FORMATS:
             raise ConfigError(f"'output-format' must be one of {', '.join(FORMATS)}, not {chosen!r}")
         config = Config(root=file.parent, file=file, **values)
+        if "cache_dir" in values and os.path.isfile(Path(config.root, config.cache_dir)):
+            raise ConfigError(f"'cache-dir' must be a folder, and {config.cache_dir!r} is a file")
         for spelling in (
             *config.select,
             *config.extend_select,
@@ -144,11 +146,13 @@ def read_file(file: Path) -> Config | None:
             raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
         return None
     if b"tensorlint" not in data:
+        if b"\0" in data and b"tensorlint" in data.replace(b"\0", b""):  # as PowerShell's `>` writes it
+            raise ConfigError(f"{file}: is not valid TOML: it is UTF-16 or UTF-32; save it as UTF-8")
         return None  # most of them; parsing TOML would cost more than everything else here
     import tomllib
 
     try:
-        document = tomllib.loads(data.decode())
+        document = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: is not valid TOML: {error}") from None
     tool = document.get("tool", {})

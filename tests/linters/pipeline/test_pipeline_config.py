@@ -18,6 +18,7 @@ BAD = HEAD + "y = layer.forward(x)\n"
         ('select = "TSR"', "'select' must be a list of strings, not 'TSR'"),
         ("extend-select = [1]", "'extend-select' must be a list of strings, not [1]"),
         ('strict = "yes"', "'strict' must be true or false, not 'yes'"),
+        ('cache-dir = "lint_rules.py"', "'cache-dir' must be a folder, and 'lint_rules.py' is a file"),
         ("jobs = -1", "'jobs' must be a number of processes"),
         ("jobs = true", "'jobs' must be a number of processes"),
         ("cache-dir = 3", "'cache-dir' must be a string, not 3"),
@@ -84,6 +85,30 @@ def test_a_configuration_that_cannot_be_read_is_not_passed_over(project, monkeyp
     outcome = project.check("a.py")
     assert outcome.code == 2
     assert outcome.err == f"tensorlint: {project.root}/pyproject.toml: cannot be read: Permission denied\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_configuration_in_utf_16_is_not_passed_over(project, encoding):
+    project.write("a.py", BAD)
+    (project.root / "pyproject.toml").write_bytes('[tool.tensorlint]\nignore = ["TSR"]\n'.encode(encoding))
+    outcome = project.check("a.py")
+    assert outcome.code == 2
+    said = "is not valid TOML: it is UTF-16 or UTF-32; save it as UTF-8"
+    assert outcome.err == f"tensorlint: {project.root}/pyproject.toml: {said}\n"
+
+
+def test_one_that_does_not_concern_us_is(project):
+    project.write("a.py", "import torch\n")
+    (project.root / "pyproject.toml").write_bytes("[tool.black]\n".encode("utf-16"))
+    assert project.check("a.py").code == 0
+
+
+def test_a_byte_order_mark_before_the_configuration(project):
+    project.write("a.py", BAD)
+    file = project.root / "pyproject.toml"
+    assert project.codes() == ["a.py:3:5 TOY101"]
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"ignore = [", b'ignore = ["TOY101", '))
+    assert project.codes() == []
 
 
 def test_the_nearest_file_counts_for_each_linted_file(project):

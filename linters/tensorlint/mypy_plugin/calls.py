@@ -8,7 +8,9 @@ from mypy.checkmember import analyze_member_access
 from mypy.nodes import ARG_POS, FuncDef, SuperExpr, TypeInfo, Var
 from mypy.options import Options
 from mypy.plugin import AttributeContext, MethodSigContext
+from mypy.subtypes import is_subtype
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -27,6 +29,7 @@ DATA_PARALLEL = "torch.nn.parallel.data_parallel.DataParallel"
 
 # Where an Instance keeps what it was made with: names no attribute can have.
 WRAPPED, LAST, FIRST, ELEMENT, RESULT = "<wrapped>", "<last>", "<first>", "<element>", "<result>"
+BEFORE = "<before the last>"
 
 
 def _declared_forward(typ: ProperType, instance: Instance, context: Any, api: Any) -> ProperType | None:
@@ -82,6 +85,17 @@ def _made_with_type(instance: Instance, attrs: dict[str, Type], context: Any, ap
         own = _declared_forward(instance, instance, context, api)
         return own.copy_modified(ret_type=attrs[RESULT]) if isinstance(own, CallableType) else None
     first, last = (_call_type(attrs[key], context, api) for key in (FIRST, LAST))
+    if isinstance(last, Overloaded) and BEFORE in attrs:
+        last = _chosen(last, _call_type(attrs[BEFORE], context, api))
+    if isinstance(first, Overloaded) and (isinstance(last, CallableType) or BEFORE not in attrs):
+        ways = [_one_argument(each, last if BEFORE in attrs else each) for each in first.items]
+        taken = [each for each in ways if each is not None]
+        return Overloaded(taken) if len(taken) > 1 else taken[0] if taken else None
+    return _one_argument(first, last)
+
+
+def _one_argument(first: ProperType | None, last: ProperType | None) -> CallableType | None:
+    """What a Sequential is called with, and what it gives."""
     if not (isinstance(first, CallableType) and isinstance(last, CallableType) and first.arg_types):
         return None
     if first.arg_kinds[0].is_star() or any(kind.is_required() for kind in first.arg_kinds[1:]):
@@ -89,6 +103,17 @@ def _made_with_type(instance: Instance, attrs: dict[str, Type], context: Any, ap
     return CallableType(
         first.arg_types[:1], [ARG_POS], [None], last.ret_type, first.fallback, name="forward of Sequential"
     )
+
+
+def _chosen(last: Overloaded, before: ProperType | None) -> CallableType | None:
+    """The way in which the last module is called: with what the one before it gives. `nn.LSTM` takes two types."""
+    given = get_proper_type(before.ret_type) if isinstance(before, CallableType) else None
+    if given is None or isinstance(given, AnyType):
+        return None
+    for way in last.items:
+        if way.arg_types and is_subtype(given, way.arg_types[0]):
+            return way
+    return None
 
 
 def _call_type(typ: Type, context: Any, api: Any) -> ProperType | None:

@@ -20,7 +20,7 @@ from mypy.nodes import (
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, ExtraAttrs, Instance, Type, get_proper_type
 
-from tensorlint.mypy_plugin.calls import ELEMENT, FIRST, LAST, RESULT, WRAPPED
+from tensorlint.mypy_plugin.calls import BEFORE, ELEMENT, FIRST, LAST, RESULT, WRAPPED
 from tensorlint.mypy_plugin.modules import MODULE, instance_of, is_module
 from tensorlint.mypy_plugin.pooling import POOLS, is_plain_pool
 
@@ -76,13 +76,14 @@ def wrapped(ctx: FunctionContext, made: Instance) -> dict[str, Type] | None:
 
 
 def _chained(ctx: FunctionContext, made: Instance) -> dict[str, Type] | None:
-    """Sequential: its first and last module, where each is an argument of its own."""
+    """Sequential: its first module and its last two, where each is an argument of its own."""
     modules = ctx.arg_types[0] if ctx.arg_types else []
     starred = any(kind.is_star() for kinds in ctx.arg_kinds for kind in kinds)
     instances = [instance_of(module) for module in modules]
     if starred or not instances or not all(each is not None and is_module(each.type) for each in instances):
         return None
-    return {FIRST: modules[0], LAST: modules[-1]}
+    before = {BEFORE: modules[-2]} if len(modules) > 1 else {}
+    return {FIRST: modules[0], LAST: modules[-1], **before}
 
 
 def _elements(ctx: FunctionContext, made: Instance) -> dict[str, Type] | None:

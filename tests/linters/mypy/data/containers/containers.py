@@ -18,6 +18,15 @@ sequential("a")  # E: Argument 1 to "forward" of "Sequential" has incompatible t
 reveal_type(nn.Sequential(Block(), *[nn.ReLU()])(x))  # N: Revealed type is "Any"
 reveal_type(nn.Sequential()(x))  # N: Revealed type is "Any"
 reveal_type(nn.Sequential(nn.ReLU(), nn.Sequential(nn.ReLU()))(x))  # N: Revealed type is "torch._tensor.Tensor"
+recurrent = nn.Sequential(nn.Linear(2, 2), nn.LSTM(2, 2))
+reveal_type(recurrent(x))  # N: Revealed type is "tuple[torch._tensor.Tensor, tuple[torch._tensor.Tensor, torch._tensor.Tensor]]"
+recurrent("a")  # E: Argument 1 to "forward" of "Sequential" has incompatible type "str"; expected "Tensor"  [arg-type]
+alone = nn.Sequential(nn.LSTM(2, 2))
+reveal_type(alone(x))  # N: Revealed type is "tuple[torch._tensor.Tensor, tuple[torch._tensor.Tensor, torch._tensor.Tensor]]"
+reveal_type(nn.Sequential(nn.LSTM(2, 2), Block())(x))  # N: Revealed type is "tuple[torch._tensor.Tensor, int]"
+reveal_type(nn.Sequential(nn.ReLU(), nn.Sequential(nn.LSTM(2, 2)))(x)[0])  # N: Revealed type is "torch._tensor.Tensor"
+reveal_type(nn.Sequential(Block(), nn.LSTM(2, 2))(x))  # N: Revealed type is "Any"
+reveal_type(nn.Sequential(nn.LSTM(2, 2), nn.LSTM(2, 2))(x))  # N: Revealed type is "Any"
 
 
 class Net(nn.Module):

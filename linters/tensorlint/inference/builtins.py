@@ -37,8 +37,14 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 
+# What takes one number, and raises for a matrix.
+_OF_NUMBERS = frozenset({"float", "int", "complex", "round", "bool", "min", "max"})
+
+
 def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A built-in function."""
+    if interp.vector_numbers and name in _OF_NUMBERS:
+        interp.note_number_use(f"builtins.{name}", tuple(args))
     handler = _BUILTINS.get(name)
     if handler is not None:
         result: Value = handler(interp, args, kwargs, node)

@@ -25,6 +25,7 @@ from tensorlint.inference.class_order import method_order
 from tensorlint.inference.data_loading import DATA_LOADERS, LOADER_PARAMETERS, SUBSET
 from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
+from tensorlint.inference.ops.products import vector_product
 from tensorlint.inference.values import (
     CONTAINERS,
     NONE,
@@ -55,6 +56,9 @@ _CHECKPOINT = frozenset(
 )
 
 
+_SOLVERS = frozenset(
+    f"scipy.linalg.{name}" for name in ("solve", "cho_solve", "lu_solve", "solve_triangular", "solve_toeplitz")
+)
 # Libraries whose functions leave the tables that they are given as they are.
 _READ_TABLES = frozenset(
     ["builtins", "IPython", "joblib", "matplotlib", "numpy", "pandas", "pickle", "plotly", "scipy", "seaborn", "sklearn",
@@ -134,6 +138,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             containers.contained(given)
         return Partial(args[0], tuple(args[1:]), kwargs)
     if path.startswith("math."):
+        if interp.vector_numbers:
+            interp.note_number_use(path, tuple(args))
         return _math(path[5:], args)
     if path.startswith(("random.", "time.")):
         drawn = numbers.drawn(interp, path, args, kwargs)
@@ -236,6 +242,10 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if path.endswith(".reveal_shape"):
         return builtins.reveal_shape(interp, args, kwargs, node)
     interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in _READ_TABLES)
+    if path in _SOLVERS and len(args) > 1 and isinstance(args[1], Tensor):
+        # What is solved for is on the right, as in a product with the inverse.
+        vector_product(interp.call_context(path, node), args[0], args[1])
+        return Tensor("numpy", made=node)
     return UNKNOWN
 
 

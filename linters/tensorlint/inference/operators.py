@@ -156,6 +156,8 @@ class Operators(State):
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         call = self.call_context(f"operator {sign}", node)
+        if self.vector_numbers:
+            self.note_number_use(sign, (left, right), node)
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Opaque) and side.kind == PLAIN and isinstance(other, Tensor) and sign != "@":
                 # A number, of which it is not known whether it is an integer.

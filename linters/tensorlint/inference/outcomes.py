@@ -114,6 +114,8 @@ class Outcomes(State):
 
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
+        if self.vector_numbers and operation[0].isalpha():  # operators have told of it
+            self.note_number_use(operation, operands)
         for at, operand in enumerate(operands if self.outcomes else ()):
             if isinstance(operand, Sequence):
                 self.note_unseen(*(operand.items or [operand.element]))  # joined with others

@@ -1,4 +1,5 @@
-"""`w.T @ cov @ w` of a vector: the transpose does nothing there, and the number is right without it and with it."""
+"""`w.T @ cov @ w` of a vector: the transpose does nothing there, and the number is right without it and with it. So it is
+with the inverse, `w.T @ np.linalg.solve(cov, w)`."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ from typing import Any
 
 from tensorlint.inference.hazards import RankOneTransposeHazard
 from tensorlint.inference.ops.products import rank_of
+from tensorlint.inference.sizes import show_shape, surely_differ
 from tensorlint.inference.source_text import operand_nodes, receiver_node
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Value
+from tensorlint.inference.values import Tensor, Value
 
 
 class QuadraticForms(State):
@@ -23,11 +25,25 @@ class QuadraticForms(State):
         row, column = self._product_behind(left_node, facts["left"]), self._product_behind(right_node, facts["right"])
         if (left != 1 and row is None) or (right != 1 and column is None):
             self.sides[node] = "row" if left == 1 else "column"
+            self._note_beside_matrix(node, facts, left_node if left == 1 else right_node)
             return
-        if (row is None and column is None) or self.sides.get(row) == "column" or self.sides.get(column) == "row":
-            return  # a column times a row is a matrix, had they two axes
         first, last = self._end(row or left_node, 0), self._end(column or right_node, 1)
         transposes = [self._transpose_in(first), self._transpose_in(last)]
+        turned = self._transpose_in(left_node), self._transpose_in(right_node)
+        if left == right == 1 and turned != (None, None):
+            ends = [
+                self.orientation(receiver_node(at) if at is not None else each, facts[side])
+                for at, each, side in zip(turned, (left_node, right_node), ("left", "right"), strict=True)
+            ]
+            # Of columns the first is to be transposed, of rows the last.
+            fits = ("column" in ends and turned[1] is None) or ("row" in ends and turned[0] is None)
+            fits = fits and not {"row", "column"} <= {*ends} and None in transposes
+            self.note_vector_number(node, *turned, fits)
+            for each in turned:  # what stands in the product beside a factor, `0.5 * w.T @ w`, is not explained there
+                if each is not None and (plain := self._with_receiver(node, each, "")) is not None:
+                    self.beside_matrices[each] = f"{plain}, which gives the same number"
+        if (row is None and column is None) or self.sides.get(row) == "column" or self.sides.get(column) == "row":
+            return  # a column times a row is a matrix, had they two axes
         if None in transposes:
             self.harmless_transposes.update((each, node) for each in transposes if each is not None)
 
@@ -39,7 +55,8 @@ class QuadraticForms(State):
         """The hazard with what became of the quadratic form that it stands in; None where that is right as it is."""
         form = self.harmless_transposes.get(transpose)
         if form is None:
-            return hazard
+            better = self.beside_matrices.get(transpose)
+            return hazard if better is None or hazard.product else replace(hazard, suggestion=better)
         if form not in self.wanted_matrices:
             return None
         first = self._transpose_in(self._end(operand_nodes(form)[0], 0))
@@ -49,6 +66,44 @@ class QuadraticForms(State):
             product=f"{self.text_of(form)} is a single number where a matrix is wanted",
             suggestion=f"{self.behind(receiver_node(transpose), index)} for each {hazard.receiver} in it",
         )
+
+    def _note_beside_matrix(self, node: ast.AST, facts: dict[str, Any], vector: ast.expr | None) -> None:
+        """What to write in place of the transpose in `q.T @ x`: first what gives the same."""
+        transpose = self._transpose_in(vector)
+        first = rank_of(facts["left"]) == 1
+        tensor, other = (facts["left"], facts["right"]) if first else (facts["right"], facts["left"])
+        if transpose is None or (not first and self.row_form(tensor) is not None):
+            return
+        name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else name
+        if isinstance(node, ast.Call) and "solve" not in name and name not in ("matmul", "dot", "mv"):
+            return
+        if tensor.framework == "torch" and (name == "dot" or (name == "mv" and first)):
+            return  # raises
+        shape = other.shape if isinstance(other, Tensor) else None
+        if shape is not None and len(shape) > 1 and surely_differ(tensor.shape[0], shape[-2 if first else -1]):
+            return
+        plain, grown = (
+            self._with_receiver(node, transpose, index) for index in ("", "[None, :]" if first else "[:, None]")
+        )
+        if plain is None or grown is None:
+            return
+        kind = "row" if first else "column"
+        if shape is None or len(shape) != 2 or name == "mv":
+            self.beside_matrices[transpose] = f"{plain}, which gives the same"
+            return
+        now, then = (shape[1:], (1, *shape[1:])) if first else (shape[:1], (*shape[:1], 1))
+        self.beside_matrices[transpose] = (
+            f"{plain}, which gives the same {show_shape(now)}, or {grown} for a {kind} {show_shape(then)}"
+        )
+
+    def _with_receiver(self, node: ast.AST, transpose: ast.AST, index: str) -> str | None:
+        """The product's source with what was transposed in place of its transpose."""
+        receiver = receiver_node(transpose)
+        text, turned, plain = self.whole_text(node, 60, alone=True), self.text_of(transpose), self.whole_text(receiver)
+        if text is None or plain is None or text.count(turned) != 1:
+            return None
+        return text.replace(turned, plain + index)
 
     def _product_behind(self, node: ast.expr | None, value: Value) -> ast.AST | None:
         """The product of a vector and a matrix that the operand is, or that a name of it was given."""

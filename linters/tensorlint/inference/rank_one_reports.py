@@ -83,7 +83,9 @@ class RankOneReports(State):
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(plain.shape),
             problem=f"{self.text_of(node, 50)} is {outcome}: .T of a rank-1 array does nothing",
-            suggestion=f"{both} for the outer product, {number} for the inner one",
+            # Of `a.T @ a`, which is a number for columns, the number comes first.
+            suggestion=f"{number} for the inner product, {both} for the outer one" if plain is right
+            else f"{both} for the outer product, {number} for the inner one",
             evidence=tuple(each for each in [self.made_evidence(name, plain, plain_node), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
@@ -110,7 +112,9 @@ class RankOneReports(State):
         if not surely_differ(*sizes):
             sign, meant = ("*", "elementwise product") if operation == "*" else ("@", "number")
             inner = f"{sides[0]} {sign} {sides[1]}" if None not in sides else f"{sign} without the transpose"
-            suggestion += f", {inner} for the {meant}"
+            inner += f" for the {meant}"
+            first_turned = "transposed" not in right[1].marks
+            suggestion = f"{inner}, {suggestion}" if first_turned else f"{suggestion}, {inner}"
         for at, (part, _) in enumerate((left, right)):
             hazard = self.hazards.get((part, RankOneTransposeHazard))
             if isinstance(hazard, RankOneTransposeHazard) and not hazard.product:

@@ -26,6 +26,7 @@ from tensorlint.inference.rank_one_reports import RankOneReports
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
 from tensorlint.inference.values import Tensor
+from tensorlint.inference.vector_numbers import VectorNumber, VectorNumbers
 from tensorlint.inference.view_reports import ViewReports
 
 
@@ -47,7 +48,9 @@ class FirstRound:
     sure: dict[tuple[ast.AST, type[Hazard]], Hazard]
 
 
-class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, QuadraticForms, ForwardReports):
+class Reports(
+    Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, QuadraticForms, VectorNumbers, ForwardReports
+):
     """Mixed into the interpreter."""
 
     def start_reports(self) -> None:
@@ -63,6 +66,9 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         self.harmless_transposes: dict[ast.AST, ast.AST] = {}
         self.wanted_matrices: set[ast.AST | None] = set()
         self.sides: dict[ast.AST | None, str] = {}
+        self.vector_numbers: dict[ast.AST | None, VectorNumber] = {}
+        self.beside_matrices: dict[ast.AST, str] = {}
+        self.parents: dict[ast.AST, ast.AST] = {}
         self.patches_forward = patches_forward(self.own_file.text)
         self.takes_forward = any(f"{mark}forward" in self.own_file.text for mark in ".\"'")
         self.lines = self.own_file.text.split("\n")
@@ -133,7 +139,11 @@ class Reports(Bindings, SourceText, ViewReports, BroadcastReports, RankOneReport
         found: list[Hazard] = []
         causes = {node: self.causes_of(node) for node, kind in self.hazards if node in self.follow_ons}
         broadcasts: dict[ast.AST, BroadcastHazard] = {}
+        numbers = [node for node in self.vector_numbers if node is not None and self.is_number_meant(node)]
+        right = {each for node in numbers for each in (node, *self.vector_numbers[node].transposes)}
         for (node, _), hazard in self.hazards.items():
+            if node in right and isinstance(hazard, (RankOneTransposeHazard, RankOneVectorHazard)):
+                continue
             if isinstance(hazard, RankOneTransposeHazard):
                 kept = None if node in self.matrix_transposes else self.in_quadratic_form(node, hazard)
                 found += [] if kept is None else [kept]

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 class RankOneTranspose(Rule[RankOneTransposeHazard]):
     """A rank-1 array has one axis, so transposing it changes nothing: `x.T` of an array of shape `(5,)` is that
     array again. Code that writes `.T` there means a column or a row, and gets neither. NumPy says nothing; torch
-    warns and will stop accepting it. In a quadratic form, `w.T @ cov @ w` or `p @ cov @ p.T`, the number is the right one
-    all the same, and nothing is said.
+    warns and will stop accepting it. In a quadratic form, `w.T @ cov @ w`, `p @ cov @ p.T` or
+    `d.T @ np.linalg.solve(cov, d)`, the number is the right one all the same, and nothing is said; nor where a number is
+    evidently meant, `np.sqrt(d.T @ e)` (see rank-one-vector).
     """
 
     code = "TSR101"
@@ -43,6 +44,8 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
         Example("import numpy as np\n\na = np.random.randn(5)\ns = a @ a\n"),
         Example("import numpy as np\n\nw, cov = np.full(4, 0.25), np.eye(4)\nvariance = w.T @ cov @ w\n",
                 note="A quadratic form is a number, with the transpose and without."),
+        Example("import numpy as np\n\nd, cov = np.random.randn(3), np.eye(3)\nsquared = d.T @ np.linalg.solve(cov, d)\n",
+                note="So is one with an inverse, a Mahalanobis distance."),
         Example("import numpy as np\n\np, W = np.ones(5), np.eye(5)\nenergy = -0.5 * p @ W @ p.T\n"),
         Example("import numpy as np\n\nx = np.linspace(0, 1, 5)[:, None].T\n"),
         Example("import torch\n\nw = torch.randn(2, 3).T\n"),

@@ -13,6 +13,11 @@ class RankOneVector(Rule[RankOneVectorHazard]):
     """`np.dot(a, a.T)` reads like an outer product. For a rank-1 array it is the inner product, a single number, and
     what follows broadcasts that number silently. The same code is right for a column of shape `(n, 1)`.
 
+    Nothing is said where a number is evidently meant: under a root, given to `float` or `math`, compared, in a divisor of
+    numbers or vectors, stored as one element, in what is called a norm, a distance or a loss, or where the vector comes from a
+    product with a matrix that makes it a column, `(X @ w - y).T @ (X @ w - y)`. A product to which a matrix is added
+    is reported all the same.
+
     The rule also reports a vector that is used bare where only a column will do: joined to a matrix
     (`np.hstack((X, y))`), given to `np.linalg.inv`, to a layer of one input feature, or to an estimator of
     scikit-learn, often after the same array was reshaped to `(n, 1)` for `fit`. These raise at run time; code that
@@ -59,6 +64,10 @@ class RankOneVector(Rule[RankOneVectorHazard]):
             "import numpy as np\n\na = np.random.randn(5, 1)\nouter = np.dot(a, a.T)\n", shows="outer.shape == (5, 5)"
         ),
         Example("import numpy as np\n\na = np.random.randn(5)\ninner = np.dot(a, a)\n"),
+        Example("import numpy as np\n\nx = np.random.randn(5)\nlength = np.sqrt(np.dot(x.T, x))\nunit = x / length\n",
+                shows="np.isclose(length, np.linalg.norm(x))", note="A number is meant, and is right."),
+        Example("import numpy as np\n\nX, y, w = np.random.rand(20, 3), np.random.rand(20), np.zeros(3)\nerror = X @ w - y\n"
+                "print(error.T @ error / (2 * len(y)))\n", note="A column transposed, times a column."),
         Example("import numpy as np\n\na = np.random.randn(5)\nouter = np.outer(a, a)\n"),
         Example("import numpy as np\n\na = np.random.randn(5)\nouter = a[:, None] @ a[None, :]\n"),
         Example("import numpy as np\n\nx = np.random.randn(4, 3)\ngram = x @ x.T\n"),

@@ -397,9 +397,10 @@ class TestATransposeOfAVector:
         said = message(code)
         assert "of a rank-1 array does nothing, and " in said
         assert f"{product} is a single number — write " in said
-        matrix, number = re.fullmatch(
-            r"(.*) for the matrix, (.*) for the number", said.partition("— write ")[2]
-        ).groups()
+        # Of columns the first is transposed for a number, and then that comes first.
+        both = ["(.*) for the number", "(.*) for the matrix"][:: 1 if product.startswith("a.T") else -1]
+        advice = re.fullmatch(", ".join(both), said.partition("— write ")[2]).groups()
+        number, matrix = advice[:: 1 if product.startswith("a.T") else -1]
         assert matrix == f"{library}.outer({left}, {right})"
         scope = run(code)
         assert eval(matrix, scope).shape == (4, 4)
@@ -424,9 +425,60 @@ class TestATransposeOfAVector:
         with pytest.raises(ValueError, match="not aligned"):
             run(code)
 
-    def test_with_a_matrix_nothing_is_said_of_the_product(self):
-        code = "import numpy as np\n\na, b = np.random.rand(4), np.random.rand(4, 3)\ny = np.dot(a.T, b)\n"
+    @pytest.mark.parametrize("library", ["np", "torch"])
+    @pytest.mark.parametrize(
+        "product",
+        [
+            "a.T @ B",
+            "B.T @ a.T",
+            "(a - 1).T @ B",
+            "X.matmul(a.T, B)",
+            "X.matmul(B.T, (a * 2).T)",
+            "X.linalg.solve(X.eye(4), a.T)",
+            "B.T.matmul(a.T)",
+            "np.dot(a.T, B)",
+            "B.T.dot(a.T)",
+        ],
+    )
+    def test_beside_a_matrix_what_gives_the_same_comes_first(self, library, product):
+        if library == "torch" and "dot" in product:
+            product = product.replace("np.dot(a.T, B)", "a.t() @ B").replace("B.T.dot(a.T)", "B.t() @ a.t()")
+        if library == "np":
+            product = product.replace("B.T.matmul(a.T)", "B.T @ np.transpose(a)")
+        make = "np.random.rand" if library == "np" else "torch.rand"
+        product = product.replace("X.", f"{library}.")
+        code = f"import numpy as np\nimport torch\n\na, B = {make}(4), {make}(4, 3)\ny = {product}\n"
+        said = re.search(
+            r"— write (.*), which gives the same (\(.*?\)), or (.*) for a (row|column) (\(.*\))$", message(code)
+        )
+        assert said, message(code)
+        scope = run(code)
+        same, grown = eval(said[1], scope), eval(said[3], scope)
+        assert (same == scope["y"]).all()
+        assert tuple(same.shape) == eval(said[2])
+        assert tuple(grown.shape) == eval(said[5])
+        assert tuple(grown.shape) == ((1, 3) if said[4] == "row" else (*same.shape, 1))
+
+    def test_beside_a_matrix_of_another_length_it_may_be_a_column(self):
+        code = "import numpy as np\n\na, B = np.random.rand(4), np.random.rand(1, 3)\ny = a.T @ B\n"
         assert message(code).endswith("does nothing — write a[:, None] for a column, or leave the transpose out")
+        with pytest.raises(ValueError, match="mismatch"):
+            run(code)
+        assert run(code.replace("a.T", "a[:, None]"))["y"].shape == (4, 3)
+
+    def test_beside_what_may_be_anything(self):
+        code = "import numpy as np\n\n\ndef f(B):\n    a = np.ones(4)\n    return a.T @ B\n"
+        assert message(code).endswith("does nothing — write a @ B, which gives the same")
+
+    def test_where_a_matrix_vector_product_takes_no_column(self):
+        code = "import torch\n\na, B = torch.rand(3), torch.rand(4, 3)\ny = torch.mv(B, a.T)\n"
+        assert message(code).endswith("does nothing — write torch.mv(B, a), which gives the same")
+
+    def test_beside_a_number(self):
+        code = "import numpy as np\n\na, b = np.random.rand(4), np.random.rand(4)\ny = 0.5 * a.T @ b\n"
+        assert message(code).endswith("does nothing — write 0.5 * a @ b, which gives the same number")
+        scope = run(code)
+        assert eval("0.5 * a @ b", scope) == scope["y"]
 
     def test_both_vectors_have_their_evidence(self):
         code = "import numpy as np\n\na = np.random.rand(4)\nb = np.random.rand(4)\ny = np.dot(a.T, b)\n"

@@ -11,7 +11,7 @@ from tensorlint.findings import Finding
 from tensorlint.rules.registry import load
 from tensorlint.source import PythonSource
 
-NUMPY = "import numpy as np\n\nw, u, A = np.random.rand(4), np.random.rand(4), np.random.rand(4, 4)\n"
+NUMPY = "import numpy as np\nimport scipy.linalg\nfrom scipy.linalg import cho_solve\n\nw, u, A = np.random.rand(4), np.random.rand(4), np.random.rand(4, 4)\n"
 TORCH = "import torch\n\nw, u, A = torch.rand(4), torch.rand(4), torch.rand(4, 4)\n"
 
 FORMS = [
@@ -24,6 +24,19 @@ FORMS = [
     "X.matmul(X.matmul(w.T, A), w)",
 ]
 NUMPY_FORMS = ["np.dot(w.T, np.dot(A, w))", "w.T.dot(A).dot(w)", "np.transpose(w) @ A @ w", "w.transpose() @ A @ u"]
+NUMPY_SOLVED = [
+    "w.dot(np.linalg.solve(A, w.T))",
+    "np.linalg.solve(A, w).T @ A @ u",
+    "np.dot(w.T, np.linalg.solve(A, u))",
+    "w @ scipy.linalg.solve(A, u.T)",
+    "w.T @ scipy.linalg.solve(A, u)",
+    "w.T @ cho_solve((A, True), u)",
+    "w @ cho_solve((A, True), u.T)",
+    "w.T @ A @ scipy.linalg.solve_triangular(A, w)",
+    "w @ np.linalg.inv(A) @ w.T",
+    "w.T.dot(np.linalg.pinv(A)).dot(w)",
+]
+SOLVED = ["w.T @ X.linalg.solve(A, w)", "w @ X.linalg.solve(A, w.T)", "0.5 * w.T @ A @ X.linalg.solve(A, u)"]
 TORCH_FORMS = ["w.t() @ A @ w", "w.t().matmul(A).matmul(w)", "torch.dot(w.T, torch.mv(A, w))"]
 ROWS = ["w @ A @ w.T", "-0.5 * w @ A @ u.T", "w @ (A @ w.T)"]
 
@@ -39,6 +52,7 @@ def codes(code: str) -> list[str]:
 
 def run(code: str) -> dict[str, Any]:
     pytest.importorskip("torch", reason="the programs are run")
+    pytest.importorskip("scipy", reason="the programs are run")
     scope: dict[str, Any] = {"__name__": "case"}
     exec(code, scope)
     return scope
@@ -49,6 +63,8 @@ def program(form: str, library: str, before: str = "") -> str:
 
 
 CASES = [
+    *((form, library) for form in SOLVED for library in ("np", "torch")),
+    *((form, "np") for form in NUMPY_SOLVED),
     *((form, library) for form in [*FORMS, *ROWS] for library in ("np", "torch")),
     *((form, "np") for form in NUMPY_FORMS),
     *((form, "torch") for form in TORCH_FORMS),
@@ -61,7 +77,7 @@ def test_a_quadratic_form_is_left_alone(form: str, library: str) -> None:
     code = program(form, library)
     scope = run(code)
     assert scope["y"].ndim == 0
-    if not form.startswith("torch.dot"):
+    if not form.startswith("torch.dot") and "solve(" not in form and "inv(" not in form:
         # What the vectors are as rows or columns, the number is theirs.
         shape = "w[None, :], u[None, :]" if form in ROWS else "w[:, None], u[:, None]"
         meant = eval(form.replace("X.", f"{library}."), {**scope, **dict(zip("wu", eval(shape, scope), strict=True))})
@@ -73,6 +89,18 @@ def test_a_quadratic_form_is_left_alone(form: str, library: str) -> None:
 @pytest.mark.parametrize("form", ["w.T @ A @ w", "np.dot(w.T, np.dot(A, w))", "w.T.dot(A).dot(w)", "w @ A @ w.T"])
 def test_whatever_the_matrix_is(form: str) -> None:
     code = f"import numpy as np\n\n\ndef variance(A):\n    w = np.full(4, 0.25)\n    return {form}\n"
+    assert codes(code) == []
+
+
+@pytest.mark.parametrize("solve", ["np.linalg.solve(A, w.T)", "cho_solve((A, True), w.T)"])
+def test_a_solution_in_a_line_of_its_own(solve: str) -> None:
+    assert codes(NUMPY + f"alpha = {solve}\nfit = w @ alpha\n") == []
+    assert codes(NUMPY + f"alpha = {solve}\n") == ["TSR101"]
+    assert codes(NUMPY + f"alpha = {solve}\nouter = alpha @ w.T\n") == ["TSR101", "TSR101"]
+
+
+def test_whatever_is_solved() -> None:
+    code = "import numpy as np\n\n\ndef form(S):\n    mu = np.full(4, 0.25)\n    return mu.T @ np.linalg.solve(S, mu)\n"
     assert codes(code) == []
 
 

@@ -54,6 +54,8 @@ def inner(call: Call, a: Value, b: Value) -> Value:
     first, second = tensor(array_of(call, a)), tensor(array_of(call, b))
     left, right = first.shape or (), second.shape or ()
     dtype = products.common_dtype(call, "numpy", [first, second])
+    if left[1:] == right[1:] == ():
+        products.vector_product(call, first, second)
     products.rank_one_product(call, first, second, "np.inner")
     if not left or not right:
         return unplaced(call, "numpy", left or right, dtype)
@@ -239,6 +241,9 @@ def qr(call: Call, a: Value, mode: Value) -> Value:
 
 @op("numpy.linalg.solve", "a b")
 def solve(call: Call, a: Value, b: Value) -> Value:
+    vector = array_of(call, b)
+    if vector.rank == 1:
+        products.vector_product(call, a, vector)
     given, batch, _, _ = matrices(call, a)
     right = ranked(call, b)
     shape = right.shape or ()

@@ -7,6 +7,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.products import rank_of, vector_product
 from tensorlint.inference.ops.results import fresh, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
@@ -167,6 +168,8 @@ def eigvals(call: Call, input: Value, UPLO: Value, out: Value) -> Value:
 
 @op("linalg.solve", "A B / left=True out=None")
 def solve(call: Call, A: Value, B: Value, left: Value, out: Value) -> Value:
+    if rank_of(B) == 1:
+        vector_product(call, A, B)
     _ranked, batch, _rows, _ = matrices(call, A)
     right = tensor(B)
     shape = right.shape or ()

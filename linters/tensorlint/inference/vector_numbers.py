@@ -1,0 +1,180 @@
+"""`np.sqrt(x.T @ x)` of a vector: the product is a number, and whether one was meant is seen by what is done with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+
+from tensorlint.inference.ops.elementwise import COMPARISONS
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value
+from tensorlint.inference.walking import children, walk
+
+_ROOTS = frozenset({"sqrt", "rsqrt", "item"})
+_ELEMENTWISE = frozenset({"exp", "log", "log1p", "log10", "log2", "abs", "absolute", "arccos", "acos", "isclose"})
+# Words of a name that only a number has; "loss_matrix" and "cost_grad" are of others.
+_OF_NUMBERS = re.compile(
+    r"(?:^|_)(?:norm|dist|distance|length|magnitude|energy|loss|cost|objective|mse|rmse|sse|ssr|rss|penalty|likelihood"
+    r"|loglik|chi2|reg|regularizer|regularization)\d?(?:_|$)"
+)
+_OF_MATRICES = re.compile(r"(?:^|_)(?:mat|matrix|cov|covariance|scatter|outer|gram|hessian|grad|gradient)s?(?:_|$)")
+_DEEPEST = 8
+
+
+@dataclass(slots=True)
+class VectorNumber:
+    """A product of two vectors of which one was transposed.
+
+    `inner` says that it was the first, `a.T @ b`: of columns that is a number, of rows a matrix. `fits` says that these
+    are columns, or rows where it was the last. `wanted` says that what is done with the product is done with numbers
+    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is.
+    """
+
+    inner: bool
+    transposes: tuple[ast.AST, ...]
+    fits: bool = False
+    wanted: bool = False
+    perhaps: bool = False
+    matrix: bool = False
+    sums: list[ast.AST] = field(default_factory=list)
+
+
+class VectorNumbers(State):
+    """Mixed into the interpreter."""
+
+    def note_vector_number(self, node: ast.AST, first: ast.AST | None, last: ast.AST | None, fits: bool) -> None:
+        """Two vectors meet in a product, `first` and `last` are what is transposed in it. `fits` says that, by the products
+        with matrices that they come from, a row meets a column."""
+        transposes = tuple(each for each in (first, last) if each is not None)
+        known = self.vector_numbers.setdefault(node, VectorNumber(first is not None and last is None, transposes))
+        known.fits = known.fits or fits
+        known.wanted = known.wanted or self._is_wanted_here(node)
+
+    def note_number_use(self, operation: str, operands: tuple[Value, ...], node: ast.AST | None = None) -> None:
+        """What is done with such a product, under whatever name: numbers keep `made` when they are computed with."""
+        for at, operand in enumerate(operands):
+            known = self.vector_numbers.get(getattr(operand, "made", None))
+            if known is None or not isinstance(operand, Tensor) or operand.shape != ():
+                continue
+            name, other = operation.rpartition(".")[2], operands[1 - at] if len(operands) == 2 else None
+            if name in _ROOTS or operation in COMPARISONS or operation.startswith(("math.", "builtins.")):
+                known.wanted = True
+            elif name in _ELEMENTWISE:
+                known.perhaps = True
+            elif operation == "**" and at == 0:
+                known.wanted = known.wanted or (isinstance(other, Const) and other.value in (0.5, -0.5))
+                known.perhaps = True
+            elif operation == "/" and at == 1:
+                rank = other.rank if isinstance(other, Tensor) else 0 if _is_number(other) else None
+                known.wanted = known.wanted or rank in (0, 1)
+                # `np.outer(v, v) / (v.T @ v)`
+                known.perhaps = known.perhaps or (isinstance(other, Tensor) and "spelled" in other.marks)
+            elif operation in ("+", "-"):
+                known.matrix = known.matrix or (isinstance(other, Tensor) and (other.rank or 0) > 1)
+                if node is not None and _is_number(other):
+                    known.sums.append(node)
+
+    def is_number_meant(self, node: ast.AST) -> bool:
+        """Whether the product is right: a number, with the transpose and without."""
+        known = self.vector_numbers.get(node)
+        if known is None or node in self.wanted_matrices:
+            return False
+        if known.wanted:
+            return True
+        if known.matrix:
+            return False
+        return (
+            known.fits or (known.perhaps and known.inner) or any(not self._is_accumulated(each) for each in known.sums)
+        )
+
+    def orientation(self, node: ast.AST | None, value: Value | None = None, depth: int = 0) -> str | None:
+        """Whether a vector is a row or a column, by the products with matrices that it comes from: `X @ w - y` is a column."""
+        if depth > _DEEPEST or node is None:
+            return None
+        if node in self.sides:
+            return self.sides[node]
+        if isinstance(node, ast.BinOp):
+            sides = {self.orientation(each, None, depth + 1) for each in (node.left, node.right)} - {None}
+            return sides.pop() if len(sides) == 1 else None
+        if isinstance(node, ast.UnaryOp):
+            return self.orientation(node.operand, None, depth + 1)
+        made = getattr(self.peek(node) if value is None else value, "made", None)
+        return self.orientation(made, None, depth + 1) if made is not node else None
+
+    # -- what stands around the product --------------------------------------------------------------------------------
+
+    def _above(self, node: ast.AST) -> ast.AST | None:
+        """The node that this one of the file's own stands in."""
+        if not self.parents:
+            for each in walk(self.own_file.tree):
+                for child in children(each):
+                    self.parents[child] = each
+        return self.parents.get(node)
+
+    def _is_wanted_here(self, node: ast.AST) -> bool:
+        """Whether the expression's value goes where only numbers go: `K[i, j] = x @ y.T`, `-> float`, `loss = …`."""
+        above = self._above(node)
+        while isinstance(above, ast.UnaryOp) or (
+            isinstance(above, ast.BinOp) and not isinstance(above.op, (ast.MatMult, ast.BitAnd, ast.BitOr))
+        ):
+            node, above = above, self._above(above)
+        match above:
+            case ast.FormattedValue(format_spec=ast.JoinedStr()):
+                return True
+            case ast.Attribute(attr="item"):
+                return True
+            case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
+                return self._holds_number(target)
+            case ast.AnnAssign(target=target, annotation=annotation):
+                return _is_float(annotation) or self._holds_number(target)
+            case ast.Return():
+                function: ast.AST | None = above
+                while function is not None and not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    function = self._above(function)
+                return function is not None and (_is_float(function.returns) or _is_of_numbers(function.name))
+        return False
+
+    def _holds_number(self, target: ast.expr) -> bool:
+        """Whether what is assigned to can only be a number: an element, or a name that says so."""
+        if isinstance(target, ast.Subscript):
+            items = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+            value = self.peek(target.value)
+            rank = value.rank if isinstance(value, Tensor) else None
+            whole = all(isinstance(each, (ast.Name, ast.BinOp)) or _is_integer(each) for each in items)
+            return whole and len(items) == (rank or 2) and (rank is not None or isinstance(target.slice, ast.Tuple))
+        return _is_of_numbers(target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", ""))
+
+    def _is_accumulated(self, sum_: ast.AST) -> bool:
+        """`S = S + x.T @ x`, which begins as a number whatever is added up."""
+        if isinstance(sum_, ast.AugAssign):
+            return True
+        above: ast.AST | None = sum_
+        while isinstance(above, ast.expr):
+            above = self._above(above)
+        if not isinstance(above, ast.Assign):
+            return False
+        names = {each.id for each in walk(above.value) if isinstance(each, ast.Name)}
+        return any(isinstance(each, ast.Name) and each.id in names for each in above.targets)
+
+
+def _is_number(value: Value | None) -> bool:
+    """A number of Python's other than 0, at which sums of anything begin."""
+    if isinstance(value, Const):
+        return isinstance(value.value, (int, float)) and value.value != 0
+    return isinstance(value, (Number, Scalar))
+
+
+def _is_integer(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return _is_integer(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _is_float(annotation: ast.expr | None) -> bool:
+    return isinstance(annotation, ast.Name) and annotation.id in ("float", "int", "bool")
+
+
+def _is_of_numbers(name: str) -> bool:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return _OF_NUMBERS.search(words) is not None and _OF_MATRICES.search(words) is None

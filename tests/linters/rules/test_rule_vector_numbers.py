@@ -1,0 +1,162 @@
+"""`np.sqrt(x.T @ x)` of a vector is a number, and right where one is meant; where a matrix was meant it is reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tensorlint.checking import Selection, findings_of
+from tensorlint.findings import Finding
+from tensorlint.rules.registry import load
+from tensorlint.source import PythonSource
+
+HEAD = """import math
+import numpy as np
+
+n, tol = 5, 1e-3
+x, y, w, A = np.random.rand(5), np.random.rand(5), np.random.rand(5), np.random.rand(5, 5)
+X, out, K = np.random.rand(20, 5), np.zeros(5), np.zeros((5, 5))
+"""
+
+# Right with columns of shape (n, 1) too, where the first is transposed, or with rows, where the last one is.
+EITHER = {
+    "a root": "length = np.sqrt({p})",
+    "a root of the mean": "r = np.sqrt({p} / n)",
+    "a power of a half": "r = ({p}) ** 0.5",
+    "math": "r = math.sqrt({p})",
+    "math through a name": "s = {p}\nr = math.sqrt(2 * s)",
+    "float": "r = float({p})",
+    "round": "r = round({p}, 3)",
+    "item": "r = ({p}).item()",
+    "a condition": "if {p} > tol:\n    pass",
+    "a comparison": "close = {p} < tol",
+    "a divisor": "u = x / ({p})",
+    "a projection": "u = (x @ y) / ({p}) * y",
+    "a divisor through a name": "s = {p}\nu = x / s",
+    "an element": "for i in range(5):\n    out[i] = {p}",
+    "an element of a matrix": "for i in range(5):\n    K[i, i - 1] = {p}",
+    "an element with an offset": "K[0, -1] += {p}",
+    "a format": 'text = f"{{{p}:.3f}}"',
+    "a norm": "def squared_norm(x, y):\n    return {p}\n\n\nr = squared_norm(x, y)",
+    "a result that is a float": "def f(x, y) -> float:\n    return {p} / 2\n\n\nr = f(x, y)",
+    "a loss": "loss = {p} / n",
+    "a field": "class Fit:\n    pass\n\n\nfit = Fit()\nfit.rss = {p}",
+    "a number added": "r = 1 + {p}",
+    "a size added": "r = ({p}) + len(x)",
+}
+PRODUCTS = {"x.T @ y": True, "np.dot(x.T, x)": True, "x.T.dot(y)": True, "x @ y.T": False, "np.dot(x, x.T)": False}
+FIRST = {
+    "an exponential": "r = np.exp(-({p}) / 2)",
+    "a projector": "P = np.eye(5) - 2 * np.outer(x, x) / ({p})",
+    "a square": "r = ({p}) ** 2",
+}
+# By what they come from, the first of the two is a column, or the last a row.
+COLUMNS = {
+    "residuals": "e = X @ w - y0\ncost = e.T @ e",
+    "residuals, a name": "e = y0 - np.dot(X, w)\ns = e.T @ e / len(e)",
+    "written out": "s = (X @ w - y0).T @ (X @ w - y0)",
+    "a method": "p = X.dot(w)\ne = p - y0\ns = e.T.dot(e)",
+    "a vector and a gradient": "g = X.T @ (X @ w - y0)\nslope = g.T @ w",
+    "scaled": "e = (X @ w - y0) / 2\ns = 0.5 * e.T @ e",
+    "queries and keys": "q, k = x @ A, y @ A\ns = q @ k.T",
+    "a column turned": "s = (A @ x).T @ y",
+}
+MATRICES = {
+    "a Householder reflection": "H = np.eye(5) - 2 * {p}",
+    "a sum of squares": "S = 0\nfor row in X:\n    S = S + {r}",
+    "a sum in place": "S = 0.0\nfor row in X:\n    S += {r}",
+    "a covariance": "S = np.zeros((5, 5))\nfor row in X:\n    S += {r}",
+    "a correlation": "d = X.std(axis=0)\nC = np.cov(X.T) / ({p})",
+    "covariances": "out = np.zeros((5, 5, 5))\nfor i in range(5):\n    out[i] = {p}",
+    "inverted": "S = np.linalg.inv({p})",
+    "by itself": "S = {p}",
+    "a name": "loss_matrix = {p}",
+    "a covariance's function": "def distance_covariance(x, y):\n    return {p}\n\n\nS = distance_covariance(x, y)",
+}
+
+
+def findings(code: str) -> list[Finding]:
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+
+
+def run(code: str) -> dict[str, Any]:
+    pytest.importorskip("numpy", reason="the programs are run")
+    scope: dict[str, Any] = {"__name__": "case"}
+    exec(code, scope)
+    return scope
+
+
+def program(body: str, product: str = "") -> str:
+    row = product.replace("y", "row").replace("x", "row")
+    return f"{HEAD}y0 = np.random.rand(20)\n{body.replace('{p}', product).replace('{r}', row).replace('{{', '{').replace('}}', '}')}\n"
+
+
+@pytest.mark.parametrize("name", EITHER)
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_number_that_is_meant_is_left_alone(name: str, product: str) -> None:
+    code = program(EITHER[name], product)
+    run(code)
+    assert findings(code) == []
+
+
+@pytest.mark.parametrize("name", FIRST)
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_where_it_hardly_can_be_else_the_transpose_decides(name: str, product: str) -> None:
+    code = program(FIRST[name], product)
+    run(code)
+    assert bool(findings(code)) is not PRODUCTS[product]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_transposed_times_a_column(name: str) -> None:
+    code = program(COLUMNS[name])
+    run(code)
+    assert findings(code) == []
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_where_a_matrix_may_be_meant_it_is_reported(name: str, product: str) -> None:
+    code = program(MATRICES[name], product)
+    if name != "inverted":
+        run(code)
+    (found,) = findings(code)
+    assert found.code in ("TSR101", "TSR102")
+
+
+@pytest.mark.parametrize(
+    "body", ["e = X @ w - y0\nS = e @ e.T", "e = X @ w - y0\nS = np.eye(20) - e.T @ e", "S = (x @ A).T @ y"]
+)
+def test_nor_what_the_products_speak_against(body: str) -> None:
+    code = program(body)
+    run(code)
+    assert len(findings(code)) == 1
+
+
+def test_an_elementwise_product_is_no_number() -> None:
+    (found,) = findings(program("loss = x * x.T"))
+    assert found.code == "TSR102"
+
+
+def test_torch() -> None:
+    pytest.importorskip("torch", reason="the programs are run")
+    head = "import torch\n\nx, A = torch.rand(5), torch.rand(5, 5)\n"
+    for body in (
+        "n = torch.sqrt(x.T @ x)",
+        "n = (x @ x.T).sqrt()",
+        "n = (x @ x.t()).item()",
+        "u = x / torch.dot(x.t(), x)",
+    ):
+        assert findings(f"{head}{body}\n") == []
+    assert len(findings(f"{head}S = A + x @ x.T\n")) == 1
+
+
+@pytest.mark.parametrize(("product", "said"), [
+    ("x.T @ x", "x @ x for the inner product, np.outer(x, x) for the outer one"),
+    ("x @ x.T", "np.outer(x, x) for the outer product, x @ x for the inner one"),
+])  # fmt: skip
+def test_the_likelier_advice_comes_first(product: str, said: str) -> None:
+    (found,) = findings(program("S = {p}", product))
+    assert found.message.endswith(f"— {said}")

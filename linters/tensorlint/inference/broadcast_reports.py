@@ -139,7 +139,13 @@ class BroadcastReports(Outcomes):
             hazard = replace(hazard, context=context, evidence=hazard.evidence + evidence)
         among_columns = outcome.column or any(each.column for _, each in compared)
         suggestion = hazard.column_suggestion if among_columns else hazard.suggestion
-        return replace(hazard, reading=outcome.reading, mixed=outcome.mixed, suggestion=suggestion)
+        return replace(
+            hazard,
+            reading=outcome.reading,
+            mixed=outcome.mixed,
+            averaged=outcome.averaged and not outcome.mixed,
+            suggestion=suggestion,
+        )
 
     def causes_of(self, node: ast.AST) -> dict[ast.AST, FollowOn]:
         """The operations that gave an operand of this loss its shape, a row that met a column, by their nodes. The shape

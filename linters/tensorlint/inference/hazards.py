@@ -57,6 +57,7 @@ class BroadcastHazard(Hazard):
     whole, or `partly`, as what an axis-wise reduction or an index left of it, or `compared` with another shape by a loss.
     `one_kept` is true for a reduction that kept its last axis beside one that did not, or beside a vector; `mixed` where the
     result met another matrix, or went where it is read as one.
+    `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
     """
@@ -86,6 +87,7 @@ class BroadcastHazard(Hazard):
     layer_column: bool = False
     one_kept: bool = False
     mixed: bool = False
+    averaged: bool = False
     reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
     both_grow: bool = True

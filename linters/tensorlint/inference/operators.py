@@ -165,14 +165,17 @@ class Operators(State):
                 result = elementwise.binary(call, sign, *((number, other) if side is left else (other, number)))
                 if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
-                return self.kept_by_operator(result, left, right)
+                return self.kept_by_operator(self.with_linear(sign, result, left, right), left, right)
             if isinstance(side, Opaque) and side.kind == SCALAR and sign != "@" and _has_shape(other):
                 result = elementwise.binary(
                     call, sign, *((Scalar("float"), other) if side is left else (other, Scalar("float")))
                 )
                 return _beside_scalar(result, other, sign)
         self.note_meeting(sign, left, right)
-        return self.kept_by_operator(self.with_outer(elementwise.binary(call, sign, left, right)), left, right, sign)
+        result = self.with_outer(elementwise.binary(call, sign, left, right))
+        if self.outcomes:
+            result = self.with_linear(sign, result, left, right)
+        return self.kept_by_operator(result, left, right, sign)
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
@@ -182,6 +185,8 @@ class Operators(State):
         if isinstance(operand, Tensor):
             sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
             result = elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
+            if self.outcomes and sign != "~":
+                result = self.with_linear(sign, result, operand)
             if isinstance(result, Tensor) and result.shape is None and result.axes is None:
                 result.axes = known_axes.of(operand) or None
             return self.keep_rank(result, operand)

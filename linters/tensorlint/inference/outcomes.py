@@ -10,12 +10,17 @@ from tensorlint.findings import Evidence
 from tensorlint.inference import sizes as S
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Const, Number, Scalar, Sequence, Tensor, Value, copy
+from tensorlint.inference.values import PLAIN, Const, Number, Opaque, Scalar, Sequence, Tensor, Value, copy
 from tensorlint.inference.walking import walk
 
 # What a tensor remembers of such an operation: `outer:` while all of the matrix is there, `part:` of what was reduced
 # along one of the two axes.
 WHOLE, PART = "outer:", "part:"
+# Beside `outer:`, while the matrix is a sum or difference of the two, perhaps times a number: its mean is that of the sum of
+# row and row.
+LINEAR = "linear:"
+_KEEP_NUMBERS = frozenset(["mean", "detach", "clone", "contiguous", "float", "double", "cpu", "cuda", "numpy"])
+_OF_MEANS = frozenset({"dim", "axis", "keepdim", "keepdims", "dtype", "input", "a"})
 # Which of them, or what is nearest: nobody asks that of a heap of n × n differences.
 _CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin", "kthvalue"])
 _INDICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax"])
@@ -35,7 +40,8 @@ class Outcome:
     a number, `partly` that what an axis-wise reduction or an index left of it did, `where` is the first place of this file
     at which either happened. `along` and `chosen` say that it was reduced, or chosen from, along one of its axes. `column`
     says that it met another column, or went where columns go, so that the row should have been one. `mixed` says that it met
-    another matrix, or what may be one, or went where a matrix is read as one."""
+    another matrix, or what may be one, or went where a matrix is read as one. `averaged` says that of a sum nothing but the
+    mean was taken, which is the number that a sum of row and row has."""
 
     shape: tuple[Size, ...]
     axes: tuple[int, ...]
@@ -48,6 +54,7 @@ class Outcome:
     chosen: bool = False
     column: bool = False
     mixed: bool = False
+    averaged: bool = False
 
     @property
     def reading(self) -> Reading:
@@ -74,16 +81,39 @@ class Outcomes(State):
     def with_outer(self, result: Value) -> Value:
         """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
         key, self.last_broadcast = self.last_broadcast, None
+        if self.outcomes and not self.keeps_numbers and isinstance(result, Tensor) and result.marks:
+            result = without_linear(result)
         if key is not None and isinstance(result, Tensor):
             return copy(result, marks=result.marks | {key})
         return result
+
+    def with_linear(self, sign: str, result: Value, *operands: Value) -> Value:
+        """The result remembers of which rows and columns it is a sum."""
+        if not isinstance(result, Tensor) or not result.marks:
+            return result
+        kept = set()
+        for mark in result.marks:
+            if mark.startswith((WHOLE, PART)):
+                linear = _linear(mark)
+                of = [each for each in operands if isinstance(each, Tensor) and mark in each.marks]
+                others = [each for each in operands if each not in of]
+                scaled = sign == "*" or (sign == "/" and operands[0] in of)
+                if all(linear in each.marks for each in of) and (
+                    sign in ("+", "-") or (scaled and len(of) == 1 and all(map(_is_number, others)))
+                ):
+                    kept.add(linear)
+        return copy(result, marks=result.marks | kept) if kept else result
 
     def report_reduced(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         result, name = facts.get("result"), facts["operation"].rpartition(".")[2]
         is_number = not isinstance(result, Tensor) or result.shape in (None, ())
         for mark, outcome, whole in self._outcomes_of(tensor):
+            mean = name == "mean" and _linear(mark) in tensor.marks and _is_plain(node)
             if is_number:
+                first = not (outcome.reduced or outcome.partly)
+                same = mean and self.is_read_once(int(mark.partition(":")[2]), node)
+                outcome.averaged = same and (first or outcome.averaged)
                 self._became_number(node, tensor, outcome, whole)
                 outcome.chosen = outcome.chosen or (not whole and name in _INDICES)
             elif whole and tensor.rank == len(outcome.shape) and set(facts["axes"]) & set(outcome.axes):
@@ -91,6 +121,23 @@ class Outcomes(State):
                 outcome.chosen = outcome.chosen or name in _CHOICES
                 assert isinstance(result, Tensor)
                 result.marks = result.marks - {mark} | {PART + mark[len(WHOLE) :]}
+                if mean:
+                    result.marks |= {_linear(mark)}
+
+    def is_read_once(self, cause: int, reduction: ast.AST) -> bool:
+        """Whether the operation, of this id, stands in the reduction, or in a name that is read there only."""
+        if any(id(each) == cause for each in walk(reduction)):
+            return True
+        names = [each.id for each in walk(reduction) if isinstance(each, ast.Name)]
+        read = [
+            each.id for each in walk(self.frame.node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        ]
+        for each in walk(self.frame.node):
+            if isinstance(each, ast.Assign) and any(id(part) == cause for part in walk(each.value)):
+                target = each.targets[0]
+                return len(each.targets) == 1 and isinstance(target, ast.Name) and (
+                    target.id in names and read.count(target.id) == 1)  # fmt: skip
+        return False
 
     def _became_number(self, node: ast.AST, tensor: Tensor, outcome: Outcome, whole: bool) -> None:
         if whole and (tensor.shape is None or _holds(tensor.shape, outcome.shape)):
@@ -114,6 +161,7 @@ class Outcomes(State):
 
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
+        self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
         if self.vector_numbers and operation[0].isalpha():  # operators have told of it
             self.note_number_use(operation, operands)
         for at, operand in enumerate(operands if self.outcomes else ()):
@@ -182,6 +230,25 @@ class Outcomes(State):
             return ()
         found = self.evidence_at(reduction, f"reduced to one number here: {self.text_of(reduction, 50)}")
         return () if found is None else (found,)
+
+
+def without_linear(tensor: Tensor) -> Tensor:
+    kept = frozenset(mark for mark in tensor.marks if not mark.startswith(LINEAR))
+    return tensor if len(kept) == len(tensor.marks) else copy(tensor, marks=kept)
+
+
+def _linear(mark: str) -> str:
+    return LINEAR + mark.partition(":")[2]
+
+
+def _is_number(value: Value) -> bool:
+    plain = isinstance(value, Opaque) and value.kind == PLAIN
+    return plain or isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Tensor) and value.shape == ())
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Whether the mean is one of all the items alike: `where=` leaves some out."""
+    return isinstance(node, ast.Call) and all(each.arg in _OF_MEANS for each in node.keywords)
 
 
 def _grown(left: tuple[Size, ...], right: tuple[Size, ...], shape: tuple[Size, ...]) -> tuple[int, ...]:

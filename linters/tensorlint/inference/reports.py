@@ -62,6 +62,7 @@ class Reports(
         self.follow_ons: dict[ast.AST, dict[str, FollowOn]] = {}
         self.refined: dict[int, tuple[Tensor, Tensor]] = {}
         self.last_broadcast: str | None = None
+        self.keeps_numbers = False
         self.matrix_transposes: set[ast.AST] = set()
         self.harmless_transposes: dict[ast.AST, ast.AST] = {}
         self.wanted_matrices: set[ast.AST | None] = set()

@@ -96,6 +96,7 @@ class State:
     harmless_transposes: dict[ast.AST, ast.AST]
     wanted_matrices: set[ast.AST | None]
     sides: dict[ast.AST | None, str]
+    keeps_numbers: bool
     vector_numbers: dict[ast.AST | None, Any]
     beside_matrices: dict[ast.AST, str]
     parents: dict[ast.AST, ast.AST]

@@ -10,6 +10,7 @@ from tensorlint.inference.containers import share
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
+from tensorlint.inference.outcomes import LINEAR, without_linear
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -132,6 +133,8 @@ class Statements(State):
             if sign == "@" and left.framework == "torch":
                 return result  # a new tensor: torch has no product in place
             same = copy(left, marks=left.marks - {"reduction", "transposed", "optional"}, source=None, reduced=None)
+            if same.marks and isinstance(result, Tensor):
+                same.marks = without_linear(same).marks | {mark for mark in result.marks if mark.startswith(LINEAR)}
             aliases.tie(same, left)
             return same
         if isinstance(left, Sequence) and left.kind == "list":

@@ -37,7 +37,9 @@ class LossBroadcast(Rule[Hazard]):
     column that are reduced to a number, and a square matrix that meets a reduction of itself, or of its squares, over the wrong axis. A matrix
     that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made. One that is read along its axes is a table of
     each with each, and left alone: a choice, `argmin(0)`, or a sum along an axis where the code wrote the column itself,
-    `grid.reshape(-1, 1)`. So is a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances.
+    `grid.reshape(-1, 1)`. So is a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances;
+    and of two sums, of which one kept its axis, the mean of their sum or difference, which is the same number as it would be
+    without.
     """
 
     code = "TSR112"
@@ -107,6 +109,9 @@ class LossBroadcast(Rule[Hazard]):
                 note="A column written as one, and the matrix summed along an axis: a likelihood on a grid."),
         Example("import torch\n\ncentres, v = torch.randn(64, 1), torch.randn(64)\ncodes = (v - centres).abs().argmin(0)\n",
                 note="Which of them is nearest is asked of a table."),
+        Example("import torch\n\nx, mu = torch.rand(16, 9), torch.rand(16, 2)\nerror, penalty = x.sum(1), mu.sum(1, keepdim=True)\n"
+                "loss = (error + penalty).mean()\n", shows="torch.isclose(loss, (error + penalty.squeeze(1)).mean())",
+                note="The mean of all sums is the sum of the means."),
         Example("import torch\n\nx, y = torch.rand(16, 9), torch.rand(16, 9)\nxx = (x**2).sum(1, keepdim=True)\nyy = (y**2).sum(1)\n"
                 "distance = (xx + yy - 2 * x @ y.t()).mean()\n", note="What the reductions make meets another matrix."),
     )  # fmt: skip
@@ -131,7 +136,10 @@ class LossBroadcast(Rule[Hazard]):
             )
         if hazard.context not in _ENDS or not is_accident(hazard):
             return None
+        end = _ENDS[hazard.context]
+        if hazard.averaged and hazard.same_length:
+            end = "the mean of all of it costs more, for the same number"
         return (
             f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
-            f"{hazard.operation}, and {_ENDS[hazard.context]} — {advice}"
+            f"{hazard.operation}, and {end} — {advice}"
         )

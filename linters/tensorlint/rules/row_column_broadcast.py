@@ -49,7 +49,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
     if hazard.one_kept and is_uneven(hazard):
-        return True
+        return not hazard.averaged  # the number is right, and only more is computed than needs to be
     if hazard.spelled_here and hazard.spelled != "no":
         return False
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal"))

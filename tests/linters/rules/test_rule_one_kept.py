@@ -36,7 +36,14 @@ def findings(code: str) -> list[Finding]:
 
 
 ACCIDENTS = {
-    "added": program("return (a + b).mean()"),
+    "added": program("return (a + b).sum()"),
+    "added and squared": program("return (a + b).pow(2).mean()"),
+    "added and averaged, and more": program("t = a - b", "return t.mean() + t.var()"),
+    "averaged in part": program("t = (a - b) * b", "return t.mean()"),
+    "averaged in absolute value": program("return abs(a - b).mean()"),
+    "averaged as integers": program("return (a - b).int().float().mean()"),
+    "squared in place": program("t = a - b", "t **= 2", "return t.mean()"),
+    "averaged and returned": program("t = a + b", "return t.mean(), t"),
     "multiplied": program("return (a * b).sum()"),
     "divided": program("return torch.log(b / a).mean()"),
     "subtracted": program("return torch.relu(a - 0.5 * b).mean()"),
@@ -52,7 +59,7 @@ ACCIDENTS = {
     "a sequence each": program(
         "return (a * b).mean()", a="x.view(4, 4, 2).sum(2, keepdim=True)", b="y.view(4, 4, 2).sum(2)"
     ),
-    "numpy": program("return (a + b).mean()", a="x.sum(axis=1, keepdims=True)", b="y.sum(axis=1)", make=NUMPY),
+    "numpy": program("return (a + b).std()", a="x.sum(axis=1, keepdims=True)", b="y.sum(axis=1)", make=NUMPY),
     "computed with on the spot": program("return 1 - ((2 * b + 1) / (a + 1)).mean()"),
     "a vector of labels": program("return (b * a.pow(2)).mean()", b="torch.ones(8)"),
     "a vector of weights of numpy": program(
@@ -77,6 +84,16 @@ TABLES = {
         a="np.sum(x, axis=1, keepdims=True)", b="np.sum(y, axis=1)", make=NUMPY,
     ),
     "a view written into": program("t = a + b", "u = t.view(-1)", "u -= m.view(-1)", "return t.mean()"),
+    "averaged": program("return (a + b).mean()"),
+    "a difference averaged": program("t = a - b", "return torch.mean(t)"),
+    "averaged with numbers": program("return -(2 * (b - a) / 3 + 1).mean()"),
+    "averaged over both axes": program("return (a + b).mean(dim=(0, 1))"),
+    "averaged in steps": program("return (a + b).mean(0).mean()"),
+    "averaged in double": program("return (a - b).double().mean()"),
+    "changed in place and averaged": program("t = a + b", "t *= 2", "return t.mean()"),
+    "averaged with numpy": program(
+        "return np.mean(a + b)", a="x.sum(axis=1, keepdims=True)", b="y.sum(axis=1)", make=NUMPY
+    ),
     "rows written into": program("t = a + b", "for i in range(8):", "    t[i] -= m[i]", "return t.mean()"),
     "rows of a loop": program("t = a + b", "for i, row in enumerate(t):", "    row -= m[i]", "return t.mean()"),
     "items stored": program("t = a + b", "t[range(8), range(8)] = 0", "return t.mean()"),
@@ -132,6 +149,22 @@ def test_a_table_of_pairs_is_left_alone(name: str) -> None:
     if "project" not in TABLES[name]:
         exec(TABLES[name], {"__name__": "case"})
     assert findings(TABLES[name]) == []
+
+
+@pytest.mark.parametrize("name", [each for each in TABLES if "averaged" in each])
+def test_the_mean_of_a_sum_is_the_number_that_was_meant(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="torch is the oracle")
+    returned = TABLES[name].replace("\nf(x, y, m)\n", "\nmade = f(x, y, m)\n")
+    scope: dict[str, object] = {"__name__": "case"}
+    exec(returned, scope)
+    again = returned.replace(", keepdim=True", "").replace(", keepdims=True", "")
+    again = (
+        again.partition("x, y, m =")[0]
+        .replace("mean(dim=(0, 1))", "mean()")
+        .replace("mean(0)", "mean(0, keepdim=True)")
+    )
+    exec(again + "meant = f(x, y, m)\n", scope)
+    assert torch.isclose(torch.as_tensor(scope["made"]), torch.as_tensor(scope["meant"]), atol=1e-6)
 
 
 def test_two_such_matrices_may_be_added() -> None:

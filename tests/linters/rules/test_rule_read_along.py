@@ -102,7 +102,9 @@ def test_a_loss_is_reported(name: str) -> None:
 @pytest.mark.parametrize(
     ("reduced", "words"),
     [
-        ("d.mean()", "all of it is reduced to one number"),
+        ("d.abs().mean()", "all of it is reduced to one number"),
+        ("d.mean()", "the mean of all of it costs more, for the same number"),
+        ("(1 - d / 2).mean(0).mean()", "the mean of all of it costs more, for the same number"),
         ("d.reshape(-1).mean()", "all of it is reduced to one number"),
         ("torch.stack([d, d]).mean()", "all of it is reduced to one number"),
         ("d.sum(1).mean()", "it is reduced to one number in steps"),

@@ -356,7 +356,7 @@ def unary_of(
         input.device,
         input.made or call.node,
         input.how,
-        input.marks,
+        input.marks if not input.marks else frozenset(mark for mark in input.marks if not mark.startswith("linear:")),
         input.source,
         input.reduced,
         layout_trail=input.layout_trail,

@@ -161,7 +161,8 @@ class Outcomes(State):
 
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
-        self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
+        if self.outcomes:
+            self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
         if self.vector_numbers and operation[0].isalpha():  # operators have told of it
             self.note_number_use(operation, operands)
         for at, operand in enumerate(operands if self.outcomes else ()):

@@ -14,6 +14,8 @@ from tensorlint.inference.source_text import operand_nodes, receiver_node
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value
 
+_WITHOUT = "it without the transpose"
+
 
 class QuadraticForms(State):
     """Mixed into the interpreter. `sides` says of products of a vector and a matrix whether they are rows or columns,
@@ -39,9 +41,10 @@ class QuadraticForms(State):
             fits = ("column" in ends and turned[1] is None) or ("row" in ends and turned[0] is None)
             fits = fits and not {"row", "column"} <= {*ends} and None in transposes
             self.note_vector_number(node, *turned, fits)
-            for each in turned:  # what stands in the product beside a factor, `0.5 * w.T @ w`, is not explained there
-                if each is not None and (plain := self._with_receiver(node, each, "")) is not None:
-                    self.beside_matrices[each] = f"{plain}, which gives the same number"
+        for each in turned:  # what stands in the product beside a factor, `0.5 * w.T @ w`, is not explained there
+            if each is not None:
+                same = "which gives the same number" if left == right == 1 else "which gives the same"
+                self.beside_matrices[each] = f"{self._with_receiver(node, each, '') or _WITHOUT}, {same}"
         if (row is None and column is None) or self.sides.get(row) == "column" or self.sides.get(column) == "row":
             return  # a column times a row is a matrix, had they two axes
         if None in transposes:
@@ -87,6 +90,7 @@ class QuadraticForms(State):
             self._with_receiver(node, transpose, index) for index in ("", "[None, :]" if first else "[:, None]")
         )
         if plain is None or grown is None:
+            self.beside_matrices[transpose] = f"{_WITHOUT}, which gives the same"
             return
         kind = "row" if first else "column"
         if shape is None or len(shape) != 2 or name == "mv":

@@ -80,12 +80,14 @@ class RankOneReports(State):
         whole = self.whole_text(plain_node)
         both = f"{outer}({whole}, {whole})" if whole is not None else f"{outer} of it with itself"
         number = f"{whole} @ {whole}" if whole is not None else "@ without the transpose"
+        outer_first = f"{both} for the outer product, {number} for the inner one"
+        self.outer_first[node] = outer_first
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(plain.shape),
             problem=f"{self.text_of(node, 50)} is {outcome}: .T of a rank-1 array does nothing",
             # Of `a.T @ a`, which is a number for columns, the number comes first.
             suggestion=f"{number} for the inner product, {both} for the outer one" if plain is right
-            else f"{both} for the outer product, {number} for the inner one",
+            else outer_first,
             evidence=tuple(each for each in [self.made_evidence(name, plain, plain_node), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
@@ -113,8 +115,10 @@ class RankOneReports(State):
             sign, meant = ("*", "elementwise product") if operation == "*" else ("@", "number")
             inner = f"{sides[0]} {sign} {sides[1]}" if None not in sides else f"{sign} without the transpose"
             inner += f" for the {meant}"
+            outer_first = f"{suggestion}, {inner}"
+            self.outer_first.update((part, outer_first) for part, _ in (left, right) if part is not None)
             first_turned = "transposed" not in right[1].marks
-            suggestion = f"{inner}, {suggestion}" if first_turned else f"{suggestion}, {inner}"
+            suggestion = f"{inner}, {suggestion}" if first_turned else outer_first
         for at, (part, _) in enumerate((left, right)):
             hazard = self.hazards.get((part, RankOneTransposeHazard))
             if isinstance(hazard, RankOneTransposeHazard) and not hazard.product:

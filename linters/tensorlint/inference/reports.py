@@ -69,6 +69,7 @@ class Reports(
         self.sides: dict[ast.AST | None, str] = {}
         self.vector_numbers: dict[ast.AST | None, VectorNumber] = {}
         self.beside_matrices: dict[ast.AST, str] = {}
+        self.outer_first: dict[ast.AST | None, str] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.patches_forward = patches_forward(self.own_file.text)
         self.takes_forward = any(f"{mark}forward" in self.own_file.text for mark in ".\"'")
@@ -145,6 +146,9 @@ class Reports(
         for (node, _), hazard in self.hazards.items():
             if node in right and isinstance(hazard, (RankOneTransposeHazard, RankOneVectorHazard)):
                 continue
+            if node in self.outer_first and isinstance(hazard, (RankOneTransposeHazard, RankOneVectorHazard)):
+                if self.meets_matrix(node):
+                    hazard = replace(hazard, suggestion=self.outer_first[node])
             if isinstance(hazard, RankOneTransposeHazard):
                 kept = None if node in self.matrix_transposes else self.in_quadratic_form(node, hazard)
                 found += [] if kept is None else [kept]

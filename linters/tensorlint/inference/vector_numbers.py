@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from tensorlint.inference.ops.elementwise import COMPARISONS
+from tensorlint.inference.source_text import operand_nodes, receiver_node
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value
 from tensorlint.inference.walking import children, walk
@@ -16,7 +17,7 @@ _ELEMENTWISE = frozenset({"exp", "log", "log1p", "log10", "log2", "abs", "absolu
 # Words of a name that only a number has; "loss_matrix" and "cost_grad" are of others.
 _OF_NUMBERS = re.compile(
     r"(?:^|_)(?:norm|dist|distance|length|magnitude|energy|loss|cost|objective|mse|rmse|sse|ssr|rss|penalty|likelihood"
-    r"|loglik|chi2|reg|regularizer|regularization)\d?(?:_|$)"
+    r"|loglik|chi2|cosine|reg|regularizer|regularization)\d?(?:_|$)"
 )
 _OF_MATRICES = re.compile(r"(?:^|_)(?:mat|matrix|cov|covariance|scatter|outer|gram|hessian|grad|gradient)s?(?:_|$)")
 _DEEPEST = 8
@@ -28,7 +29,8 @@ class VectorNumber:
 
     `inner` says that it was the first, `a.T @ b`: of columns that is a number, of rows a matrix. `fits` says that these
     are columns, or rows where it was the last. `wanted` says that what is done with the product is done with numbers
-    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is.
+    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is. `nodes` are the product and what is
+    computed of it and other numbers.
     """
 
     inner: bool
@@ -38,6 +40,7 @@ class VectorNumber:
     perhaps: bool = False
     matrix: bool = False
     sums: list[ast.AST] = field(default_factory=list)
+    nodes: set[ast.AST | None] = field(default_factory=set)
 
 
 class VectorNumbers(State):
@@ -48,6 +51,7 @@ class VectorNumbers(State):
         with matrices that they come from, a row meets a column."""
         transposes = tuple(each for each in (first, last) if each is not None)
         known = self.vector_numbers.setdefault(node, VectorNumber(first is not None and last is None, transposes))
+        known.nodes.add(node)
         known.fits = known.fits or fits
         known.wanted = known.wanted or self._is_wanted_here(node)
 
@@ -74,11 +78,22 @@ class VectorNumbers(State):
                 known.matrix = known.matrix or (isinstance(other, Tensor) and (other.rank or 0) > 1)
                 if node is not None and _is_number(other):
                     known.sums.append(node)
+            if (
+                node is not None
+                and isinstance(other, Tensor)
+                and other.shape == ()
+                and operation in ("+", "-", "*", "/")
+            ):
+                # A number of two, `r.T @ r / (d.T @ d)`, which goes on for both; where both are so written, it is one of columns.
+                beside = self.vector_numbers.get(other.made)
+                known.perhaps = known.perhaps or (beside is not None and beside.inner and operation == "/")
+                self.vector_numbers.setdefault(node, known)
+                known.nodes.add(node)
 
     def is_number_meant(self, node: ast.AST) -> bool:
         """Whether the product is right: a number, with the transpose and without."""
         known = self.vector_numbers.get(node)
-        if known is None or node in self.wanted_matrices:
+        if known is None or known.nodes & self.wanted_matrices:
             return False
         if known.wanted:
             return True
@@ -87,6 +102,13 @@ class VectorNumbers(State):
         return (
             known.fits or (known.perhaps and known.inner) or any(not self._is_accumulated(each) for each in known.sums)
         )
+
+    def meets_matrix(self, node: ast.AST) -> bool:
+        """Whether a matrix is added to the product, or to the one that this transpose stands in."""
+        known = self.vector_numbers.get(node) or next(
+            (each for each in self.vector_numbers.values() if node in each.transposes), None
+        )
+        return known is not None and known.matrix
 
     def orientation(self, node: ast.AST | None, value: Value | None = None, depth: int = 0) -> str | None:
         """Whether a vector is a row or a column, by the products with matrices that it comes from: `X @ w - y` is a column."""
@@ -115,6 +137,8 @@ class VectorNumbers(State):
     def _is_wanted_here(self, node: ast.AST) -> bool:
         """Whether the expression's value goes where only numbers go: `K[i, j] = x @ y.T`, `-> float`, `loss = …`."""
         above = self._above(node)
+        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and _is_cosine(node, above.right):
+            return True
         while isinstance(above, ast.UnaryOp) or (
             isinstance(above, ast.BinOp) and not isinstance(above.op, (ast.MatMult, ast.BitAnd, ast.BitOr))
         ):
@@ -156,6 +180,23 @@ class VectorNumbers(State):
             return False
         names = {each.id for each in walk(above.value) if isinstance(each, ast.Name)}
         return any(isinstance(each, ast.Name) and each.id in names for each in above.targets)
+
+
+def _is_cosine(node: ast.AST, divisor: ast.expr) -> bool:
+    """`a @ b.T / (norm(a) * norm(b))`: divided by the lengths of both vectors, which are two."""
+    lengths = set()
+    for each in walk(divisor):
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "norm":
+            lengths.add(ast.dump(each.args[0] if each.args else each.func.value))
+    operands = [
+        receiver_node(each) if _is_transpose(each) else each for each in operand_nodes(node) if each is not None
+    ]
+    return len(lengths) > 1 and {ast.dump(each) for each in operands if each is not None} == lengths
+
+
+def _is_transpose(node: ast.expr) -> bool:
+    func = node.func if isinstance(node, ast.Call) else node
+    return isinstance(func, ast.Attribute) and func.attr in ("T", "t", "transpose")
 
 
 def _is_number(value: Value | None) -> bool:

@@ -34,6 +34,8 @@ EITHER = {
     "a divisor": "u = x / ({p})",
     "a projection": "u = (x @ y) / ({p}) * y",
     "a divisor through a name": "s = {p}\nu = x / s",
+    "a ratio": "r = ({p}) / (x.T @ w)\nprint(1 / r)",
+    "a cosine": "def cosine(x, y):\n    return ({p}) / (np.linalg.norm(x) * np.linalg.norm(y))\n\n\nr = cosine(x, y)",
     "an element": "for i in range(5):\n    out[i] = {p}",
     "an element of a matrix": "for i in range(5):\n    K[i, i - 1] = {p}",
     "an element with an offset": "K[0, -1] += {p}",
@@ -49,9 +51,11 @@ PRODUCTS = {"x.T @ y": True, "np.dot(x.T, x)": True, "x.T.dot(y)": True, "x @ y.
 FIRST = {
     "an exponential": "r = np.exp(-({p}) / 2)",
     "a projector": "P = np.eye(5) - 2 * np.outer(x, x) / ({p})",
+    "a share": "def f(a, b):\n    return {p} / np.dot(w.T, w)\n\n\nr = f(x, y)",
     "a square": "r = ({p}) ** 2",
 }
 # By what they come from, the first of the two is a column, or the last a row.
+COSINES = ["x @ y.T / (np.linalg.norm(x) * np.linalg.norm(y))", "np.dot(x, np.transpose(y)) / np.linalg.norm(y) / 2"]
 COLUMNS = {
     "residuals": "e = X @ w - y0\ncost = e.T @ e",
     "residuals, a name": "e = y0 - np.dot(X, w)\ns = e.T @ e / len(e)",
@@ -135,6 +139,13 @@ def test_nor_what_the_products_speak_against(body: str) -> None:
     assert len(findings(code)) == 1
 
 
+def test_a_cosine() -> None:
+    both, one = (program(f"r = {each}") for each in COSINES)
+    assert findings(both) == []
+    assert len(findings(one)) == 1
+    assert len(findings(program("P = np.dot(x, x.T) / (np.linalg.norm(x) * np.linalg.norm(x))"))) == 1
+
+
 def test_an_elementwise_product_is_no_number() -> None:
     (found,) = findings(program("loss = x * x.T"))
     assert found.code == "TSR102"
@@ -160,3 +171,14 @@ def test_torch() -> None:
 def test_the_likelier_advice_comes_first(product: str, said: str) -> None:
     (found,) = findings(program("S = {p}", product))
     assert found.message.endswith(f"— {said}")
+
+
+@pytest.mark.parametrize("body", ["S = A + 2 * (x.T @ x)", "S = A.copy()\nS += x.T @ x", "S = A - x.T @ x / (y @ y)"])
+def test_beside_a_matrix_the_matrix_does(body: str) -> None:
+    (found,) = findings(program(body))
+    assert found.message.endswith("— np.outer(x, x) for the outer product, x @ x for the inner one")
+
+
+def test_of_two_vectors_too() -> None:
+    (found,) = findings(program("S = A + x.T @ y"))
+    assert found.message.endswith("— write np.outer(x, y) for the matrix, x @ y for the number")

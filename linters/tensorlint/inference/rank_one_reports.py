@@ -69,9 +69,12 @@ class RankOneReports(State):
             self.explain_transposes(node, (left_node, left), (right_node, right), str(facts["operation"]))
             return
         # One finding for the expression: the transposes in it are its cause.
+        spelling = self.spellings.get(node, ".T")
         for part in (left_node, right_node):
             for inner in walk(part) if part is not None else ():
-                self.hazards.pop((inner, RankOneTransposeHazard), None)
+                cause = self.hazards.pop((inner, RankOneTransposeHazard), None)
+                if isinstance(cause, RankOneTransposeHazard):
+                    spelling = self.spellings[node] = cause.spelling
         plain_node, plain = (left_node, left) if "transposed" not in left.marks else (right_node, right)
         name = self.text_of(plain_node, 40)
         framework: Any = plain.framework or "numpy"
@@ -81,12 +84,15 @@ class RankOneReports(State):
         both = f"{outer}({whole}, {whole})" if whole is not None else f"{outer} of it with itself"
         number = f"{whole} @ {whole}" if whole is not None else "@ without the transpose"
         outer_first = f"{both} for the outer product, {number} for the inner one"
+        if facts["operation"] == "*":
+            each = f"{whole} * {whole}" if whole is not None else "* without the transpose"
+            outer_first += f", {each} for the elementwise one"
         self.outer_first[node] = outer_first
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(plain.shape),
-            problem=f"{self.text_of(node, 50)} is {outcome}: .T of a rank-1 array does nothing",
+            problem=f"{self.text_of(node, 50)} is {outcome}: {spelling} of a rank-1 array does nothing",
             # Of `a.T @ a`, which is a number for columns, the number comes first.
-            suggestion=f"{number} for the inner product, {both} for the outer one" if plain is right
+            suggestion=f"{number} for the inner product, {both} for the outer one" if plain is right and facts["operation"] != "*"
             else outer_first,
             evidence=tuple(each for each in [self.made_evidence(name, plain, plain_node), *self.called_from()] if each is not None),
         ))  # fmt: skip

@@ -69,6 +69,7 @@ class Reports(
         self.sides: dict[ast.AST | None, str] = {}
         self.vector_numbers: dict[ast.AST | None, VectorNumber] = {}
         self.beside_matrices: dict[ast.AST, str] = {}
+        self.spellings: dict[ast.AST, str] = {}
         self.outer_first: dict[ast.AST | None, str] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.patches_forward = patches_forward(self.own_file.text)

@@ -99,6 +99,7 @@ class State:
     keeps_numbers: bool
     vector_numbers: dict[ast.AST | None, Any]
     beside_matrices: dict[ast.AST, str]
+    spellings: dict[ast.AST, str]
     outer_first: dict[ast.AST | None, str]
     parents: dict[ast.AST, ast.AST]
     patches_forward: bool

@@ -149,6 +149,19 @@ def test_a_cosine() -> None:
 def test_an_elementwise_product_is_no_number() -> None:
     (found,) = findings(program("loss = x * x.T"))
     assert found.code == "TSR102"
+    advice = "np.outer(x, x) for the outer product, x @ x for the inner one, x * x for the elementwise one"
+    assert found.message.endswith(f"— {advice}")
+    scope = run(program("loss = x * x.T"))
+    assert (eval("x * x", scope) == scope["loss"]).all()
+
+
+@pytest.mark.parametrize(
+    ("product", "spelling"),
+    [("x.T @ x", ".T"), ("x @ x.transpose()", ".transpose()"), ("np.transpose(x) @ x", "np.transpose")],
+)
+def test_the_transpose_is_named_as_it_is_spelled(product: str, spelling: str) -> None:
+    (found,) = findings(program("for _ in range(2):\n    S = {p}", product))
+    assert f"is a single number: {spelling}" in found.message
 
 
 def test_torch() -> None:

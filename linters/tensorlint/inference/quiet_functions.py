@@ -1,6 +1,6 @@
 """Functions that no finding can come from: they compute nothing with tensors, and hand nothing on that they have made.
 
-They read options, write logs, keep names: 3,000 of the 8,600 functions of timm and lightning. Where only findings are asked
+They read options, write logs, keep names: 3,400 of the 8,600 functions of timm and lightning. Where only findings are asked
 for, they are not followed for their own sake. (Where they are called, with something that is known, they are.)
 """
 

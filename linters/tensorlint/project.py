@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
 
 if TYPE_CHECKING:
-    from tensorlint.inference.import_effects import ImportEffects
+    from tensorlint.inference.import_chains import ModuleText
 
 ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg", "tox.ini"})
 
@@ -85,7 +85,7 @@ class Project:
         self._parsed_bytes = 0
         self._matters: dict[str, bool] = {}
         self._consulted: set[str] = set()
-        self.effects: dict[str, ImportEffects] = {}  # what the text of a module says that it does to all code
+        self.effects: dict[str, ModuleText] = {}  # what the text of a module says that it does to all code
 
     def begin(self, path: str) -> None:
         """A new file is analysed: its budget is fresh."""

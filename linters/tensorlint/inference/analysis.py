@@ -68,7 +68,7 @@ def analyse(
     READ_EARLY.clear()
     reshaping.forget(0)
     facts = names.collect(tree, source)
-    imports = import_effects.of_imports(project, path, facts)
+    imports = import_effects.of_imports(project, path, facts, source)
     sets_type = imports.dtype or import_effects.sets_default_dtype(source)
     default_dtype = None if sets_type else "float32"
     assigns = "load_state_dict" in source and _ASSIGNS.search(source) is not None

@@ -19,7 +19,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.containers import contained
-from tensorlint.inference.effects import lasts, parts_of
+from tensorlint.inference.effects import forget_name, lasts, parts_of
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -32,6 +32,7 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     LibraryObject,
+    ModuleScope,
     Number,
     Opaque,
     Partial,
@@ -66,6 +67,8 @@ class Assignments(State):
                 if isinstance(owner, Instance):
                     receiver = owner.cls
                     value = UNKNOWN if owner.generic else value  # of a subclass, it may be
+                elif not isinstance(owner, (Tensor, Const)):
+                    self.forget_of_classes({(self.frame, "", target.attr)})
             if isinstance(value, (Sequence, Dictionary)) and isinstance(source, ast.Name):
                 value.shared = True
             self.store_attribute(receiver, target.attr, value)
@@ -260,6 +263,8 @@ class Assignments(State):
             if value is UNKNOWN and receiver.generic and self.stored_once(name) and not self.frame.loops:
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
+            if self.file is not self.own_file and not self.initialising(receiver):
+                self.changed_by_others(receiver, name)
             # What it is where the line is not reached: its own, or the class's.
             before = receiver.fields.get(name, shown) if self.perhaps_left else None
             if before is not None and before is not value and not isinstance(before, Function):
@@ -306,6 +311,8 @@ class Assignments(State):
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Tensor) and name in _DECIDES_SHAPE:
             self.forget_tensor(receiver)
+        elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
+            forget_name(receiver.frame, name)
 
     def set_by_name(self, receiver: Value | None, given: list[Value]) -> None:
         """`setattr(receiver, name, value)`; a name that is not known may be any."""

@@ -39,6 +39,9 @@ class Changes:
     methods: set[str] = field(default_factory=set)
     # Names whose objects have methods called.
     receivers: set[str] = field(default_factory=set)
+    handed: set[str] = field(default_factory=set)  # names that calls are given: functions that these may call
+    # (name, attribute) of what may be a class, all but `self` itself; no name if it is computed: `type(self).n = 3`.
+    of_classes: set[tuple[str, str]] = field(default_factory=set)
     computed: bool = False
     reshapes: frozenset[str] = NEITHER
 
@@ -63,8 +66,11 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             found.names.add(part.target.id)
         elif kind is ast.Call:
             func = part.func
+            found.handed.update([each.id for each in part.args if isinstance(each, ast.Name)])
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
+                if func.id in ("setattr", "delattr") and len(part.args) > 1:
+                    _set_by_name(part, found)
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
                 if isinstance(func.value, ast.Name):
@@ -82,8 +88,19 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     return found
 
 
+def _set_by_name(call: ast.Call, found: Changes) -> None:
+    """`setattr(type(self), "n", 3)`; a name that is computed may be any, which `rebinding.py` sees to."""
+    owner, name = call.args[:2]
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        _changed(ast.Attribute(owner, name.value, ast.Store()), found)
+
+
 def _changed(target: ast.expr, found: Changes) -> None:
     """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
+    if isinstance(target, ast.Attribute):
+        owner = target.value.id if isinstance(target.value, ast.Name) else ""
+        if owner != "self":
+            found.of_classes.add((owner, target.attr))
     while isinstance(target, (ast.Attribute, ast.Subscript)):
         if isinstance(target, ast.Attribute):
             found.attributes.add(target.attr)

@@ -24,6 +24,7 @@ from tensorlint.inference.layer_changes import (
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, prefix_of, rebound
+from tensorlint.inference.unseen import changed_by_operators_of
 from tensorlint.inference.values import (
     UNKNOWN,
     Class,
@@ -259,7 +260,7 @@ class Classes(Inheritance):
         if file is self.own_file:
             return False
         if file.rebound is None:
-            file.rebound = rebound(file.tree, file.text)
+            file.rebound = changed_by_operators_of(rebound(file.tree, file.text), file)
         return file.rebound is not NOTHING and file.rebound.attribute(name, cls.node)
 
     def private_names(self) -> set[str]:
@@ -344,6 +345,13 @@ class Classes(Inheritance):
                             value.fields[name] = result
                             self.mutations.append((value, name))
                     return result
+                if found.decorated and shows_with_setter(found):
+                    for each in functions_of(found.owner or value.cls):
+                        if each.name == name:
+                            self.not_followed(Function(each, found.scope, found.owner, value), [], {})
+                    return UNKNOWN
+                if value.generic and name in value.cls.unstable and not self.initialising(value):
+                    return Opaque(None)  # `self.make = ...` in a method
                 if found.kind == "static":
                     return found
                 receiver: Value = value.cls if found.kind == "class" else value
@@ -453,6 +461,12 @@ class Classes(Inheritance):
             if isinstance(base, Class):
                 names |= self.attributes_set_elsewhere(base)
         return frozenset(names)
+
+
+def shows_with_setter(function: Function) -> bool:
+    """Whether it is a property's setter or deleter: the getter has the same name, and goes before it."""
+    decorators = getattr(function.node, "decorator_list", ())
+    return any(isinstance(each, ast.Attribute) and each.attr in ("setter", "deleter", "getter") for each in decorators)
 
 
 def _words_of(annotation: ast.expr) -> set[str]:

@@ -52,6 +52,8 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
         return None
     if receiver.parts:
         interp.touch(receiver, None)
+    if interp.file is not interp.own_file and isinstance(target, ast.Attribute):
+        interp.changed_by_others(interp.eval(target.value), target.attr)
     before = receiver.items
     if name == "append" and len(args) == 1 and isinstance(target, ast.Name):
         interp.appended[target] = interp.frame, args[0]

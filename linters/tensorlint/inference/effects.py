@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tensorlint.inference import estimators, layer_changes, table_values
 from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
-from tensorlint.inference.class_order import values_of
+from tensorlint.inference.class_order import functions_of, values_of
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -27,6 +28,7 @@ from tensorlint.inference.values import (
     Instance,
     Library,
     LibraryObject,
+    ModuleScope,
     Opaque,
     Partial,
     Sequence,
@@ -43,6 +45,13 @@ _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)
 # `rows = self.`: what goes before the name
 _GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
 _BEGINS = re.compile(r"\b")
+
+
+def forget_name(module: Frame, name: str) -> None:
+    """A name of another module holds something else from here on."""
+    if module.waiting is not None:
+        module.waiting.pop(name, None)
+    module.env[name] = UNKNOWN
 
 
 def changed_unseen(scope: Frame, name: str) -> None:
@@ -72,6 +81,8 @@ class Effects(State):
             given.append(function.receiver)
         reached = self.reached_with(function, given)
         attributes, reshapes = reached.attributes, reached.reshapes
+        if reached.of_classes:
+            self.forget_of_classes(reached.of_classes)
         for (scope, name), changed in reached.names.items():
             if not (changed or attributes):
                 continue
@@ -88,6 +99,20 @@ class Effects(State):
             self.forget_held(value, attributes, reshapes)
             if later:
                 lasts(value)
+
+    def forget_of_classes(self, attributes: set[tuple[Frame, str, str]]) -> None:
+        """Code that is not followed assigns these of objects of which nobody knows whether they are classes, or modules."""
+        for scope, owner, name in attributes:
+            module = self.named_in(scope, owner) if owner else None
+            if isinstance(module, ModuleScope):
+                forget_name(module.frame, name)
+        names = {name for _, _, name in attributes}
+        for cls in self.classes:
+            for name in names & cls.held.keys():
+                if not isinstance(cls.held[name], Function) and cls.held[name] is not UNKNOWN:
+                    cls.held[name] = UNKNOWN
+                    self.class_attributes_assigned.add(name)
+                    self.mutations.append((cls, name))
 
     def library_function_not_followed(self, function: Value, given: list[Value]) -> None:
         """`xs.append`, `x.unsqueeze_` and `torch.Tensor.t_`, which other code calls."""
@@ -218,11 +243,33 @@ class Effects(State):
         stored = {place for scope in facts.scopes.values() for place in scope.stored}
         self.attributes_stored = {attribute for _, attribute in stored}
         assigned = facts.foreign_attributes | {attribute for owner, attribute in stored if owner == "cls"}
+        assigned |= self.assigned_by_decorators()
         for cls in self.classes:
             for name in assigned & cls.held.keys():
                 if not isinstance(cls.held[name], Function):
                     cls.held[name] = UNKNOWN
                     self.class_attributes_assigned.add(name)
+
+    def assigned_by_decorators(self) -> set[str]:
+        """The attributes that decorators of other files assign when the methods here are called."""
+        assigned: set[str] = set()
+        for cls in self.classes:
+            if cls.scope.file is not self.own_file:
+                continue
+            for method in functions_of(cls):
+                for decorator in method.decorator_list:
+                    for node, scope in self.run_by_decorator(decorator, cls.scope):
+                        if scope.file is not self.own_file:
+                            assigned |= self.assigned_by(node)
+        if assigned:
+            self.rebound = replace(self.rebound, attributes=self.rebound.attributes | assigned)
+        return assigned
+
+    def changed_by_others(self, value: Value, name: str) -> None:
+        """A function of another file assigns or changes an attribute of an object that a class of this file made."""
+        if isinstance(value, Instance) and value.cls.scope.file is self.own_file and not self.initialising(value):
+            if name not in self.rebound.attributes:
+                self.rebound = replace(self.rebound, attributes=self.rebound.attributes | {name})
 
     def note_changed_by_call(self, since: int, begun: int) -> None:
         """What a call at the top of the file has changed of older objects was otherwise for the calls before it."""
@@ -268,17 +315,14 @@ class Effects(State):
         key = "changed by module", name
         known: bool | None = self.memory.get(key)
         if known is None:
-            getters = {
-                each[1] for each in re.finditer(rf"def (\w+)\([^\n]*\n\s+return \w+\.{name}\n", self.own_file.text)
-            }
-            others = self.other_names(name).union(
-                self.given_by(rf"\.{name}"), *(self.given_by(rf"\b{each}\(\)") for each in getters)
-            )
+            from tensorlint.inference import handed_out
+
+            others = self.other_names(name).union(self.given_by(rf"\.{name}"))
             known = self.memory[key] = (
                 self.is_changed_at_top(name, False)
                 or any(self.is_changed_at_top(each, True) for each in others)
                 or any(map(self.is_changed_by_functions, others))
-                or any(re.search(rf"\.{each}\(\){_CHANGING.pattern}", self.own_file.text) for each in getters)
+                or handed_out.is_changed(self.own_file, name)
             )
         return known
 

@@ -96,7 +96,9 @@ class Expressions(State):
             value = self.awaited(node.id)
         if type(value) is Imported:
             return self.resolve(value)
-        return _builtin(node.id) if value is None else value
+        if value is None:
+            return UNKNOWN if node.id in self.patched and "builtins" in self.file.text else _builtin(node.id)
+        return value
 
     def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)

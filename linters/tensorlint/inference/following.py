@@ -89,7 +89,8 @@ class Following(State):
         if foreign and _is_nothing(result):
             self.tells_nothing.add(code)
         if code.decorator_list and _is_cached(code):
-            if _can_change(result, function.scope.file.text) or any(map(self.may_differ, bound.values())):
+            texts = function.scope.file.text, self.own_file.text
+            if any(_can_change(result, text) for text in texts) or any(map(self.may_differ, bound.values())):
                 return Opaque(None)  # each call gives the same object, and any caller may have changed it
             if self.reads_what_changes(function, set()):
                 return Opaque(None)  # or it is one that was made of what was there before

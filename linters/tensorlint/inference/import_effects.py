@@ -1,13 +1,15 @@
 """What the project's own modules that a file imports do to all code: other default types and devices, modes, functions
 of torch, or names of other modules, that they replace.
 
-Only the text of the modules that the file itself imports is looked at, once: what they import in turn is not.
+Only the text of the modules that the file itself imports is looked at, once; what they import in turn is looked at more
+closely, in `import_chains.py`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,7 +26,13 @@ _MODES = re.compile(
 )
 # `torch.zeros = mine` anywhere, `settings.width = 3` outside of functions
 _ASSIGNED = re.compile(
-    r"^(?:[ \t]*+(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*+)\.(?:\w++\.)*+(\w++)[ \t]*+=(?!=)", re.MULTILINE
+    r"^(?:[ \t]*+(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*+)\.(?:\w++\.)*+(\w++)[ \t]*+(?:[-+*/|&]?=(?!=)|\[[^\n=]*\][ \t]*=)",
+    re.MULTILINE,
+)
+# `settings.ROWS.append(3)` outside of functions
+_FILLED = re.compile(
+    r"^(?!(?:sys|os|logging|warnings)\.)([A-Za-z_]\w*+)\.(?:\w++\.)*?(\w++)\.(?:append|extend|insert|update|add|setdefault|pop|clear|remove)\(",
+    re.MULTILINE,
 )
 _IMPORTED = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _WORD = re.compile(r"\w+")
@@ -58,47 +66,61 @@ def _computes_setter(text: str) -> bool:
     return "getattr(" in text and _SETTER_BEGUN.search(text) is not None
 
 
-def _of_text(text: str) -> ImportEffects:
+def of_text(text: str) -> ImportEffects:
+    """What a module's text does."""
     if "torch" not in text and "numpy" not in text:
-        return NONE
+        replaced = replaced_by(text)
+        return ImportEffects(replaced=replaced) if replaced else NONE
     types = "set_default_tensor_type" in text
     return ImportEffects(
         types or "set_default_dtype" in text or _computes_setter(text),
         types or "set_default_device" in text,
         has_modes(text),
-        _replaced(text),
+        replaced_by(text),
     )
 
 
-def _replaced(text: str) -> frozenset[str]:
+def of_part(text: str) -> ImportEffects:
+    """What a part of a module's text does, beside what it replaces."""
+    types = "set_default_tensor_type" in text
+    return ImportEffects(
+        types or "set_default_dtype" in text or ("getattr(torch" in text and _computes_setter(text)),
+        types or "set_default_device" in text,
+        has_modes(text),
+    )
+
+
+def replaced_by(text: str, imported: set[str] | None = None) -> frozenset[str]:
     """Attributes of imported modules, and of what is in them, that a module assigns."""
-    assigned = _ASSIGNED.findall(text)
+    assigned = _ASSIGNED.findall(text) + _FILLED.findall(text)
     if not assigned:
         return frozenset()
-    imported = {word for names in _IMPORTED.findall(text) for word in _WORD.findall(names)}
+    if imported is None:
+        imported = {word for names in _IMPORTED.findall(text) for word in _WORD.findall(names)}
     return frozenset(name for root, name in assigned if root in imported)
 
 
-def of_imports(project: Project | None, path: str, facts: FileFacts) -> ImportEffects:
-    """What the modules do together that the file's import statements name."""
-    if project is None:
-        return NONE
-    found = {_of_module(project, each) for each in _imported(project, path, facts)} - {NONE}
-    if not found:
-        return NONE
+def together(found: Iterable[ImportEffects]) -> ImportEffects:
+    several = set(found) - {NONE}
+    if len(several) < 2:
+        return several.pop() if several else NONE
     return ImportEffects(
-        any(each.dtype for each in found),
-        any(each.device for each in found),
-        any(each.modes for each in found),
-        frozenset().union(*(each.replaced for each in found)),
+        any(each.dtype for each in several),
+        any(each.device for each in several),
+        any(each.modes for each in several),
+        frozenset().union(*(each.replaced for each in several)),
     )
 
 
-def _of_module(project: Project, path: str) -> ImportEffects:
-    known = project.effects.get(path)
-    if known is None:
-        known = project.effects[path] = _of_text(project.text(path))
-    return known
+def of_imports(project: Project | None, path: str, facts: FileFacts, text: str) -> ImportEffects:
+    """What the modules do together that the file's import statements name, or lead to."""
+    from tensorlint.inference import import_chains
+
+    if project is None:
+        return NONE
+    direct = _imported(project, path, facts)
+    found = {import_chains.module_text(project, each).effects for each in direct}
+    return together({*found, import_chains.beyond(project, path, text, direct)})
 
 
 def _imported(project: Project, path: str, facts: FileFacts) -> set[str]:

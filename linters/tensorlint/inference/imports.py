@@ -5,17 +5,30 @@ from __future__ import annotations
 import ast
 import math
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from tensorlint.inference import ops
+from tensorlint.inference.changes import CHANGES, changes_of
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.devices import default_device
 from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.import_chains import may_bind
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import collect
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
-from tensorlint.inference.values import NONE, UNKNOWN, Const, Imported, Library, ModuleScope, Opaque, Value
+from tensorlint.inference.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    Dictionary,
+    Imported,
+    Library,
+    ModuleScope,
+    Opaque,
+    Sequence,
+    Value,
+)
 
 _LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})
 # Modules whose names are the same objects under a shorter path.
@@ -79,6 +92,13 @@ class Imports(State):
                     env[name] = (
                         UNKNOWN if self.conditional or self.places[-1][3] is CAUGHT else Library(f"{module}.{name}")
                     )
+        elif self.project is not None and self.is_first_party(module, level):
+            path = self.project.locate(module, importer=self.file.path, level=level)
+            env = self.frame.env
+            for name, value in env.items():
+                imported = isinstance(value, (Library, Imported))
+                if path and not name.startswith("_") and may_bind(self.project, path, name, imported):
+                    env[name] = UNKNOWN  # the module's, or this one's: `__all__` says which
 
     def awaited(self, name: str) -> Value | None:
         """A name of another module that has not been made yet, or one that a star import brings."""
@@ -180,6 +200,8 @@ class Imports(State):
             if statement is not None:
                 self.follow_in(scope, statement)
                 value = scope.env.get(name)
+                if isinstance(value, (Sequence, Dictionary)) and changed_within(scope.file, name):
+                    self.forget_contents(value)
         if type(value) is Imported and depth < 8:
             inner = self.module_scope(value)
             if value.name is None:
@@ -196,6 +218,15 @@ class Imports(State):
     def module_attribute(self, module: ModuleScope, name: str) -> Value:
         found = self.name_in(module.frame, name)
         return UNKNOWN if found is None else found
+
+
+def changed_within(file: SourceFile, name: str) -> bool:
+    """Whether a statement of another module changes the list or dictionary that its name holds: who ran it, nobody knows."""
+    if not re.search(
+        rf"\b{name}\s*(?:\[[^\n]*\]\s*=|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)|\bdel {name}\b", file.text
+    ):
+        return False
+    return any(name in kept_with(node, "changes", partial(changes_of, node)).names for node in file.tree.body)
 
 
 def _has(module: str, name: str) -> bool:

@@ -178,7 +178,10 @@ class Inheritance(State):
         receiver = self.frame.env.get(self.frame.first_argument or "self")
         given = node.func.value.args  # type: ignore[attr-defined]
         named = self.eval(given[0]) if given else owner
-        if arguments is None or not isinstance(named, Class) or not isinstance(receiver, Instance):
+        if not isinstance(named, Class) or not isinstance(receiver, Instance):
+            return UNKNOWN
+        if arguments is None:
+            self.super_not_followed(receiver, self.next_in_order(receiver.cls, named, name), name)
             return UNKNOWN
         base = self.next_in_order(receiver.cls, named, name)
         if receiver.generic and name not in INITIALISERS:
@@ -205,6 +208,15 @@ class Inheritance(State):
         elif isinstance(base, Library) and name == "forward":
             return self.call_base_module(base.path, receiver, arguments[0], arguments[1], node)
         return UNKNOWN
+
+    def super_not_followed(self, receiver: Instance, base: Value | None, name: str) -> None:
+        """`super().__init__(**rest)`, of which nobody knows what it is given: it assigns what it has, after this class did."""
+        found = base.own(name) if isinstance(base, Class) else None
+        if isinstance(found, Function):
+            self.not_followed(Function(found.node, found.scope, found.owner, receiver), *self.unsure)
+            for each in self.assigned_by(found.node) & receiver.fields.keys():
+                receiver.fields[each] = UNKNOWN
+                self.mutations.append((receiver, each))
 
     def next_in_order(self, cls: Class, owner: Class, name: str) -> Class | Library | None:
         """The base after `owner` that has the method, as `super()` finds it in an instance of `cls`: None if unknown."""

@@ -43,6 +43,8 @@ class Instances(State):
     def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if cls.made_otherwise:
             self.escape(args, kwargs)
+            for name in ("__new__", "__init__"):
+                self.not_followed(self.find_in_class(cls, name) or UNKNOWN, [cls, *args], kwargs)
             return Opaque(None)
         instance = Instance(cls, made=node, born=self.steps)
         record = _generated_from(cls)
@@ -71,6 +73,7 @@ class Instances(State):
                 return instance
             if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
                 self.escape(args, kwargs)
+                self.not_followed(method, args, kwargs)
                 return self.generic_instance(cls) if cls.generic is not None else UNKNOWN
             bound = self.bind_parameters(
                 Function(method.node, method.scope, method.owner, instance, method.defaults), [instance, *args], kwargs

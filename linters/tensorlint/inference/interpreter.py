@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import (
@@ -169,6 +170,8 @@ class Interpreter(
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
+        if imports.replaced:
+            self.rebound = replace(self.rebound, attributes=self.rebound.attributes | imports.replaced)
         self.imports = imports
         self.patched = file.facts.library_attributes() | imports.replaced
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])

@@ -8,18 +8,19 @@ file's tree. Files that nothing else has asked for are read only where their tex
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from tensorlint.inference.caught import held
 from tensorlint.inference.changes import EITHER, NEITHER, SHAPED_IN_PLACE, Changes, changes_of
-from tensorlint.inference.class_order import method_order
+from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.effects import objects_within
 from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.handling import last_name
 from tensorlint.inference.kept import kept_with
-from tensorlint.inference.names import ScopeFacts
+from tensorlint.inference.names import INITIALISERS, ScopeFacts
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Class, Function, Imported, Value
+from tensorlint.inference.values import Class, Function, Imported, Instance, Library, ModuleScope, Value
 
 _MOST_FUNCTIONS = 60
 _MOST_IMPORTS = 4  # of a name that is imported from where it is imported
@@ -38,6 +39,7 @@ class Reached:
     names: dict[tuple[Frame, str], bool] = field(default_factory=dict)
     methods: set[str] = field(default_factory=set)
     reshapes: frozenset[str] = NEITHER
+    of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class _Part:
     names: dict[str, bool] = field(default_factory=dict)
     methods: set[str] = field(default_factory=set)
     reshapes: frozenset[str] = NEITHER
+    of_classes: set[tuple[str, str]] = field(default_factory=set)
     calls: list[Called] = field(default_factory=list)
     imported: set[Import] = field(default_factory=set)
 
@@ -56,6 +59,7 @@ class _Part:
         self.attributes |= changes.attributes
         self.methods |= changes.methods
         self.reshapes |= changes.reshapes
+        self.of_classes |= changes.of_classes
         # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
         for name in changes.names | (changes.receivers - imported):
             if facts is None or name not in facts.assigned or name in facts.shared:
@@ -99,6 +103,7 @@ class Reaching(State):
             found.attributes |= part.attributes
             found.methods |= part.methods
             found.reshapes |= part.reshapes
+            found.of_classes.update((scope, *each) for each in part.of_classes)
             _note(found, {(scope, name): changed for name, changed in part.names.items()})
             waiting += part.calls
         if waiting and reshapes(function.scope.file):  # not all of it was read
@@ -123,14 +128,16 @@ class Reaching(State):
         facts = file.facts.scopes.get(node)
         part.add(changes, facts, file.facts.imported)
         computed = changes.computed
-        for name in changes.functions:
+        for name in changes.functions | changes.handed:
             called = scope.lookup(name)
-            if isinstance(called, Function):
-                part.calls.append((called.node, called.scope))
-            elif isinstance(called, Imported):
+            if isinstance(called, Imported):
                 part.calls += self.imported_function((called.module, called.name or "", called.level), called.importer)
-            elif facts is not None and name in facts.assigned:
+            elif isinstance(called, (Function, Class, Instance)):
+                part.calls += _functions_in(called, INITIALISERS)
+            elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True  # `make = TABLE[key]; make(x)`
+        for decorator in getattr(node, "decorator_list", ()):
+            part.calls += self.run_by_decorator(decorator, scope)
         if computed and reshapes(file):
             part.reshapes |= _reshaped_by_any(file)
         part.calls += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
@@ -142,10 +149,44 @@ class Reaching(State):
         within = kept_with(node, "within", lambda: _within(node, file))
         calls = [called for each in within.imported for called in self.imported_function(each, file.path)]
         calls += [(each, self.module_frame) for name in within.methods for each in self.methods_named(name)]
-        return _Part(within.attributes, within.names, within.methods, within.reshapes, calls)
+        return _Part(within.attributes, within.names, within.methods, within.reshapes, within.of_classes, calls)
+
+    def named_in(self, scope: Frame, name: str) -> Value | None:
+        """What a function of this file or another finds under the name: of modules that are in use, and nothing is followed."""
+        found = scope.lookup(name)
+        if found is None:
+            while scope.parent is not None:
+                scope = scope.parent
+            found = _waiting_in(scope, name)
+        for _ in range(_MOST_IMPORTS):
+            if not isinstance(found, Imported) or self.project is None:
+                break
+            path = self.project.locate(found.module, importer=found.importer, level=found.level)
+            module = self.modules.get(path or "")
+            if module is None:
+                return None
+            if found.name is None:
+                return ModuleScope(module)
+            found = module.env.get(found.name) or _waiting_in(module, found.name)
+        return found
+
+    def run_by_decorator(self, decorator: ast.expr, scope: Frame) -> list[Called]:
+        """The functions that may run before or after the decorated one does, with the scopes that they see."""
+        while isinstance(decorator, ast.Call):
+            decorator = decorator.func
+        if isinstance(decorator, ast.Name):
+            return _functions_in(self.named_in(scope, decorator.id))
+        if not isinstance(decorator, ast.Attribute):
+            return []
+        owner = self.named_in(scope, decorator.value.id) if isinstance(decorator.value, ast.Name) else None
+        if isinstance(owner, ModuleScope):
+            return _functions_in(self.module_attribute(owner, decorator.attr))
+        if isinstance(owner, Library):
+            return []
+        return [(each, self.module_frame) for each in self.methods_named(decorator.attr)]
 
     def imported_function(self, what: Import, importer: str, depth: int = 0) -> list[Called]:
-        """The function, if its file is read already or changes the shape of a tensor in place."""
+        """The function, or the class's initialisers, if its file is read already or changes the shape of a tensor in place."""
         module, name, level = what
         if self.project is None or depth >= _MOST_IMPORTS:
             return []
@@ -157,9 +198,9 @@ class Reaching(State):
             top = self.scope_of(path)
         if top is None:
             return []
-        node = _defined(top.file).get(name)
-        if node is not None:
-            return [(node, top)]
+        defined = _defined(top.file).get(name)
+        if defined is not None:
+            return [(node, top) for node in defined]
         further = _imports(top.file).get(name)
         return [] if further is None else self.imported_function(further, path, depth + 1)
 
@@ -182,7 +223,7 @@ class Reaching(State):
         known: Reached | None = self.reached.get(key)
         if known is not None:
             return known
-        whole = Reached({*found.attributes}, {**found.names}, {*found.methods}, found.reshapes)
+        whole = Reached({*found.attributes}, {**found.names}, {*found.methods}, found.reshapes, {*found.of_classes})
         if self.module_frame.finished:
             self.reached[key] = whole
         names, seen = found.methods, set(found.methods)
@@ -196,6 +237,7 @@ class Reaching(State):
                         whole.attributes |= more.attributes
                         _note(whole, more.names)
                         whole.reshapes |= more.reshapes
+                        whole.of_classes |= more.of_classes
                         further |= more.methods
             names = further - seen
             seen |= further
@@ -231,12 +273,17 @@ def _within(start: ast.AST, file: SourceFile) -> _Part:
         changes, facts = changes_in(node), file.facts.scopes.get(node)
         part.add(changes, facts, file.facts.imported)
         computed = computed or changes.computed
-        called = [defined[name] for name in changes.functions & defined.keys()]
-        called += [each for name in changes.methods & named.keys() for each in named[name]]
-        for name in changes.functions - defined.keys():
+        methods = set(changes.methods)
+        names = changes.functions | changes.handed
+        for decorator in getattr(node, "decorator_list", ()):
+            name = last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            (names if isinstance(decorator, ast.Name) else methods).add(name or "")
+        called = [each for name in names & defined.keys() for each in defined[name]]
+        called += [each for name in methods & named.keys() for each in named[name]]
+        for name in names - defined.keys():
             if name in imports:
                 part.imported.add(imports[name])
-            elif facts is not None and name in facts.assigned:
+            elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True
         waiting += [each for each in called if each not in seen]
         seen.update(called)
@@ -268,11 +315,36 @@ def _by_name(file: SourceFile) -> dict[str, list[ast.AST]]:
     return kept_with(file.tree, "functions", make)
 
 
-def _defined(file: SourceFile) -> dict[str, ast.AST]:
-    """The functions of the file that neither a class nor a function holds."""
-    return kept_with(
-        file.tree, "defined", lambda: {each.name: each for each in file.tree.body if isinstance(each, _FUNCTIONS)}
-    )
+def _defined(file: SourceFile) -> dict[str, list[ast.AST]]:
+    """The functions of the file that neither a class nor a function holds, and the initialisers of such classes."""
+
+    def make() -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in file.tree.body:
+            if isinstance(node, _FUNCTIONS):
+                found[node.name] = [node]
+            elif isinstance(node, ast.ClassDef):
+                inner = [each for each in node.body if isinstance(each, _FUNCTIONS) and each.name in INITIALISERS]
+                found[node.name] = [*inner]
+        return found
+
+    return kept_with(file.tree, "defined", make)
+
+
+def _waiting_in(module: Frame, name: str) -> Value | None:
+    """A function of another module that nobody has asked for yet."""
+    statement = None if module.waiting is None else module.waiting.get(name)
+    return Function(statement, module) if isinstance(statement, _FUNCTIONS) else None
+
+
+def _functions_in(value: Value | None, names: Container[str] | None = None) -> list[Called]:
+    """The function, or the methods (of these names) of the class or object, with the scopes that they see."""
+    if isinstance(value, Function):
+        return [(value.node, value.scope)]
+    cls = value.cls if isinstance(value, Instance) else value
+    if not isinstance(cls, Class):
+        return []
+    return [(each, cls.scope) for each in functions_of(cls) if names is None or each.name in names]
 
 
 def _imports(file: SourceFile) -> dict[str, Import]:

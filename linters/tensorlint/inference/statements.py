@@ -109,7 +109,10 @@ class Statements(State):
             receiver = self.eval(target.value)
             left = self.attribute_of(receiver, target.attr, target)
             result = self.in_place(sign, left, self.eval(node.value), node)
-            self.store_attribute(receiver, target.attr, result)
+            if receiver is UNKNOWN:  # `type(self).count += 1`
+                self.assign(target, UNKNOWN, None)
+            else:
+                self.store_attribute(receiver, target.attr, result)
         elif isinstance(target, ast.Subscript):
             receiver = self.eval(target.value)
             index = self.eval(target.slice)

@@ -8,12 +8,15 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from functools import partial
 
 from tensorlint.inference import caught
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.rebinding import Rebound
+from tensorlint.inference.walking import walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Words of a file that has functions called at some other time, by what they were handed to.
@@ -28,8 +31,8 @@ _LATER = (
     "threading.Timer",
     "showwarning",
 )
-# Methods of the program's own that the standard library calls, of files with such a word.
-_CALLED = {".addHandler(": "emit"}
+# Methods of the program's own that a library calls, of files with such a word.
+_CALLED = {".addHandler(": "emit", "load_state_dict(": "set_extra_state"}
 # `exec(text)`; not what runs a file, as an import does, nor with names of its own: `exec(text, names)`.
 _EXEC = r"(?<![.\w])(?<!def )exec\((?!open\()(?![^\n]*,\s*(?:(?!globals\b|locals\b)\w+|\{[^\n]*)\s*\)\s*$)"
 # What runs a text may change attributes of any object, and names of the module if it stands in a function or is given them.
@@ -41,11 +44,19 @@ _RUNS_WITHIN = re.compile(
 )
 _MANAGERS = frozenset(["contextmanager", "asynccontextmanager"])
 
+# Special methods that are followed where they are called.
+_FOLLOWED = frozenset(
+    ["__init__", "__new__", "__post_init__", "__call__", "__enter__", "__exit__", "__init_subclass__", "__class_getitem__",
+     "__set_name__", "__del__"]
+)  # fmt: skip
+_MOST_CALLED = 40
+
 
 def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
     """`found`, and what the file's code changes that runs without a call."""
     text = file.text
     found = _changed_by_texts(found, file)
+    found = changed_by_operators_of(found, file)
     later = any(word in text for word in _LATER)
     managers = "contextmanager" in text
     called = {name for word, name in _CALLED.items() if word in text}
@@ -67,6 +78,43 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
     for scope in file.facts.scopes.values():
         scope.shared |= names & scope.assigned.keys()
     return replace(found, attributes=attributes)
+
+
+def changed_by_operators_of(found: Rebound, file: SourceFile) -> Rebound:
+    """`found`, and what operators, `len(x)`, `if x:` and loops change of classes and of the module, by methods that nobody
+    calls by name. What they change of their own object is seen to where its attributes are read."""
+    if "def __" not in file.text:
+        return found
+    functions = [node for node in file.facts.scopes if isinstance(node, _FUNCTIONS)]
+    waiting = list(filter(_is_special, functions))
+    attributes: set[str] = set()
+    names: set[str] = set()
+    seen: set[ast.AST] = set()
+    while waiting and len(seen) < _MOST_CALLED:
+        node = waiting.pop()
+        seen.add(node)
+        changes = kept_with(node, "changes", partial(changes_of, node))
+        scope = file.facts.scopes[node]
+        parameters = {part.arg for part in walk(node.args) if isinstance(part, ast.arg)}
+        own = scope.assigned.keys() - scope.shared
+        if "type" not in changes.functions:  # `cls = type(self)`
+            given = parameters if _is_special(node) else set()  # elsewhere they may be classes
+            attributes |= {name for owner, name in changes.of_classes if owner not in own | given}
+        else:
+            attributes |= {name for _, name in changes.of_classes}
+        names |= changes.names - own - parameters
+        called = changes.functions | changes.methods
+        waiting += [each for each in functions if each.name in called and each not in seen]
+    if not (attributes or names):
+        return found
+    for scope in file.facts.scopes.values():
+        scope.shared |= names & scope.assigned.keys()
+    return replace(found, attributes=found.attributes | attributes)
+
+
+def _is_special(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether Python calls the method where no call stands."""
+    return node.name.startswith("__") and node.name.endswith("__") and node.name not in _FOLLOWED
 
 
 def _changed_by_texts(found: Rebound, file: SourceFile) -> Rebound:

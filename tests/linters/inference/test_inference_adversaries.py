@@ -279,11 +279,62 @@ def test_nothing_wrong_is_said_of_what_an_imported_module_changes(
         sys.modules.pop("other", None)
 
 
+PACKAGES = {
+    name: source
+    for part in (_DATA / "packages.py.txt").read_text(encoding="utf-8").split("# --- ")[1:]
+    for name, source in [part.split("\n", 1)]
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PACKAGES)
+def test_nothing_wrong_is_said_of_a_program_of_several_files(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    source, *others = PACKAGES[name].split("# === ")
+    for other in others:
+        path, text = other.split("\n", 1)
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    made = {path.stem if path.is_file() else path.name for path in tmp_path.iterdir()}
+    zeros, outer = torch.zeros, torch.get_default_dtype()
+    before = {each: sys.modules.pop(each) for each in made & sys.modules.keys()}
+    try:
+        assert wrong_claims(tmp_path / "here.py", source, project=True) == {}
+    finally:
+        torch.zeros = zeros
+        torch.set_default_device(None)
+        torch.set_default_dtype(outer)
+        for each in [each for each in sys.modules if each.partition(".")[0] in made]:
+            del sys.modules[each]
+        sys.modules.update(before)
+
+
 def test_what_an_imported_module_has_stays_known(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("import torch\nx = torch.zeros(3)\ny = torch.zeros(4)\n", encoding="utf-8")
     source = "import other\nimport torch\nother.x = None\nz = other.y + torch.zeros(4)\n"
     rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
     assert [(row.name, row.shape, row.dtype) for row in rows] == [("z", (4,), "float32")]
+
+
+def test_an_import_s_import_that_sets_what_nobody_here_runs_leaves_types_known(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text(
+        "from third import begin\n\n\ndef run():\n    begin()\n\n\ndef size():\n    return 3\n"
+    )
+    (tmp_path / "third.py").write_text(
+        "import torch\n\n\ndef begin():\n    torch.set_default_dtype(torch.float64)\n\n\n"
+        "if __name__ == '__main__':\n    begin()\n",
+        encoding="utf-8",
+    )
+    for source, dtype in {
+        "from other import size\nimport torch\nx = torch.zeros(size())\n": "float32",
+        "import other\nimport torch\nother.run()\nx = torch.zeros(3)\n": None,
+    }.items():
+        rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
+        assert [(row.shape, row.dtype) for row in rows] == [((3,), dtype)]
 
 
 def test_methods_of_a_class_elsewhere_are_known(tmp_path: Path) -> None:

@@ -1,0 +1,266 @@
+"""Lists and dictionaries that get into other hands than those of the object that holds them: by a method that returns one,
+a property, another name, an argument, a bound method. Who has one may change it, whenever that is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from typing import Any
+
+from tensorlint.inference.changes import CHANGES, changes_of
+from tensorlint.inference.effects import READS
+from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.handling import last_name
+from tensorlint.inference.names import INITIALISERS
+from tensorlint.inference.walking import walk
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What goes before and behind a name where its list is read and left as it is: nothing else is looked for in the tree.
+_READ_BEFORE = re.compile(
+    r"(?:\bin|\blen\(|\b(?:range|print|tuple|list|set|dict|sorted|sum|min|max|str|any|all|bool|isinstance|torch\.\w+|np\.\w+|F\.\w+|nn\.\w+)\("
+    r"|\bzip\([\w., ]*|\benumerate\(|(?<!\w)\*{1,2}|[-+/%]|\bdel|\bassert|\bif|\bnot|\band|\bwhile)[ \t]*(?:\w+\.)*$"
+)
+_READ_BEHIND = re.compile(
+    r"[ \t]*(?::[^=\n]*)?=(?!=)|\.(?:"
+    + "|".join(sorted(READS | CHANGES))
+    + r")\(|\[|[ \t]*(?:==|!=|is\b|in\b|not\b|if\b|else\b|[-+*/%])"
+)
+_CHANGING = frozenset(
+    ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle", "iadd",
+     "iconcat", "setitem", "delitem", "deque"]
+)  # fmt: skip
+_READING = frozenset(
+    ["len", "range", "print", "tuple", "list", "set", "dict", "sorted", "sum", "min", "max", "str", "repr", "any", "all", "bool",
+     "isinstance", "zip", "enumerate", "map", "filter", "reversed", "iter", "next", "type", "id", "int", "float", "deepcopy", "copy",
+     "join", "super", "format", "hasattr", "frozenset", "prod", "product", "chain", "accumulate", "ndarray"]
+)  # fmt: skip
+_LIBRARIES = frozenset(
+    ["torch", "np", "numpy", "nn", "F", "math", "einops", "json", "os", "jnp", "pd", "plt", "logging", "logger"]
+)
+_MOST = 6
+
+
+def is_changed(file: SourceFile, name: str) -> bool:
+    """Whether code of the file that has the list in hand which objects hold as `name` may change it."""
+    search = _Search(file)
+    search.name = name
+    # `self.first = self.rows[0]`: what is changed of the one may be the other.
+    names = {name, *re.findall(rf"\.{name}[ \t]*=[ \t]*(?:\w+\.)+(\w+)", file.text)}
+    getters, seen = set[str](), 0
+    while seen < len(names) + len(getters) and seen < _MOST:
+        seen = len(names) + len(getters)
+        words = names | getters
+        lines = _lines(file.text, words, name)
+        if not lines:
+            return False
+        for scope in search.scopes(lines):
+            search.begin(names, getters, scope)
+            if search.changed and not (isinstance(scope, _FUNCTIONS) and scope.name in INITIALISERS):
+                return True
+            names |= search.kept
+            if isinstance(scope, _FUNCTIONS) and search.given:
+                shown = any(last_name(each) in ("property", "cached_property") for each in scope.decorator_list)
+                (names if shown else getters).add(scope.name)
+    return False
+
+
+def _lines(text: str, words: set[str], name: str) -> list[int]:
+    """The lines with one of the words where the list may get into other hands."""
+    found = set()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            end = at + len(word)
+            if not (
+                text[at - 1 : at].isidentifier() or text[end : end + 1].isidentifier() or text[end : end + 1].isdigit()
+            ):
+                start = text.rfind("\n", 0, at) + 1
+                line = text[start:at]
+                gives = line.lstrip().startswith(("return", "yield")) or word != name
+                if gives or not (_READ_BEHIND.match(text, end) or _READ_BEFORE.search(line)):
+                    found.add(text.count("\n", 0, at) + 1)
+            at = text.find(word, end)
+    return sorted(found)
+
+
+class _Search:
+    """One function, or one statement of the module, that mentions the list."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.file = file
+        self.functions: dict[str, list[Any]] = {}
+        for node in file.facts.scopes:
+            if isinstance(node, _FUNCTIONS):
+                self.functions.setdefault(node.name, []).append(node)
+        self.name = ""
+        self.names: set[str] = set()
+        self.getters: set[str] = set()
+        self.local: set[str] = set()
+        self.changed = self.given = False
+        self.kept: set[str] = set()
+
+    def scopes(self, lines: list[int]) -> list[ast.AST]:
+        """The innermost functions that the lines belong to, and all statements outside of functions if any of these is meant."""
+        functions = [each for nodes in self.functions.values() for each in nodes]
+        found: dict[ast.AST, None] = {}
+        outside = False
+        for line in lines:
+            around = [each for each in functions if each.lineno <= line <= (each.end_lineno or 0)]
+            if around:
+                found[max(around, key=lambda each: each.lineno)] = None
+            outside = outside or not around
+        if outside:
+            found[self.outside] = None
+        return list(found)
+
+    @cached_property
+    def outside(self) -> ast.Module:
+        body = list(self.file.tree.body)
+        for each in self.file.facts.scopes:
+            if isinstance(each, ast.ClassDef):
+                body += each.body
+        return ast.Module([each for each in body if not isinstance(each, (*_FUNCTIONS, ast.ClassDef))], [])
+
+    def begin(
+        self, names: set[str], getters: set[str], scope: ast.AST, local: set[str] | None = None, depth: int = 0
+    ) -> None:
+        self.names, self.getters, self.local = names, getters, set(local or ())
+        self.changed = self.given = False
+        self.kept = set()
+        self.depth = depth
+        nodes = list(walk(scope))
+        before = -1
+        while before != len(self.local):
+            before = len(self.local)
+            for node in nodes:
+                self.bind(node)
+        called = {node.func for node in nodes if isinstance(node, ast.Call)}
+        for node in nodes:
+            self.look(node)
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr in CHANGES
+                and node not in called
+                and self.is_it(node.value)
+            ):
+                self.changed = True  # `add = self.rows.append`
+        if self.local:
+            changes = changes_of(scope)
+            self.changed = self.changed or bool(changes.names & self.local)
+
+    def is_it(self, node: ast.expr | None) -> bool:
+        """Whether the value may be the list, or hold it."""
+        if isinstance(node, ast.Attribute):
+            return node.attr in self.names
+        if isinstance(node, ast.Name):
+            return node.id in self.local
+        if isinstance(node, ast.Call):
+            return last_name(node.func) in self.getters or (
+                last_name(node.func) == "getattr" and self.is_it_named(node)
+            )
+        if isinstance(node, ast.IfExp):
+            return self.is_it(node.body) or self.is_it(node.orelse)
+        if isinstance(node, ast.BoolOp):
+            return any(map(self.is_it, node.values))
+        if isinstance(node, (ast.List, ast.Tuple)):
+            return any(map(self.is_it, node.elts))
+        if isinstance(node, (ast.Subscript, ast.Starred, ast.NamedExpr, ast.Await, ast.YieldFrom)):
+            return self.is_it(node.value)
+        if isinstance(node, ast.Dict):
+            return any(map(self.is_it, node.values))
+        return False
+
+    def is_it_named(self, call: ast.Call) -> bool:
+        return any(isinstance(each, ast.Constant) and each.value in self.names for each in call.args)
+
+    def bind(self, node: Any) -> None:
+        """Other names for the list."""
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self.bound(target, node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+            self.bound(node.target, node.value)
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            if isinstance(node.iter, (ast.List, ast.Tuple, ast.Call)):
+                self.bound(node.target, node.iter)
+            elif isinstance(node.iter, (ast.ListComp, ast.GeneratorExp)):
+                self.bound(node.target, node.iter.elt)
+        elif (
+            isinstance(node, ast.withitem)
+            and node.optional_vars is not None
+            and isinstance(node.context_expr, ast.Call)
+        ):
+            if any(map(self.is_it, node.context_expr.args)):
+                self.bound(node.optional_vars, ast.Tuple(node.context_expr.args, ast.Load()))
+
+    def bound(self, target: ast.expr, value: ast.expr | None) -> None:
+        if isinstance(value, ast.Lambda) and self.is_it(value.body):
+            self.getters.update(part.id for part in walk(target) if isinstance(part, ast.Name))
+        if value is None or isinstance(value, ast.Subscript) or not self.is_it(value):
+            return
+        if isinstance(target, (ast.Tuple, ast.List)):
+            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+            for number, each in enumerate(target.elts):
+                if len(parts) != len(target.elts) or self.is_it(parts[number]):
+                    self.local.update(part.id for part in walk(each) if isinstance(part, ast.Name))
+        elif isinstance(target, ast.Name):
+            self.local.add(target.id)
+        elif isinstance(target, ast.Attribute):
+            self.kept.add(target.attr)
+
+    def look(self, node: Any) -> None:
+        if isinstance(node, ast.Call):
+            func = node.func
+            if isinstance(func, ast.Attribute) and func.attr in CHANGES and self.is_it(func.value):
+                # What is done by the name itself is looked for elsewhere.
+                if not (isinstance(func.value, ast.Attribute) and func.value.attr == self.name):
+                    self.changed = True
+            given = [*node.args, *(each.value for each in node.keywords)]
+            if any(map(self.is_it, given)):
+                self.hand_on(node, given)
+        elif isinstance(node, (ast.Return, ast.Yield)):
+            self.given = self.given or self.is_it(node.value)
+        elif isinstance(node, ast.Subscript):
+            if isinstance(node.ctx, (ast.Store, ast.Del)) and isinstance(node.value, ast.Call):
+                self.changed = self.changed or self.is_it(node.value)
+        elif isinstance(node, ast.AugAssign):
+            if isinstance(node.target, ast.Name) and node.target.id in self.local:
+                self.changed = True
+
+    def methods_of(self, name: str) -> list[ast.stmt]:
+        classes = (each for each in self.file.facts.scopes if isinstance(each, ast.ClassDef) and each.name == name)
+        return [part for each in classes for part in each.body]
+
+    def hand_on(self, call: ast.Call, given: list[ast.expr]) -> None:
+        """The list is an argument: what is called may change it, unless it is known to leave it as it is."""
+        name, root = last_name(call.func) or "", call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if name in _CHANGING or (name in CHANGES and isinstance(root, ast.Name) and root.id in ("list", "dict", "set")):
+            self.changed = True
+            return
+        if self.changed or self.depth > 2 or name in _READING or (isinstance(root, ast.Name) and root.id in _LIBRARIES):
+            return
+        if any(isinstance(each, ast.Name) and each.id in self.functions for each in given):
+            self.changed = True  # `partial(fill, self.rows)`, `Thread(target=fill, args=(self.rows,))`
+            return
+        makers = [each for each in self.functions.get("__init__", ()) if each in self.methods_of(name)]
+        if not (makers or name in self.functions):
+            self.kept.update(
+                each.arg for each in call.keywords if each.arg and self.is_it(each.value)
+            )  # a dataclass, it may be
+        for function in [*self.functions.get(name, ()), *makers]:
+            spec = function.args
+            places = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+            if (isinstance(call.func, ast.Attribute) or function in makers) and places[:1] in (["self"], ["cls"]):
+                places = places[1:]
+            own = {places[number] for number, each in enumerate(call.args) if number < len(places) and self.is_it(each)}
+            own |= {each.arg for each in call.keywords if each.arg and self.is_it(each.value)}
+            if own:
+                inner = _Search.__new__(_Search)
+                inner.file, inner.functions, inner.name = self.file, self.functions, self.name
+                inner.begin(set(), set(), function, own, self.depth + 1)
+                self.changed = self.changed or inner.changed
+                self.kept |= inner.kept

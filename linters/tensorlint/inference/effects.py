@@ -103,16 +103,23 @@ class Effects(State):
     def forget_of_classes(self, attributes: set[tuple[Frame, str, str]]) -> None:
         """Code that is not followed assigns these of objects of which nobody knows whether they are classes, or modules."""
         for scope, owner, name in attributes:
-            module = self.named_in(scope, owner) if owner else None
-            if isinstance(module, ModuleScope):
+            if owner in scope.file.facts.imported and isinstance(module := self.named_in(scope, owner), ModuleScope):
                 forget_name(module.frame, name)
-        names = {name for _, _, name in attributes}
-        for cls in self.classes:
+        names = self.held_by_classes().intersection([name for _, _, name in attributes])
+        for cls in self.classes if names else ():
             for name in names & cls.held.keys():
                 if not isinstance(cls.held[name], Function) and cls.held[name] is not UNKNOWN:
                     cls.held[name] = UNKNOWN
                     self.class_attributes_assigned.add(name)
                     self.mutations.append((cls, name))
+
+    def held_by_classes(self) -> set[str]:
+        """The names of all that the classes have."""
+        held = [cls.held for cls in self.classes]
+        size = sum(map(len, held))
+        if size != self.class_names[0]:
+            self.class_names = size, set().union(*held)
+        return self.class_names[1]
 
     def library_function_not_followed(self, function: Value, given: list[Value]) -> None:
         """`xs.append`, `x.unsqueeze_` and `torch.Tensor.t_`, which other code calls."""

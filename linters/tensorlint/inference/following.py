@@ -61,7 +61,11 @@ class Following(State):
         foreign = not function.scope.file.own
         # Of 1,500 calls of functions that had told nothing before, five told something (scikit-learn); each took a
         # millisecond, and work that calls further on needed.
-        if foreign and (code in self.tells_nothing or not worth_following(args, kwargs)):
+        if foreign and (
+            code in self.tells_nothing
+            or not worth_following(args, kwargs)
+            or (function.receiver is None and _gives_nothing(code))
+        ):
             self.runs_unseen(function, args, kwargs)
             return UNKNOWN
         bound = self.bind_parameters(function, args, kwargs)
@@ -266,6 +270,21 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
         or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
         for value in values
     )
+
+
+def _gives_nothing(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether the function is called for its effect alone, and does not end the program: it checks, prints, assigns."""
+
+    def find() -> bool:
+        if isinstance(code, ast.Lambda) or isinstance(code.body[-1], ast.Raise):
+            return False
+        inside = (part for each in code.body for part in walk(each))
+        return not any(
+            isinstance(part, (ast.Yield, ast.YieldFrom)) or (isinstance(part, ast.Return) and part.value is not None)
+            for part in inside
+        )
+
+    return kept_with(code, "gives nothing", find)
 
 
 def _is_nothing(result: Value) -> bool:

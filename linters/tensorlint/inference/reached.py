@@ -54,6 +54,7 @@ class _Part:
     of_classes: set[tuple[str, str]] = field(default_factory=set)
     calls: list[Called] = field(default_factory=list)
     imported: set[Import] = field(default_factory=set)
+    located: list[tuple[str, str]] | None = None  # the files of the project among these, and the names
 
     def add(self, changes: Changes, facts: ScopeFacts | None, imported: set[str]) -> None:
         self.attributes |= changes.attributes
@@ -140,15 +141,18 @@ class Reaching(State):
             part.calls += self.run_by_decorator(decorator, scope)
         if computed and reshapes(file):
             part.reshapes |= _reshaped_by_any(file)
-        part.calls += [(each, self.module_frame) for name in changes.methods for each in self.methods_named(name)]
+        part.calls += self.methods_called(changes.methods)
         return part
 
     def read_elsewhere(self, node: ast.AST, top: Frame) -> _Part:
         """A function of another file, with all that it calls there."""
         file = top.file
         within = kept_with(node, "within", lambda: _within(node, file))
-        calls = [called for each in within.imported for called in self.imported_function(each, file.path)]
-        calls += [(each, self.module_frame) for name in within.methods for each in self.methods_named(name)]
+        if within.located is None:
+            located = [(self.project_file(each, file.path), each[1]) for each in within.imported]
+            within.located = [(path, name) for path, name in located if path is not None]
+        calls = [called for path, name in within.located for called in self.function_of(path, name)]
+        calls += self.methods_called(within.methods)
         return _Part(within.attributes, within.names, within.methods, within.reshapes, within.of_classes, calls)
 
     def named_in(self, scope: Frame, name: str) -> Value | None:
@@ -185,14 +189,15 @@ class Reaching(State):
             return []
         return [(each, self.module_frame) for each in self.methods_named(decorator.attr)]
 
-    def imported_function(self, what: Import, importer: str, depth: int = 0) -> list[Called]:
+    def imported_function(self, what: Import, importer: str) -> list[Called]:
         """The function, or the class's initialisers, if its file is read already or changes the shape of a tensor in place."""
-        module, name, level = what
-        if self.project is None or depth >= _MOST_IMPORTS:
-            return []
-        path = self.project.locate(module, importer=importer, level=level)
-        if path is None:
-            return []
+        path = self.project_file(what, importer)
+        return [] if path is None else self.function_of(path, what[1])
+
+    def project_file(self, what: Import, importer: str) -> str | None:
+        return None if self.project is None else self.project.locate(what[0], importer=importer, level=what[2])
+
+    def function_of(self, path: str, name: str, depth: int = 0) -> list[Called]:
         top: Frame | None = self.modules.get(path)
         if top is None and path not in self.modules and self.text_reshapes(path):
             top = self.scope_of(path)
@@ -201,8 +206,9 @@ class Reaching(State):
         defined = _defined(top.file).get(name)
         if defined is not None:
             return [(node, top) for node in defined]
-        further = _imports(top.file).get(name)
-        return [] if further is None else self.imported_function(further, path, depth + 1)
+        further = _imports(top.file).get(name) if depth < _MOST_IMPORTS else None
+        inner = None if further is None else self.project_file(further, path)
+        return [] if inner is None or further is None else self.function_of(inner, further[1], depth + 1)
 
     def text_reshapes(self, path: str) -> bool:
         """Whether a file that is not read yet changes the shape of a tensor in place."""
@@ -250,6 +256,11 @@ class Reaching(State):
             bases = [base for base in method_order(cls) if isinstance(base, Class)]
             known = self.reached[cls] = frozenset(name for base in bases for name in base.methods)
         return known
+
+    def methods_called(self, names: set[str]) -> list[Called]:
+        """The functions of the file that are called as methods."""
+        named = _by_name(self.own_file)
+        return [(each, self.module_frame) for name in names & named.keys() for each in named[name]]
 
     def methods_named(self, name: str) -> list[ast.AST]:
         """The functions of the file of that name: which of them a method call meets is not known."""

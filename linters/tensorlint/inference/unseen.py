@@ -75,8 +75,9 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
             changes = changes_of(node)
             attributes |= changes.attributes
             names |= changes.names - {each.arg for each in node.args.args}
+    modules = _modules(file)
     for scope in file.facts.scopes.values():
-        scope.shared |= names & scope.assigned.keys()
+        scope.shared |= (names & scope.assigned.keys()) - modules
     return replace(found, attributes=attributes)
 
 
@@ -107,9 +108,20 @@ def changed_by_operators_of(found: Rebound, file: SourceFile) -> Rebound:
         waiting += [each for each in functions if each.name in called and each not in seen]
     if not (attributes or names):
         return found
+    modules = _modules(file)
     for scope in file.facts.scopes.values():
-        scope.shared |= names & scope.assigned.keys()
+        scope.shared |= (names & scope.assigned.keys()) - modules
     return replace(found, attributes=found.attributes | attributes)
+
+
+def _modules(file: SourceFile) -> set[str]:
+    """The names that stand for modules: `np.append(x, y)` changes none."""
+    return {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in file.facts.imports
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
 
 
 def _is_special(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -116,6 +116,10 @@ class Classes(Inheritance):
             makers += [hook] if isinstance(hook, Function) else []
         self.forget_what_metaclass_changes(cls, meta or UNKNOWN)
         self.changed_by_makers(cls, makers)
+        for name in self.set_on_classes & cls.held.keys() if not cls.scope.file.own else ():
+            # Code that ran before anybody asked for the class may have set it.
+            if not isinstance(cls.held[name], Function):
+                cls.held[name] = UNKNOWN
         cls.generated = cls.generated and not cls.has("__init__")
         if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
             cls.complete = False

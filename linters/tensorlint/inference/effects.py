@@ -96,6 +96,9 @@ class Effects(State):
                 if later:
                     lasts(found)
         for value in given:
+            if not function.scope.file.own and isinstance(value, Instance):
+                for name in attributes if value.waiting is not None else attributes & value.held.keys():
+                    self.changed_by_others(value, name)
             self.forget_held(value, attributes, reshapes)
             if later:
                 lasts(value)
@@ -103,8 +106,13 @@ class Effects(State):
     def forget_of_classes(self, attributes: set[tuple[Frame, str, str]]) -> None:
         """Code that is not followed assigns these of objects of which nobody knows whether they are classes, or modules."""
         for scope, owner, name in attributes:
-            if owner in scope.file.facts.imported and isinstance(module := self.named_in(scope, owner), ModuleScope):
-                forget_name(module.frame, name)
+            if owner in scope.file.facts.imported:
+                module = self.named_in(scope, owner)
+                if isinstance(module, ModuleScope):
+                    forget_name(module.frame, name)
+                elif module is None:
+                    self.patched |= {name}  # of a module, it may be, that nothing has asked for yet
+        self.set_on_classes.update([name for _, _, name in attributes])
         names = self.held_by_classes().intersection([name for _, _, name in attributes])
         for cls in self.classes if names else ():
             for name in names & cls.held.keys():

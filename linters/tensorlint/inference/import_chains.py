@@ -49,6 +49,7 @@ class ModuleText:
     places: list[tuple[Place, ImportEffects]] | None = None
     mentioned: dict[str, list[Place]] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
+    setting: tuple[str, ...] | None = None  # see `_setting`
 
 
 def module_text(project: Project, path: str) -> ModuleText:
@@ -107,20 +108,34 @@ def _prefixes(name: str) -> list[str]:
 def beyond(project: Project, path: str, text: str, direct: set[str]) -> ImportEffects:
     """What the modules do that the file's imports import, and the packages that it is in."""
     above = _packages_of(project, path)
-    reached = dict.fromkeys(sorted(direct))
-    waiting = [*reached, *above]
-    reached.update(dict.fromkeys(above))
+    starts = [*sorted(direct), *above]
+    if not any(each not in direct for start in starts for each in _setting(project, start)):
+        return NONE
+    modules = {each: module_text(project, each) for each in _reached(project, starts) if each != path}
+    return _Chains(project, modules).of(text)
+
+
+def _reached(project: Project, starts: list[str]) -> dict[str, None]:
+    """The modules, and those that they import, the nearest first."""
+    found = dict.fromkeys(starts)
+    waiting = list(found)
     for each in waiting:  # grows meanwhile
-        if len(reached) >= _MOST_MODULES:
+        if len(found) >= _MOST_MODULES:
             break
         for inner in module_text(project, each).imports:
-            if inner not in reached and inner != path:
-                reached[inner] = None
+            if inner not in found:
+                found[inner] = None
                 waiting.append(inner)
-    modules = {each: module_text(project, each) for each in reached}
-    if all(each in direct or module.effects == NONE for each, module in modules.items()):
-        return NONE
-    return _Chains(project, modules).of(text)
+    return found
+
+
+def _setting(project: Project, path: str) -> tuple[str, ...]:
+    """Those of the modules that the import of this one reaches that set something: of most there are none."""
+    module = module_text(project, path)
+    if module.setting is None:
+        reached = _reached(project, [path])
+        module.setting = tuple(each for each in reached if module_text(project, each).effects != NONE)
+    return module.setting
 
 
 def _packages_of(project: Project, path: str) -> list[str]:

@@ -164,6 +164,7 @@ class Interpreter(
         self.classes: list[Class] = []
         self.quiet_classes: dict[Class, bool] = {}  # whether making an object of it changes nothing else
         self.class_attributes_assigned: set[str] = set()  # by code that is not the class's body
+        self.set_on_classes: set[str] = set()  # by code that is not followed
         self.class_names: tuple[int, set[str]] = 0, set()
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned

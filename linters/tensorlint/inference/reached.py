@@ -161,7 +161,9 @@ class Reaching(State):
         if found is None:
             while scope.parent is not None:
                 scope = scope.parent
-            found = _waiting_in(scope, name)
+            if scope.waiting is not None and isinstance(scope.waiting.get(name), (ast.Import, ast.ImportFrom)):
+                self.follow_in(scope, scope.waiting.pop(name))
+            found = scope.env.get(name) or _waiting_in(scope, name)
         for _ in range(_MOST_IMPORTS):
             if not isinstance(found, Imported) or self.project is None:
                 break

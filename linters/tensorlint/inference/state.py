@@ -61,6 +61,7 @@ class State:
     classes: list[Class]
     quiet_classes: dict[Class, bool]
     class_attributes_assigned: set[str]
+    set_on_classes: set[str]
     class_names: tuple[int, set[str]]
     attributes_stored: set[str]
     changed_by_calls: list[tuple[Any, str | None]]

@@ -50,6 +50,7 @@ class ModuleText:
     mentioned: dict[str, list[Place]] = field(default_factory=dict)
     ends: set[str] = field(default_factory=set)
     setting: tuple[str, ...] | None = None  # see `_setting`
+    parts: list[tuple[Place, str, bool]] | None = None  # see `_Chains.segments`
 
 
 def module_text(project: Project, path: str) -> ModuleText:
@@ -222,13 +223,14 @@ class _Chains:
         known = module.mentioned.get(word)
         if known is None:
             known = module.mentioned[word] = []
-            segments = self.segments(path) if word in self.project.text(path) else []
+            text = self.project.text(path)
+            segments = self.segments(path) if word in text else []
             own = any(name == word for name, *_ in segments)
             call = re.compile(rf"\b{word}\s*\(")
             # `run = c.begin`, `KNOWN = {"run": begin}`, `from c import begin as run`
             alias = re.compile(r"^(\w+)\s*(?::[^=]*)?=[^=]")
             if word in module.names:
-                known += re.findall(rf"\b{word}[ \t]+as[ \t]+(\w+)", self.project.text(path))
+                known += re.findall(rf"\b{word}[ \t]+as[ \t]+(\w+)", text)
             for name, segment, is_class in segments:
                 if name == word or not _mentions(module, segment, word, own):
                     continue
@@ -242,7 +244,10 @@ class _Chains:
 
     def segments(self, path: str) -> list[tuple[Place, str, bool]]:
         """The statements of the module, as text, with the name that a definition binds and whether it is a class."""
-        return list(_segments(self.project.text(path)))
+        module = self.modules[path]
+        if module.parts is None:
+            module.parts = list(_segments(self.project.text(path)))
+        return module.parts
 
 
 def _segments(text: str) -> Iterator[tuple[Place, str, bool]]:

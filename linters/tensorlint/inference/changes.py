@@ -24,6 +24,12 @@ NEITHER: frozenset[str] = frozenset()
 EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys(RESHAPING, "torch"), "resize": "numpy"}
+# Functions, and libraries of such, that leave lists and dictionaries as they are.
+_READERS = frozenset(
+    ["len", "range", "enumerate", "zip", "print", "isinstance", "tuple", "list", "dict", "set", "sum", "min", "max", "any", "all", "str",
+     "int", "float", "bool", "repr", "sorted", "reversed", "hasattr", "getattr", "type", "id", "iter", "super", "issubclass", "abs"]
+)  # fmt: skip
+_LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "logging", "logger", "warnings", "json", "re"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
@@ -40,6 +46,9 @@ class Changes:
     # Names whose objects have methods called.
     receivers: set[str] = field(default_factory=set)
     handed: set[str] = field(default_factory=set)  # names that calls are given: functions that these may call
+    # Names and attributes that go under other names, or into calls: what they hold may be changed there.
+    lent: set[str] = field(default_factory=set)
+    lent_attributes: set[str] = field(default_factory=set)
     # (name, attribute) of what may be a class, all but `self` itself; no name if it is computed: `type(self).n = 3`.
     of_classes: set[tuple[str, str]] = field(default_factory=set)
     computed: bool = False
@@ -49,6 +58,7 @@ class Changes:
 def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     """What the code changes, but for items at the place that the name `spared` holds."""
     found = Changes()
+    others: list[tuple[str, ast.expr]] = []  # `rows = box.rows`, `for row in rows`
     part: Any
     for part in walk(node):
         kind = part.__class__
@@ -64,8 +74,15 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 found.reshapes |= {_CALLED[part.attr]}
         elif kind is ast.AugAssign and isinstance(part.target, ast.Name):
             found.names.add(part.target.id)
+        elif kind is ast.Assign:
+            others += [(each.id, part.value) for each in part.targets if isinstance(each, ast.Name)]
+        elif kind is ast.For and isinstance(part.target, ast.Name):
+            others.append((part.target.id, part.iter))
         elif kind is ast.Call:
             func = part.func
+            if not _only_reads(func):
+                for each in (*part.args, *(word.value for word in part.keywords)):
+                    _lend(each, found)
             found.handed.update([each.id for each in part.args if isinstance(each, ast.Name)])
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
@@ -85,7 +102,28 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     for each in part.args
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
+    for name, value in others:
+        if name in found.names or name in found.lent:
+            _lend(value, found)
     return found
+
+
+def _lend(value: ast.expr, found: Changes) -> None:
+    """What the expression holds, or an item of it, is in other hands."""
+    while isinstance(value, ast.Subscript):
+        value = value.value
+    if isinstance(value, ast.Name):
+        found.lent.add(value.id)
+    elif isinstance(value, ast.Attribute):
+        found.lent_attributes.add(value.attr)
+
+
+def _only_reads(func: ast.expr) -> bool:
+    if isinstance(func, ast.Name):
+        return func.id in _READERS
+    while isinstance(func, ast.Attribute):
+        func = func.value
+    return isinstance(func, ast.Name) and func.id in _LIBRARIES
 
 
 def _set_by_name(call: ast.Call, found: Changes) -> None:

@@ -54,12 +54,13 @@ def forget_name(module: Frame, name: str) -> None:
     module.env[name] = UNKNOWN
 
 
-def changed_unseen(scope: Frame, name: str) -> None:
+def changed_unseen(scope: Frame, name: str, of: tuple[type[ast.stmt], ...] = (ast.stmt,)) -> None:
     """A name of another module that nobody has asked for yet: what it will hold by then is not what its statement gives."""
     frame = scope
     while frame.parent is not None:
         frame = frame.parent
-    if frame.waiting is not None and frame.waiting.pop(name, None) is not None:
+    if frame.waiting is not None and isinstance(frame.waiting.get(name), of):
+        del frame.waiting[name]
         frame.env[name] = UNKNOWN
 
 
@@ -95,6 +96,14 @@ class Effects(State):
                 self.forget_held(found, attributes, reshapes)
                 if later:
                     lasts(found)
+        if reached.lent:
+            self.forget_lent(given, reached.lent)
+        for scope, name in reached.lent_names:
+            held = scope.lookup(name)
+            if isinstance(held, (Sequence, Dictionary)):
+                self.forget_held(held, set(), NEITHER)
+            elif held is None and not scope.file.own:
+                changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
         for value in given:
             if not function.scope.file.own and isinstance(value, Instance):
                 for name in attributes if value.waiting is not None else attributes & value.held.keys():
@@ -102,6 +111,18 @@ class Effects(State):
             self.forget_held(value, attributes, reshapes)
             if later:
                 lasts(value)
+
+    def forget_lent(self, given: list[Value], names: set[str]) -> None:
+        """The lists and dictionaries that the objects hold under these names are in other hands."""
+        for each in objects_within(given):
+            if each.waiting is not None:
+                each.waiting.forgotten |= names
+                continue
+            for name in names & each.held.keys():
+                held = each.held[name]
+                if isinstance(held, Dictionary) or (isinstance(held, Sequence) and held.kind != "tuple"):
+                    self.forget_contents(held)
+                    self.mutations.append((held, None))
 
     def forget_of_classes(self, attributes: set[tuple[Frame, str, str]]) -> None:
         """Code that is not followed assigns these of objects of which nobody knows whether they are classes, or modules."""

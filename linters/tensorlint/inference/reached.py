@@ -40,6 +40,8 @@ class Reached:
     methods: set[str] = field(default_factory=set)
     reshapes: frozenset[str] = NEITHER
     of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
+    lent: set[str] = field(default_factory=set)  # attributes, as in Changes
+    lent_names: set[tuple[Frame, str]] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -52,6 +54,8 @@ class _Part:
     methods: set[str] = field(default_factory=set)
     reshapes: frozenset[str] = NEITHER
     of_classes: set[tuple[str, str]] = field(default_factory=set)
+    lent: set[str] = field(default_factory=set)
+    lent_names: set[str] = field(default_factory=set)
     calls: list[Called] = field(default_factory=list)
     imported: set[Import] = field(default_factory=set)
     located: list[tuple[str, str]] | None = None  # the files of the project among these, and the names
@@ -61,10 +65,13 @@ class _Part:
         self.methods |= changes.methods
         self.reshapes |= changes.reshapes
         self.of_classes |= changes.of_classes
+        self.lent |= changes.lent_attributes
         # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
         for name in changes.names | (changes.receivers - imported):
             if facts is None or name not in facts.assigned or name in facts.shared:
                 self.names[name] = self.names.get(name, False) or name in changes.names
+        if facts is not None:
+            self.lent_names |= changes.lent - facts.assigned.keys()
 
 
 class Reaching(State):
@@ -105,6 +112,8 @@ class Reaching(State):
             found.methods |= part.methods
             found.reshapes |= part.reshapes
             found.of_classes.update((scope, *each) for each in part.of_classes)
+            found.lent |= part.lent
+            found.lent_names.update((scope, name) for name in part.lent_names)
             _note(found, {(scope, name): changed for name, changed in part.names.items()})
             waiting += part.calls
         if waiting and reshapes(function.scope.file):  # not all of it was read
@@ -153,7 +162,10 @@ class Reaching(State):
             within.located = [(path, name) for path, name in located if path is not None]
         calls = [called for path, name in within.located for called in self.function_of(path, name)]
         calls += self.methods_called(within.methods)
-        return _Part(within.attributes, within.names, within.methods, within.reshapes, within.of_classes, calls)
+        return _Part(
+            within.attributes, within.names, within.methods, within.reshapes, within.of_classes, within.lent,
+            within.lent_names, calls,
+        )  # fmt: skip
 
     def named_in(self, scope: Frame, name: str) -> Value | None:
         """What a function of this file or another finds under the name: of modules that are in use, and nothing is followed."""
@@ -231,7 +243,10 @@ class Reaching(State):
         known: Reached | None = self.reached.get(key)
         if known is not None:
             return known
-        whole = Reached({*found.attributes}, {**found.names}, {*found.methods}, found.reshapes, {*found.of_classes})
+        whole = Reached(
+            {*found.attributes}, {**found.names}, {*found.methods}, found.reshapes, {*found.of_classes}, {*found.lent},
+            {*found.lent_names},
+        )  # fmt: skip
         if self.module_frame.finished:
             self.reached[key] = whole
         names, seen = found.methods, set(found.methods)
@@ -246,6 +261,8 @@ class Reaching(State):
                         _note(whole, more.names)
                         whole.reshapes |= more.reshapes
                         whole.of_classes |= more.of_classes
+                        whole.lent |= more.lent
+                        whole.lent_names |= more.lent_names
                         further |= more.methods
             names = further - seen
             seen |= further

@@ -46,6 +46,38 @@ PROGRAMS = {
         "from box import Box\nfrom fills import fill\n\n\nclass Holder:\n    pass\n\n\nholder, box = Holder(), Box()\n"
         "holder.parts = {'a': box}\nfill(holder, k)\nx = torch.zeros(len(box.rows))\n",
     ),
+    "a method that an object's part is asked for": (
+        {
+            "part": "class Part:\n    def __init__(self):\n        self.rows = [1]\n\n    def put(self, k):\n        self.rows.append(k)\n",
+            "box": "from part import Part\n\n\nclass Box:\n    def __init__(self):\n        self.part = Part()\n\n    def fill(self, k):\n        self.part.put(k)\n",
+            "fills": "def fill(box, k):\n    box.fill(k)\n",
+        },
+        "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(len(box.part.rows))\n",
+    ),
+    "a list of an object, by another function": (
+        {"other": "def grow(rows):\n    rows.append(1)\n\n\ndef f(box, k):\n    grow(box.rows)\n", "box": _BOX},
+        "from box import Box\nfrom other import f\nbox = Box()\nf(box, k)\nx = torch.zeros(len(box.rows))\n",
+    ),
+    "a list of an object, by another name": (
+        {"other": "def f(box, k):\n    rows = box.rows\n    rows.append(1)\n", "box": _BOX},
+        "from box import Box\nfrom other import f\nbox = Box()\nf(box, k)\nx = torch.zeros(len(box.rows))\n",
+    ),
+    "a function that is handed on": (
+        {"other": "def turn(x):\n    x.unsqueeze_(0)\n\n\ndef f(xs, k):\n    list(map(turn, xs))\n"},
+        "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a class that a method sets": (
+        {
+            "box": "class Box:\n    n = 3\n\n    def fill(self, k):\n        type(self).n = 5\n",
+            "fills": "def fill(box, k):\n    box.fill(k)\n",
+        },
+        "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(Box.n)\ny = torch.zeros(box.n)\n",
+    ),
+    "a shape, by a table of this file": (
+        {"other": ""},
+        "def turn(x):\n    x.unsqueeze_(0)\n\n\nTABLE = {None: turn}\n\n\ndef kept(f):\n    return lambda *given: f(*given)\n\n\n"
+        "@kept\ndef f(xs, k):\n    TABLE[k](xs[0])\n\n\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
     "a shape, by a function of a third file": (
         {"deep": "def deep(x, k):\n    x.resize_(9)\n", "other": "from deep import deep\n\n\ndef f(xs, k):\n    deep(xs[0], k)\n"},
         "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",

@@ -73,10 +73,19 @@ PROGRAMS = {
         },
         "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(Box.n)\ny = torch.zeros(box.n)\n",
     ),
+    "a list that a function of this file lends to another": (
+        {"other": ""},
+        "ROWS = [1]\n\n\ndef grow(rows):\n    rows.append(1)\n\n\ndef kept(f):\n    return lambda *given: f(*given)\n\n\n"
+        "@kept\ndef f(k):\n    grow(ROWS)\n\n\nf(k)\nx = torch.zeros(len(ROWS))\n",
+    ),
     "a shape, by a table of this file": (
         {"other": ""},
         "def turn(x):\n    x.unsqueeze_(0)\n\n\nTABLE = {None: turn}\n\n\ndef kept(f):\n    return lambda *given: f(*given)\n\n\n"
         "@kept\ndef f(xs, k):\n    TABLE[k](xs[0])\n\n\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
+    ),
+    "a setting of a module that nobody has asked for": (
+        {"settings": "width = 3\n", "other": "import settings\n\n\ndef f(k):\n    settings.width = 5\n"},
+        "import other\nother.f(k)\nimport settings\nx = torch.zeros(settings.width)\n",
     ),
     "a shape, by a function of a third file": (
         {"deep": "def deep(x, k):\n    x.resize_(9)\n", "other": "from deep import deep\n\n\ndef f(xs, k):\n    deep(xs[0], k)\n"},
@@ -148,6 +157,14 @@ LEFT_ALONE = {
         "x = torch.zeros(4)\nf([x], k)\ny = x + 1\n",
     ),
     "the data of what is no array": ("def f(xs, k):\n    k.data = 3\n", "x = np.zeros(4)\nf([x], k)\ny = x + 1\n"),
+    "what a function that only raises comes after": (
+        "def f(xs, k):\n    print(xs)\n    raise ValueError(k)\n",
+        "x = torch.zeros(4)\nif k:\n    x = torch.zeros(3, 3)\n    f(1, 2)\ny = x + 1\n",
+    ),
+    "a module whose function adds to a copy, in a special method": (
+        _BOX + "\n\ndef f(box, k):\n    print(box, k)\n",
+        "class Rows:\n    def __len__(self):\n        return len(np.append([1], [2]))\n\n\ndef g():\n    y = np.zeros(4)\n    return y\n",
+    ),
     "a list that no method grows which is called": (
         _BOX + "\n\ndef f(box, k):\n    print(box, k)\n",
         "box = other.Box()\nf(box, k)\ny = torch.zeros(len(box.rows) + 2)\n",
@@ -164,13 +181,17 @@ def test_what_is_not_changed_stays_known(name: str, tmp_path: Path) -> None:
     assert {row.name: row.shape for row in rows}["y"] == (4,)
 
 
-def test_calls_that_told_nothing_leave_the_work_to_others(tmp_path: Path) -> None:
-    """A function of another file that tells nothing does not use up what following the file's own functions needs."""
-    (tmp_path / "other.py").write_text("def look(n):\n" + "    print(n)\n" * 300, encoding="utf-8")
+@pytest.mark.parametrize("end", ["", "    return os.environ.get(str(n))\n"])
+def test_calls_that_tell_nothing_leave_the_work_to_others(end: str, tmp_path: Path) -> None:
+    """Functions of other files that tell nothing do not use up what following the file's own functions needs."""
+    looks = range(20)
+    (tmp_path / "other.py").write_text(
+        "import os\n" + "".join(f"def look{at}(n):\n" + "    print(n)\n" * 300 + end for at in looks), encoding="utf-8"
+    )
+    calls = [f"look0({at})" if end else f"look{at}({at})" for at in looks]
     text = (
-        "import torch\nfrom other import look\n\n\ndef make(n):\n    return torch.zeros(n)\n\n\n"
-        + "".join(f"look({n})\n" for n in range(20))
-        + "x = make(3)\n"
+        "import torch\n" + f"from other import {', '.join(f'look{at}' for at in looks)}\n"
+        "\n\ndef make(n):\n    return torch.zeros(n)\n\n\n" + "\n".join(calls) + "\nx = make(3)\n"
     )
     rows = analyse(ast.parse(text), text, path=str(tmp_path / "here.py"), project=Project()).bindings
     assert [(row.name, row.shape) for row in rows] == [("x", (3,))]

@@ -60,18 +60,22 @@ class _Part:
     imported: set[Import] = field(default_factory=set)
     located: list[tuple[str, str]] | None = None  # the files of the project among these, and the names
 
-    def add(self, changes: Changes, facts: ScopeFacts | None, imported: set[str]) -> None:
+    def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
         self.attributes |= changes.attributes
         self.methods |= changes.methods
         self.reshapes |= changes.reshapes
         self.of_classes |= changes.of_classes
         self.lent |= changes.lent_attributes
+        changed = changes.names
+        receivers = changes.receivers - file.facts.imported
+        if closed:  # it sees the module's names and no others
+            changed, receivers = changed & (_variables(file) | file.facts.imported), receivers & _variables(file)
         # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
-        for name in changes.names | (changes.receivers - imported):
+        for name in changed | receivers:
             if facts is None or name not in facts.assigned or name in facts.shared:
                 self.names[name] = self.names.get(name, False) or name in changes.names
         if facts is not None:
-            self.lent_names |= changes.lent - facts.assigned.keys()
+            self.lent_names |= (changes.lent & _variables(file)) - facts.assigned.keys()
 
 
 class Reaching(State):
@@ -136,7 +140,7 @@ class Reaching(State):
         """A function whose names are looked up as they are."""
         changes, part, file = changes_in(node), _Part(), scope.file
         facts = file.facts.scopes.get(node)
-        part.add(changes, facts, file.facts.imported)
+        part.add(changes, facts, file, closed=False)
         computed = changes.computed
         for name in changes.functions | changes.handed:
             called = scope.lookup(name)
@@ -301,7 +305,7 @@ def _within(start: ast.AST, file: SourceFile) -> _Part:
     while waiting and len(seen) < _MOST_FUNCTIONS:
         node = waiting.pop()
         changes, facts = changes_in(node), file.facts.scopes.get(node)
-        part.add(changes, facts, file.facts.imported)
+        part.add(changes, facts, file, closed=True)
         computed = computed or changes.computed
         methods = set(changes.methods)
         names = changes.functions | changes.handed
@@ -343,6 +347,19 @@ def _by_name(file: SourceFile) -> dict[str, list[ast.AST]]:
         return found
 
     return kept_with(file.tree, "functions", make)
+
+
+def _variables(file: SourceFile) -> set[str]:
+    """The names that statements of the module bind, in this file also those of its functions, which inner ones see."""
+
+    def make() -> set[str]:
+        scopes = file.facts.scopes
+        bound = (
+            {name for scope in scopes.values() for name in scope.textual} if file.own else {*scopes[file.tree].textual}
+        )
+        return bound - _by_name(file).keys() - _defined(file).keys()
+
+    return kept_with(file.tree, "own variables" if file.own else "variables", make)
 
 
 def _defined(file: SourceFile) -> dict[str, list[ast.AST]]:

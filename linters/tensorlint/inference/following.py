@@ -59,7 +59,7 @@ class Following(State):
             self.runs_unseen(function, args, kwargs)
             return UNKNOWN
         foreign = not function.scope.file.own
-        # Of 1,500 calls of functions that had told nothing before, five told something (scikit-learn); each took a
+        # Of 1,500 calls of functions that had told nothing before, five told something (scikit-learn); each took half a
         # millisecond, and work that calls further on needed.
         if foreign and (
             code in self.tells_nothing

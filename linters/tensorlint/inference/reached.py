@@ -2,14 +2,14 @@
 
 Functions are found by the names that they are called by, methods by their names in the same file and in the classes of
 the objects that the code is given. Of another file's function all that it reaches there is read once, and kept with the
-file's tree. Files that nothing else has asked for are read only where their text changes the shape of a tensor in place.
+file's tree.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tensorlint.inference.caught import held
 from tensorlint.inference.changes import EITHER, NEITHER, SHAPED_IN_PLACE, Changes, changes_of
@@ -43,6 +43,16 @@ class Reached:
     lent: set[str] = field(default_factory=set)  # attributes, as in Changes
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
 
+    def add(self, other: Reached) -> None:
+        self.attributes |= other.attributes
+        for place, changed in other.names.items():
+            self.names[place] = self.names.get(place, False) or changed
+        self.methods |= other.methods
+        self.reshapes |= other.reshapes
+        self.of_classes |= other.of_classes
+        self.lent |= other.lent
+        self.lent_names |= other.lent_names
+
 
 @dataclass(slots=True)
 class _Part:
@@ -59,6 +69,12 @@ class _Part:
     calls: list[Called] = field(default_factory=list)
     imported: set[Import] = field(default_factory=set)
     located: list[tuple[str, str]] | None = None  # the files of the project among these, and the names
+
+    def seen_from(self, scope: Frame) -> Reached:
+        return Reached(
+            self.attributes, {(scope, name): changed for name, changed in self.names.items()}, self.methods, self.reshapes,
+            {(scope, *each) for each in self.of_classes}, self.lent, {(scope, name) for name in self.lent_names},
+        )  # fmt: skip
 
     def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
         self.attributes |= changes.attributes
@@ -112,13 +128,7 @@ class Reaching(State):
                 continue
             seen.add(node)
             part = self.read(node, scope)
-            found.attributes |= part.attributes
-            found.methods |= part.methods
-            found.reshapes |= part.reshapes
-            found.of_classes.update((scope, *each) for each in part.of_classes)
-            found.lent |= part.lent
-            found.lent_names.update((scope, name) for name in part.lent_names)
-            _note(found, {(scope, name): changed for name, changed in part.names.items()})
+            found.add(part.seen_from(scope))
             waiting += part.calls
         if waiting and reshapes(function.scope.file):  # not all of it was read
             found.reshapes = EITHER
@@ -166,10 +176,7 @@ class Reaching(State):
             within.located = [(path, name) for path, name in located if path is not None]
         calls = [called for path, name in within.located for called in self.function_of(path, name)]
         calls += self.methods_called(within.methods)
-        return _Part(
-            within.attributes, within.names, within.methods, within.reshapes, within.of_classes, within.lent,
-            within.lent_names, calls,
-        )  # fmt: skip
+        return replace(within, calls=calls)
 
     def named_in(self, scope: Frame, name: str) -> Value | None:
         """What a function of this file or another finds under the name: of modules that are in use, and nothing is followed."""
@@ -208,7 +215,7 @@ class Reaching(State):
         return [(each, self.module_frame) for each in self.methods_named(decorator.attr)]
 
     def imported_function(self, what: Import, importer: str) -> list[Called]:
-        """The function, or the class's initialisers, if its file is read already or changes the shape of a tensor in place."""
+        """The function, or the class's initialisers."""
         path = self.project_file(what, importer)
         return [] if path is None else self.function_of(path, what[1])
 
@@ -216,9 +223,8 @@ class Reaching(State):
         return None if self.project is None else self.project.locate(what[0], importer=importer, level=what[2])
 
     def function_of(self, path: str, name: str, depth: int = 0) -> list[Called]:
-        top: Frame | None = self.modules.get(path)
-        if top is None and path not in self.modules and self.text_reshapes(path):
-            top = self.scope_of(path)
+        """The function of another file, or the initialisers of its class."""
+        top: Frame | None = self.scope_of(path)
         if top is None:
             return []
         defined = _defined(top.file).get(name)
@@ -227,15 +233,6 @@ class Reaching(State):
         further = _imports(top.file).get(name) if depth < _MOST_IMPORTS else None
         inner = None if further is None else self.project_file(further, path)
         return [] if inner is None or further is None else self.function_of(inner, further[1], depth + 1)
-
-    def text_reshapes(self, path: str) -> bool:
-        """Whether a file that is not read yet changes the shape of a tensor in place."""
-        key = "reshapes", path
-        known: bool | None = self.memory.get(key)
-        if known is None:
-            assert self.project is not None
-            known = self.memory[key] = SHAPED_IN_PLACE.search(self.project.text(path)) is not None
-        return known
 
     def reached_with(self, function: Function, given: Iterable[Value]) -> Reached:
         """What `reached_from` tells, and what the methods of these objects change that the code calls."""
@@ -247,10 +244,8 @@ class Reaching(State):
         known: Reached | None = self.reached.get(key)
         if known is not None:
             return known
-        whole = Reached(
-            {*found.attributes}, {**found.names}, {*found.methods}, found.reshapes, {*found.of_classes}, {*found.lent},
-            {*found.lent_names},
-        )  # fmt: skip
+        whole = Reached()
+        whole.add(found)
         if self.module_frame.finished:
             self.reached[key] = whole
         names, seen = found.methods, set(found.methods)
@@ -261,12 +256,7 @@ class Reaching(State):
                     method = self.find_in_class(cls, name)
                     if isinstance(method, Function):
                         more = self.reached_from(method)
-                        whole.attributes |= more.attributes
-                        _note(whole, more.names)
-                        whole.reshapes |= more.reshapes
-                        whole.of_classes |= more.of_classes
-                        whole.lent |= more.lent
-                        whole.lent_names |= more.lent_names
+                        whole.add(more)
                         further |= more.methods
             names = further - seen
             seen |= further
@@ -371,8 +361,9 @@ def _defined(file: SourceFile) -> dict[str, list[ast.AST]]:
             if isinstance(node, _FUNCTIONS):
                 found[node.name] = [node]
             elif isinstance(node, ast.ClassDef):
-                inner = [each for each in node.body if isinstance(each, _FUNCTIONS) and each.name in INITIALISERS]
-                found[node.name] = [*inner]
+                found[node.name] = [
+                    each for each in node.body if isinstance(each, _FUNCTIONS) and each.name in INITIALISERS
+                ]
         return found
 
     return kept_with(file.tree, "defined", make)
@@ -406,11 +397,6 @@ def _imports(file: SourceFile) -> dict[str, Import]:
             for alias in node.names
         },
     )
-
-
-def _note(found: Reached, names: dict[tuple[Frame, str], bool]) -> None:
-    for place, changed in names.items():
-        found.names[place] = found.names.get(place, False) or changed
 
 
 def _module_of(scope: Frame) -> Frame | None:

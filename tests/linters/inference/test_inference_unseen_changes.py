@@ -54,6 +54,10 @@ PROGRAMS = {
         },
         "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(len(box.part.rows))\n",
     ),
+    "an object, by a function of a file that is not read for anything else": (
+        {"box": _BOX, "deep": "def grow(box):\n    box.rows.append(1)\n    box.n = 5\n", "other": "from deep import grow\n\n\ndef f(box, k):\n    grow(box)\n"},
+        "from box import Box\nfrom other import f\nbox = Box()\nf(box, k)\nx = torch.zeros(len(box.rows))\ny = torch.zeros(box.n)\n",
+    ),
     "a list of an object, by another function": (
         {"other": "def grow(rows):\n    rows.append(1)\n\n\ndef f(box, k):\n    grow(box.rows)\n", "box": _BOX},
         "from box import Box\nfrom other import f\nbox = Box()\nf(box, k)\nx = torch.zeros(len(box.rows))\n",
@@ -110,7 +114,7 @@ PROGRAMS = {
     "a shape, by a function imported further on": (
         {
             "deep": "def deep(x):\n    x.unsqueeze_(0)\n",
-            "between": "x = '.unsqueeze_('\nfrom deep import deep\n",
+            "between": "from deep import deep\n",
             "other": "def f(xs, k):\n    from between import deep as d\n    d(xs[0])\n",
         },
         "from other import f\nx = torch.zeros(4)\nf([x], k)\ny = x + 1\n",

@@ -77,6 +77,12 @@ PROGRAMS = {
         },
         "from box import Box\nfrom fills import fill\nbox = Box()\nfill(box, k)\nx = torch.zeros(Box.n)\ny = torch.zeros(box.n)\n",
     ),
+    "names of the function around": (
+        {"other": ""},
+        "def kept(f):\n    return lambda *given: f(*given)\n\n\ndef run(k):\n    rows, box = [1, 2], {'a': 1}\n\n"
+        "    @kept\n    def grow(k):\n        rows.append(k)\n        box['b'] = k\n\n    grow(k)\n"
+        "    x = torch.zeros(len(rows))\n    y = torch.zeros(len(box))\n    return x, y\n\n\nrun(k)\n",
+    ),
     "a list that a function of this file lends to another": (
         {"other": ""},
         "ROWS = [1]\n\n\ndef grow(rows):\n    rows.append(1)\n\n\ndef kept(f):\n    return lambda *given: f(*given)\n\n\n"

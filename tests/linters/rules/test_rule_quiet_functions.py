@@ -47,6 +47,8 @@ FOLLOWED = [
     "def f(a, b): return a == b",
     "def f(a): return torch.sum(a)",
     "def f(a): return a.T",
+    "def f(a):\n    return a.T",
+    "def f(a):\n    return torch.sum(a)",
     "def f(a): return a.view(-1)",
     "def f(self, x): return self.layer.forward(x)",
     "def f(self, x): return getattr(self.layer, 'forward')(x)",

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
 
 if TYPE_CHECKING:
+    from tensorlint.inference.elsewhere import OtherFiles
     from tensorlint.inference.import_chains import ModuleText
 
 ROOT_MARKERS = frozenset({"pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg", "tox.ini"})
@@ -86,6 +87,16 @@ class Project:
         self._matters: dict[str, bool] = {}
         self._consulted: set[str] = set()
         self.effects: dict[str, ModuleText] = {}  # what the text of a module says that it does to all code
+        self._other_files: OtherFiles | None = None
+
+    @property
+    def other_files(self) -> OtherFiles:
+        """What functions of the project's files change."""
+        if self._other_files is None:
+            from tensorlint.inference.elsewhere import OtherFiles
+
+            self._other_files = OtherFiles(self)
+        return self._other_files
 
     def begin(self, path: str) -> None:
         """A new file is analysed: its budget is fresh."""
@@ -98,6 +109,7 @@ class Project:
         self.digests.pop(path, None)
         self._parsed.pop(path, None)
         self._matters.clear()
+        self._other_files = None
         self.effects.pop(path, None)
 
     # -- where a module is ---------------------------------------------------------------------------------------
@@ -200,6 +212,10 @@ class Project:
             if len(self._consulted) >= self.max_modules:
                 return None
             self._consulted.add(path)
+        return self.read_module(path)
+
+    def read_module(self, path: str) -> ProjectModule | None:
+        """The same, whatever the budget of the file that is analysed: for what is read once for all of them."""
         if path in self._parsed:
             self._parsed.move_to_end(path)
             return self._parsed[path]

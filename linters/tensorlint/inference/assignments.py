@@ -19,7 +19,8 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.containers import contained
-from tensorlint.inference.effects import forget_name, lasts, parts_of
+from tensorlint.inference.contents import lasts, parts_of
+from tensorlint.inference.effects import forget_name
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -68,7 +69,7 @@ class Assignments(State):
                     receiver = owner.cls
                     value = UNKNOWN if owner.generic else value  # of a subclass, it may be
                 elif not isinstance(owner, (Tensor, Const)):
-                    self.forget_of_classes({(self.frame, "", target.attr)})
+                    self.forget_in_classes({target.attr})
             if isinstance(value, (Sequence, Dictionary)) and isinstance(source, ast.Name):
                 value.shared = True
             self.store_attribute(receiver, target.attr, value)
@@ -106,6 +107,8 @@ class Assignments(State):
                 self.note_round(target, value)
             elif isinstance(value, Tensor):
                 self.note_binding(target, value)
+        if value.__class__ is Sequence and value.kind == "iterator":
+            self.iterators_named = True
         if target.id in frame.facts.shared:
             value = UNKNOWN  # a function that declares it global or nonlocal may rebind it at any call
         frame.env[target.id] = value

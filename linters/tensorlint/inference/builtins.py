@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import aliases, containers, iterators, numbers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.values import (
+    LENGTH,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -84,16 +85,12 @@ def _len(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     if isinstance(value, Tensor):
         return interp.axis_size(value, 0)
     if isinstance(value, Opaque):
-        if value.name is not None and not value.variant:
-            key = ("len",)
-            if value.fields is None:
-                value.fields = {}
-            found = value.fields.get(key)
-            if found is None:
-                found = interp.axis_size(value, 0)
-                value.fields[key] = found
-            return found
-        return interp.axis_size(value, 0)
+        if value.fields is None:
+            value.fields = {}
+        found = value.fields.get(LENGTH)
+        if found is None:
+            found = value.fields[LENGTH] = interp.axis_size(value, 0)
+        return found
     if isinstance(value, Range):
         iterated = interp.iterate_range(value)
         length = interp.length_of(iterated)

@@ -22,7 +22,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES
-from tensorlint.inference.effects import parts_of
+from tensorlint.inference.contents import parts_of
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY

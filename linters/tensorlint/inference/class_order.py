@@ -6,6 +6,7 @@ The order is Python's: https://docs.python.org/3/howto/mro.html
 from __future__ import annotations
 
 import ast
+from collections.abc import Set
 
 from tensorlint.inference.values import Class, Function, Library, Value
 
@@ -19,8 +20,20 @@ def method_order(cls: Class) -> tuple[Value, ...]:
     return cls.order
 
 
+def values_among(cls: Class, names: Set[str]) -> set[str]:
+    """Those of the names that are attributes of the class or its bases and no functions: an object that has none of its
+    own has those."""
+    return {
+        name
+        for base in method_order(cls)
+        if isinstance(base, Class)
+        for name in names & base.held.keys()
+        if not isinstance(base.held[name], Function)
+    }
+
+
 def values_of(cls: Class) -> set[str]:
-    """The attributes of the class and its bases that are no functions: those of an object that has none of its own."""
+    """All of them."""
     return {
         name
         for base in method_order(cls)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
-from tensorlint.inference.effects import parts_of
+from tensorlint.inference.contents import parts_of
 from tensorlint.inference.frames import Inner
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (

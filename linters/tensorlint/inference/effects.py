@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tensorlint.inference import estimators, layer_changes, table_values
+from tensorlint.inference import estimators, iterators, layer_changes, table_values
 from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
-from tensorlint.inference.class_order import functions_of, values_of
+from tensorlint.inference.class_order import functions_of, values_among
+from tensorlint.inference.contents import HOLDING, lasts, objects_within, parts_of
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -29,17 +30,18 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     ModuleScope,
-    Opaque,
     Partial,
     Sequence,
     Tensor,
     Value,
 )
 
+if TYPE_CHECKING:
+    from tensorlint.inference.reached import Reached
+
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
-_MOST_OBJECTS = 200
-_HOLDING = (Instance, Sequence, Dictionary)
+_KEEPS = HOLDING | {Tensor, LibraryObject, Class}
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
@@ -80,11 +82,15 @@ class Effects(State):
             return
         if function.receiver is not None:
             given.append(function.receiver)
+        for default in function.defaults.values():
+            given.append(default)
+            if isinstance(default, (Function, Partial, Attribute)):
+                self.not_followed(default, given, {}, later=later)
         reached = self.reached_with(function, given)
         attributes, reshapes = reached.attributes, reached.reshapes
-        if reached.of_classes:
-            self.forget_of_classes(reached.of_classes)
-        for (scope, name), changed in reached.names.items():
+        if reached.of_classes or reached.elsewhere.of_classes:
+            self.forget_of_classes(reached)
+        for scope, name, changed in self.places_in(reached):
             if not (changed or attributes):
                 continue
             found = scope.lookup(name)
@@ -96,9 +102,11 @@ class Effects(State):
                 self.forget_held(found, attributes, reshapes)
                 if later:
                     lasts(found)
+        if self.iterators_named:
+            self.spend_around(function.scope)
         if reached.lent:
             self.forget_lent(given, reached.lent)
-        for scope, name in reached.lent_names:
+        for scope, name in self.lent_in(reached):
             held = scope.lookup(name)
             if isinstance(held, (Sequence, Dictionary)):
                 self.forget_held(held, set(), NEITHER)
@@ -112,6 +120,14 @@ class Effects(State):
             if later:
                 lasts(value)
 
+    def spend_around(self, scope: Frame | None) -> None:
+        """A function may go through any iterator that it sees by a name."""
+        while scope is not None:
+            for value in scope.env.values():
+                if value.__class__ is Sequence:
+                    iterators.spend(self, value)
+            scope = scope.parent
+
     def forget_lent(self, given: list[Value], names: set[str]) -> None:
         """The lists and dictionaries that the objects hold under these names are in other hands."""
         for each in objects_within(given):
@@ -124,23 +140,35 @@ class Effects(State):
                     self.forget_contents(held)
                     self.mutations.append((held, None))
 
-    def forget_of_classes(self, attributes: set[tuple[Frame, str, str]]) -> None:
+    def forget_of_classes(self, reached: Reached) -> None:
         """Code that is not followed assigns these of objects of which nobody knows whether they are classes, or modules."""
-        for scope, owner, name in attributes:
+        for scope, owner, name in reached.of_classes:
             if owner in scope.file.facts.imported:
-                module = self.named_in(scope, owner)
-                if isinstance(module, ModuleScope):
-                    forget_name(module.frame, name)
-                elif module is None:
-                    self.patched |= {name}  # of a module, it may be, that nothing has asked for yet
-        self.set_on_classes.update([name for _, _, name in attributes])
-        names = self.held_by_classes().intersection([name for _, _, name in attributes])
+                self.forget_in_module(scope, owner, name)
+        for path, owner, name in reached.elsewhere.of_imported:
+            module = self.frame_at(path) or self.scope_of(path)
+            if module is not None:
+                self.forget_in_module(module, owner, name)
+        self.forget_in_classes(reached.elsewhere.of_classes.union([name for _, _, name in reached.of_classes]))
+
+    def forget_in_classes(self, assigned: set[str]) -> None:
+        """The attributes are assigned of objects that may be classes."""
+        self.set_on_classes |= assigned
+        names = self.held_by_classes() & assigned
         for cls in self.classes if names else ():
             for name in names & cls.held.keys():
                 if not isinstance(cls.held[name], Function) and cls.held[name] is not UNKNOWN:
                     cls.held[name] = UNKNOWN
                     self.class_attributes_assigned.add(name)
                     self.mutations.append((cls, name))
+
+    def forget_in_module(self, scope: Frame, owner: str, name: str) -> None:
+        """`owner.name = ...`, where the owner is imported."""
+        module = self.named_in(scope, owner)
+        if isinstance(module, ModuleScope):
+            forget_name(module.frame, name)
+        elif module is None:
+            self.patched |= {name}  # of a module, it may be, that nothing has asked for yet
 
     def held_by_classes(self) -> set[str]:
         """The names of all that the classes have."""
@@ -184,6 +212,8 @@ class Effects(State):
 
     def forget_held(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
         """What code that has the object in hand, and assigns these attributes, may have changed of it."""
+        if value.__class__ not in _KEEPS:
+            return
         if isinstance(value, Instance):
             if not value.generic:
                 self.forget_attributes(value, attributes, reshapes)
@@ -213,7 +243,7 @@ class Effects(State):
                 each.waiting.forgotten |= names
                 each.waiting.reshapes |= reshapes
                 continue
-            for name in names & (each.fields.keys() | values_of(each.cls)):
+            for name in (names & each.fields.keys()) | values_among(each.cls, names):
                 self.forget_attribute(each, name, reshapes)
             for part in objects_within(each.fields.values()):
                 if id(part) not in seen:
@@ -407,53 +437,3 @@ class Effects(State):
                     known.append(text.count("\n", 0, at) + 1)
                 at = text.find(name, at + 1)
         return known
-
-
-def objects_within(values: Iterable[Value]) -> list[Instance]:
-    """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    found: dict[Instance, None] = {}
-    waiting, seen = [value for value in values if isinstance(value, _HOLDING)], 0
-    while waiting and seen < _MOST_OBJECTS:
-        value = waiting.pop()
-        seen += 1
-        held: Iterable[Value] = ()
-        if isinstance(value, Instance):
-            if value.generic or value in found:
-                continue
-            found[value] = None
-            if value.waiting is None:
-                held = value.held.values()
-        elif isinstance(value, Sequence):
-            held = value.items if value.items is not None else (value.element,)
-        elif value.items is not None:
-            held = value.items.values()
-        waiting += [each for each in held if isinstance(each, _HOLDING)]
-    return list(found)
-
-
-def parts_of(value: Value) -> tuple[Value, ...]:
-    """The objects that the value is one of."""
-    if isinstance(value, LibraryObject) and value.path.startswith(("pandas.", "sklearn.")):
-        return ()  # what changes one of these changes all that it may be
-    return value.parts if isinstance(value, (Opaque, Instance, LibraryObject, Sequence)) else ()
-
-
-_HOLDERS = frozenset([Instance, Sequence, Dictionary, LibraryObject])
-
-
-def lasts(value: Value, depth: int = 0) -> None:
-    """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
-    if depth > 8 or value.__class__ not in _HOLDERS:
-        return
-    if isinstance(value, Instance):
-        if not (value.lasting or value.generic):
-            value.lasting = True
-            for held in value.held.values():  # what an initialiser that waits gives it lasts, too, once it is followed
-                lasts(held, depth + 1)
-    elif isinstance(value, (Sequence, Dictionary)) and value.items is not None and len(value.items) <= 64:
-        for item in value.items.values() if isinstance(value.items, dict) else value.items:
-            lasts(item, depth + 1)
-    elif isinstance(value, LibraryObject):
-        for held in (*value.positional, *value.arguments.values(), *value.fields.values()):
-            if held.__class__ in _HOLDERS:
-                lasts(held, depth + 1)

@@ -10,9 +10,10 @@ from tensorlint.inference import table_values
 from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.containers import contained, share
+from tensorlint.inference.contents import lasts
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.effects import lasts
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
+from tensorlint.inference.handling import last_name
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
@@ -40,6 +41,7 @@ from tensorlint.inference.walking import walk
 # What a function gives that only raises.
 NEVER = Unknown()
 _CACHES = frozenset({"lru_cache", "cache"})
+_ENDS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error"})
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 
 
@@ -68,6 +70,11 @@ class Following(State):
         ):
             self.runs_unseen(function, args, kwargs)
             return UNKNOWN
+        # `main()`: its statements are followed by themselves, with no less known of what they are given.
+        if node is self.unused and function.receiver is None and not _may_end(code):
+            if all(value.__class__ is Opaque and value.kin is None for value in (*args, *kwargs.values())):
+                self.runs_unseen(function, args, kwargs)
+                return UNKNOWN
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
             self.runs_unseen(function, args, kwargs)
@@ -285,6 +292,20 @@ def _gives_nothing(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) ->
         )
 
     return kept_with(code, "gives nothing", find)
+
+
+def _may_end(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether the function may be there to end the program."""
+    return not isinstance(code, ast.Lambda) and kept_with(code, "may end", lambda: _ends(code.body))
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    last = body[-1]
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return last_name(last.value.func) in _ENDS
+    return isinstance(last, ast.Raise) or (
+        isinstance(last, ast.If) and (_ends(last.body) or _ends(last.orelse or last.body))
+    )
 
 
 def _is_nothing(result: Value) -> bool:

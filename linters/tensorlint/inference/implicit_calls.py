@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 from tensorlint.inference import aliases, estimators, table_values
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.effects import lasts, objects_within
+from tensorlint.inference.contents import lasts, objects_within
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    LENGTH,
     Attribute,
     Class,
     Const,
@@ -79,13 +80,32 @@ class ImplicitCalls(State):
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
-        elif isinstance(value, Opaque) and value.parts:
-            self.touch(value, None)
+        elif isinstance(value, Opaque):
+            if value.parts:
+                self.touch(value, None)
+            if value.fields:
+                self.escape_fields(value, depth)
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
         elif isinstance(value, Instance) and not value.generic:
             self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
             lasts(value)
+
+    def escape_fields(self, value: Opaque, depth: int) -> None:
+        """An object that nobody knows may hold other tensors and lists from here on; if it is a list, more or fewer items.
+        Its numbers are taken to be options, which stay as they are."""
+        assert value.fields is not None
+        if LENGTH in value.fields and value.axes is not None and value.axes.keys() == {0}:
+            self.changed_items(value, longer=True)  # nothing was asked of it that a list does not answer
+        gone: list[object] = [LENGTH] if LENGTH in value.fields else []
+        for name, held in value.fields.items():
+            if isinstance(held, Opaque) and (held.axes or held.fields or held.kin is not None):
+                if held.fields and depth < _DEEPEST:
+                    self.escape_fields(held, depth + 1)
+                gone.append(name)
+        if gone:
+            value.fields = {name: held for name, held in value.fields.items() if name not in gone}
+            self.mutations.append((value, None))
 
     def forget_tables(self, value: Value) -> None:
         """The table, and those in a list or a dictionary."""

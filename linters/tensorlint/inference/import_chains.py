@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _MOST_MODULES = 64
 _LONGEST = 3  # chains of mentions
+# With the end of the line before: see `import_effects`.
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([^\n#;]+))",
-    re.MULTILINE,
+    r"\n[ \t]*+(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([^\n#;]+))"
 )
 _WORD = re.compile(r"\w+")
 # A statement that is not indented, and what it is.
@@ -65,7 +65,7 @@ def module_text(project: Project, path: str) -> ModuleText:
 def _imported(project: Project, path: str, text: str, module: ModuleText) -> Iterator[str]:
     """The files of the modules that it imports, and of the packages these are in."""
     found: dict[str | None, None] = {}
-    for dots, name, given, plain in _IMPORT.findall(text) if "import" in text else ():
+    for dots, name, given, plain in _IMPORT.findall("\n" + text) if "import" in text else ():
         if plain:
             module.names.update(_WORD.findall(plain))
             for each in plain.split(","):
@@ -184,6 +184,7 @@ class _Chains:
         if not self.words:
             return together(self.at_import)
         own = ModuleText(NONE)
+        text = "\n" + text
         for match in _IMPORT.findall(text):
             own.names.update(_WORD.findall(match[2] or match[3]))
             own.starred = own.starred or "*" in match[2]

@@ -24,17 +24,16 @@ _MODES = re.compile(
     r"|[\"']__torch_(?:function|dispatch)__[\"']\s*:",
     re.MULTILINE,
 )
-# `torch.zeros = mine` anywhere, `settings.width = 3` outside of functions
+# `torch.zeros = mine` anywhere, `settings.width = 3` outside of functions. Patterns that begin with the end of the line
+# before take a quarter of the time that `^` does.
 _ASSIGNED = re.compile(
-    r"^(?:[ \t]*+(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*+)\.(?:\w++\.)*+(\w++)[ \t]*+(?:[-+*/|&]?=(?!=)|\[[^\n=]*\][ \t]*=)",
-    re.MULTILINE,
+    r"\n(?:[ \t]*+(?=(?:torch|nn|F|np|numpy)\.))?([A-Za-z_]\w*+)\.(?:\w++\.)*+(\w++)[ \t]*+(?:[-+*/|&]?=(?!=)|\[[^\n=]*\][ \t]*=)"
 )
 # `settings.ROWS.append(3)` outside of functions
 _FILLED = re.compile(
-    r"^(?!(?:sys|os|logging|warnings)\.)([A-Za-z_]\w*+)\.(?:\w++\.)*?(\w++)\.(?:append|extend|insert|update|add|setdefault|pop|clear|remove)\(",
-    re.MULTILINE,
+    r"\n(?!(?:sys|os|logging|warnings)\.)([A-Za-z_]\w*+)\.(?:\w++\.)*?(\w++)\.(?:append|extend|insert|update|add|setdefault|pop|clear|remove)\("
 )
-_IMPORTED = re.compile(r"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_IMPORTED = re.compile(r"\n[ \t]*+(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n]*)")
 _WORD = re.compile(r"\w+")
 # `getattr(torch, "set_default_" + kind)`: the beginning of a name that is computed
 _SETTER_BEGUN = re.compile(r"[\"']set_(?:default_?)?[\"'{%]")
@@ -92,6 +91,7 @@ def of_part(text: str) -> ImportEffects:
 
 def replaced_by(text: str, imported: set[str] | None = None) -> frozenset[str]:
     """Attributes of imported modules, and of what is in them, that a module assigns."""
+    text = "\n" + text
     assigned = _ASSIGNED.findall(text) + _FILLED.findall(text)
     if not assigned:
         return frozenset()

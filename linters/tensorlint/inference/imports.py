@@ -11,6 +11,7 @@ from tensorlint.inference import ops
 from tensorlint.inference.changes import CHANGES, changes_of
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.devices import default_device
+from tensorlint.inference.elsewhere import runs_text
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.import_chains import may_bind
 from tensorlint.inference.kept import kept_with
@@ -42,8 +43,7 @@ _CANONICAL = {
     "jax.numpy": "jax.numpy",
     "torch.torch": "torch",
 }
-# What may bind any name of a module anew.
-_RUNS_TEXT = re.compile(r"(?<![.\w])exec\((?:[^,\n]*\)|.*\bglobals\(\))")
+_NO_NAMES: frozenset[str] = frozenset()
 
 
 @lru_cache(4096)
@@ -148,7 +148,7 @@ class Imports(State):
         module = self.project.parsed(path)
         if module is None:
             return None
-        if "exec(" in module.source and _RUNS_TEXT.search(module.source):
+        if runs_text(module.tree, module.source):
             return None
         facts = collect(module.tree, module.source)
         file = SourceFile(
@@ -168,7 +168,8 @@ class Imports(State):
         frame = Frame(module.tree, file, None, facts=file.facts.scopes[module.tree])
         frame.finished = True
         frame.waiting = dict(kept_with(module.tree, "index", lambda: _indexed(module.tree)))
-        for name in self.patched & frame.waiting.keys():  # `settings.width = 3`
+        changed = self.changed_before_use.get(path, _NO_NAMES) | self.patched  # `settings.width = 3`
+        for name in changed & frame.waiting.keys():
             del frame.waiting[name]
             frame.env[name] = UNKNOWN
         self.modules[path] = frame

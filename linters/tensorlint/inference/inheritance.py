@@ -6,6 +6,7 @@ The order is Python's: https://docs.python.org/3/howto/mro.html
 from __future__ import annotations
 
 import ast
+from functools import partial
 from types import NoneType
 
 from tensorlint.inference import module_containers
@@ -13,6 +14,7 @@ from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -94,7 +96,7 @@ def changed_by_operators(cls: Class) -> frozenset[str]:
                 if method is None or name in reached or not method.args.args:
                     continue
                 reached.add(name)
-                changed, called = _changes_of_self(method)
+                changed, called = kept_with(method, "changes of self", partial(_changes_of_self, method))
                 names |= changed
                 implicit += called
         cls.changed_by_operators = frozenset(names)

@@ -136,6 +136,8 @@ class Interpreter(
         self.parameters: frozenset[str] = frozenset()
         self.pending: list[Function] = []
         self.failures: list[Exception] = []
+        self.unused: ast.expr | None = None  # what the last statement was that is an expression alone
+        self.iterators_named = False  # whether a name stands for one, as far as has been followed
         self.tells_nothing: set[ast.AST] = set()  # functions of other files of which a call was followed in vain
         self.active: list[ast.AST] = []
         self.trail: list[ast.AST | None] = []
@@ -165,6 +167,7 @@ class Interpreter(
         self.quiet_classes: dict[Class, bool] = {}  # whether making an object of it changes nothing else
         self.class_attributes_assigned: set[str] = set()  # by code that is not the class's body
         self.set_on_classes: set[str] = set()  # by code that is not followed
+        self.changed_before_use: dict[str, set[str]] = {}  # names of modules, by their files
         self.class_names: tuple[int, set[str]] = 0, set()
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned

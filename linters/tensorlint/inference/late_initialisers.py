@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorlint.inference.class_order import functions_of, method_order, values_of
-from tensorlint.inference.effects import lasts
+from tensorlint.inference.contents import lasts
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.quiet_initialisers import QuietInitialisers
 from tensorlint.inference.state import State

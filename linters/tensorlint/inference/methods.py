@@ -247,6 +247,13 @@ class Methods(State):
                 return copy(result, framework=None, strides=None, kin=result.kin)
             return result
         self.escape(args, kwargs)
+        if (
+            receiver.fields
+            and name not in READS
+            and ops.method("torch", name) is None
+            and ops.method("numpy", name) is None
+        ):
+            self.escape_fields(receiver, 0)
         return UNKNOWN
 
     def call_object_method(

@@ -1,32 +1,38 @@
 """What code changes that is called and not followed: its statements are read, and those of the functions that it calls.
 
 Functions are found by the names that they are called by, methods by their names in the same file and in the classes of
-the objects that the code is given. Of another file's function all that it reaches there is read once, and kept with the
-file's tree.
+the objects that the code is given. What is in other files is read by `elsewhere.py`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass, field
 
-from tensorlint.inference.caught import held
-from tensorlint.inference.changes import EITHER, NEITHER, SHAPED_IN_PLACE, Changes, changes_of
+from tensorlint.inference.changes import EITHER, NEITHER, Changes
 from tensorlint.inference.class_order import functions_of, method_order
-from tensorlint.inference.effects import objects_within
+from tensorlint.inference.contents import objects_within
+from tensorlint.inference.elsewhere import (
+    FUNCTIONS,
+    MOST_FUNCTIONS,
+    NOTHING,
+    Elsewhere,
+    FunctionNode,
+    Part,
+    Place,
+    by_name,
+    changes_in,
+    reshaped_by_any,
+    reshapes,
+)
 from tensorlint.inference.frames import Frame, SourceFile
-from tensorlint.inference.handling import last_name
-from tensorlint.inference.kept import kept_with
-from tensorlint.inference.names import INITIALISERS, ScopeFacts
+from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Class, Function, Imported, Instance, Library, ModuleScope, Value
 
-_MOST_FUNCTIONS = 60
 _MOST_IMPORTS = 4  # of a name that is imported from where it is imported
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Called = tuple[ast.AST, Frame]
-Import = tuple[str, str, int]  # module, name, and how many dots stand before the module
 
 
 @dataclass(slots=True)
@@ -42,6 +48,7 @@ class Reached:
     of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
     lent: set[str] = field(default_factory=set)  # attributes, as in Changes
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
+    elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # of this, what is no attribute or method
 
     def add(self, other: Reached) -> None:
         self.attributes |= other.attributes
@@ -52,46 +59,42 @@ class Reached:
         self.of_classes |= other.of_classes
         self.lent |= other.lent
         self.lent_names |= other.lent_names
+        self._add_places(other.elsewhere)
+
+    def add_part(self, part: Part, scope: Frame) -> None:
+        self.attributes |= part.attributes
+        for name, changed in part.names.items():
+            self.names[scope, name] = self.names.get((scope, name), False) or changed
+        self.methods |= part.methods
+        self.reshapes |= part.reshapes
+        self.of_classes.update([(scope, *each) for each in part.of_classes])
+        self.lent |= part.lent
+        self.lent_names.update([(scope, name) for name in part.lent_names])
+
+    def add_elsewhere(self, other: Elsewhere) -> None:
+        self.attributes |= other.attributes
+        self.methods |= other.methods
+        self.reshapes |= other.reshapes
+        self.lent |= other.lent
+        self._add_places(other)
+
+    def _add_places(self, other: Elsewhere) -> None:
+        if self.elsewhere is NOTHING:
+            self.elsewhere = other
+        elif other is not NOTHING and other is not self.elsewhere:
+            both = Elsewhere()
+            both.add(self.elsewhere)
+            both.add(other)
+            self.elsewhere = both
 
 
 @dataclass(slots=True)
-class _Part:
-    """One function, or one with all that it calls in its file: the same, with `calls` of functions elsewhere, and what it
-    calls that is imported."""
+class _Step:
+    """What one function of the file that is analysed changes, and what it calls."""
 
-    attributes: set[str] = field(default_factory=set)
-    names: dict[str, bool] = field(default_factory=dict)
-    methods: set[str] = field(default_factory=set)
-    reshapes: frozenset[str] = NEITHER
-    of_classes: set[tuple[str, str]] = field(default_factory=set)
-    lent: set[str] = field(default_factory=set)
-    lent_names: set[str] = field(default_factory=set)
+    part: Part
     calls: list[Called] = field(default_factory=list)
-    imported: set[Import] = field(default_factory=set)
-    located: list[tuple[str, str]] | None = None  # the files of the project among these, and the names
-
-    def seen_from(self, scope: Frame) -> Reached:
-        return Reached(
-            self.attributes, {(scope, name): changed for name, changed in self.names.items()}, self.methods, self.reshapes,
-            {(scope, *each) for each in self.of_classes}, self.lent, {(scope, name) for name in self.lent_names},
-        )  # fmt: skip
-
-    def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
-        self.attributes |= changes.attributes
-        self.methods |= changes.methods
-        self.reshapes |= changes.reshapes
-        self.of_classes |= changes.of_classes
-        self.lent |= changes.lent_attributes
-        changed = changes.names
-        receivers = changes.receivers - file.facts.imported
-        if closed:  # it sees the module's names and no others
-            changed, receivers = changed & (_variables(file) | file.facts.imported), receivers & _variables(file)
-        # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
-        for name in changed | receivers:
-            if facts is None or name not in facts.assigned or name in facts.shared:
-                self.names[name] = self.names.get(name, False) or name in changes.names
-        if facts is not None:
-            self.lent_names |= (changes.lent & _variables(file)) - facts.assigned.keys()
+    places: list[Place] = field(default_factory=list)  # of functions of other files
 
 
 class Reaching(State):
@@ -122,61 +125,64 @@ class Reaching(State):
         found = self.reached[at] = Reached()
         waiting: list[Called] = [start]
         seen: set[ast.AST] = set()
-        while waiting and len(seen) < _MOST_FUNCTIONS:
+        places: dict[Place, None] = {}
+        while waiting and len(seen) < MOST_FUNCTIONS:
             node, scope = waiting.pop()
             if node in seen:
                 continue
             seen.add(node)
-            part = self.read(node, scope)
-            found.add(part.seen_from(scope))
-            waiting += part.calls
+            top = None if scope.file.own else _module_of(scope)
+            if top is not None and self.project is not None:
+                other = self.project.other_files.of_function(node, top.file)
+                found.add_elsewhere(other)
+                waiting += self.methods_called(other.methods)
+                continue
+            step = self.read(node, scope)
+            found.add_part(step.part, scope)
+            waiting += step.calls
+            for place in step.places:
+                if place not in places and self.project is not None:
+                    places[place] = None
+                    other = self.project.other_files.of_name(*place)
+                    found.add_elsewhere(other)
+                    waiting += self.methods_called(other.methods)
         if waiting and reshapes(function.scope.file):  # not all of it was read
             found.reshapes = EITHER
         return found
 
-    def read(self, node: ast.AST, scope: Frame) -> _Part:
+    def read(self, node: ast.AST, scope: Frame) -> _Step:
         key = "part", node, scope
-        known: _Part | None = self.reached.get(key)
+        known: _Step | None = self.reached.get(key)
         if known is not None:
             return known
-        file = scope.file
-        top = None if file.own else _module_of(scope)
-        part = self.read_here(node, scope) if top is None else self.read_elsewhere(node, top)
-        if self.module_frame.finished or not file.own:
-            self.reached[key] = part
-        return part
+        step = self.read_here(node, scope)
+        if self.module_frame.finished:
+            self.reached[key] = step
+        return step
 
-    def read_here(self, node: ast.AST, scope: Frame) -> _Part:
+    def read_here(self, node: ast.AST, scope: Frame) -> _Step:
         """A function whose names are looked up as they are."""
-        changes, part, file = changes_in(node), _Part(), scope.file
+        changes, part, file = changes_in(node), Part(), scope.file
+        step = _Step(part)
         facts = file.facts.scopes.get(node)
         part.add(changes, facts, file, closed=False)
         computed = changes.computed
         for name in changes.functions | changes.handed:
             called = scope.lookup(name)
             if isinstance(called, Imported):
-                part.calls += self.imported_function((called.module, called.name or "", called.level), called.importer)
+                path = self.file_of(called.module, called.level, called.importer)
+                if path is not None:
+                    step.places.append((path, called.name or ""))
             elif isinstance(called, (Function, Class, Instance)):
-                part.calls += _functions_in(called, INITIALISERS)
+                step.calls += _functions_in(called, INITIALISERS)
             elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True  # `make = TABLE[key]; make(x)`
         for decorator in getattr(node, "decorator_list", ()):
-            part.calls += self.run_by_decorator(decorator, scope)
+            step.calls += self.run_by_decorator(decorator, scope)
         if computed and reshapes(file):
-            part.reshapes |= _reshaped_by_any(file)
-        part.calls += self.methods_called(changes.methods)
-        return part
-
-    def read_elsewhere(self, node: ast.AST, top: Frame) -> _Part:
-        """A function of another file, with all that it calls there."""
-        file = top.file
-        within = kept_with(node, "within", lambda: _within(node, file))
-        if within.located is None:
-            located = [(self.project_file(each, file.path), each[1]) for each in within.imported]
-            within.located = [(path, name) for path, name in located if path is not None]
-        calls = [called for path, name in within.located for called in self.function_of(path, name)]
-        calls += self.methods_called(within.methods)
-        return replace(within, calls=calls)
+            part.reshapes |= reshaped_by_any(file)
+        step.calls += self.methods_called(changes.methods)
+        return step
 
     def named_in(self, scope: Frame, name: str) -> Value | None:
         """What a function of this file or another finds under the name: of modules that are in use, and nothing is followed."""
@@ -188,9 +194,9 @@ class Reaching(State):
                 self.follow_in(scope, scope.waiting.pop(name))
             found = scope.env.get(name) or _waiting_in(scope, name)
         for _ in range(_MOST_IMPORTS):
-            if not isinstance(found, Imported) or self.project is None:
+            if not isinstance(found, Imported):
                 break
-            path = self.project.locate(found.module, importer=found.importer, level=found.level)
+            path = self.file_of(found.module, found.level, found.importer)
             module = self.modules.get(path or "")
             if module is None:
                 return None
@@ -214,25 +220,33 @@ class Reaching(State):
             return []
         return [(each, self.module_frame) for each in self.methods_named(decorator.attr)]
 
-    def imported_function(self, what: Import, importer: str) -> list[Called]:
-        """The function, or the class's initialisers."""
-        path = self.project_file(what, importer)
-        return [] if path is None else self.function_of(path, what[1])
+    def file_of(self, module: str, level: int, importer: str) -> str | None:
+        return None if self.project is None else self.project.locate(module, importer=importer, level=level)
 
-    def project_file(self, what: Import, importer: str) -> str | None:
-        return None if self.project is None else self.project.locate(what[0], importer=importer, level=what[2])
+    def places_in(self, reached: Reached) -> Iterator[tuple[Frame, str, bool]]:
+        """The names of other scopes that are changed, of the modules that are in use."""
+        for (scope, name), changed in reached.names.items():
+            yield scope, name, changed
+        for (path, name), changed in reached.elsewhere.names.items():
+            module = self.frame_at(path)
+            if module is not None:
+                yield module, name, changed
+            elif changed:
+                self.changed_before_use.setdefault(path, set()).add(name)
 
-    def function_of(self, path: str, name: str, depth: int = 0) -> list[Called]:
-        """The function of another file, or the initialisers of its class."""
-        top: Frame | None = self.scope_of(path)
-        if top is None:
-            return []
-        defined = _defined(top.file).get(name)
-        if defined is not None:
-            return [(node, top) for node in defined]
-        further = _imports(top.file).get(name) if depth < _MOST_IMPORTS else None
-        inner = None if further is None else self.project_file(further, path)
-        return [] if inner is None or further is None else self.function_of(inner, further[1], depth + 1)
+    def lent_in(self, reached: Reached) -> Iterator[tuple[Frame, str]]:
+        """Likewise, of names whose objects are in other hands."""
+        yield from reached.lent_names
+        for path, name in reached.elsewhere.lent_names:
+            module = self.frame_at(path)
+            if module is not None:
+                yield module, name
+            else:
+                self.changed_before_use.setdefault(path, set()).add(name)
+
+    def frame_at(self, path: str) -> Frame | None:
+        """The module of the file, if it is in use."""
+        return self.module_frame if path == self.own_file.path else self.modules.get(path)
 
     def reached_with(self, function: Function, given: Iterable[Value]) -> Reached:
         """What `reached_from` tells, and what the methods of these objects change that the code calls."""
@@ -272,107 +286,18 @@ class Reaching(State):
 
     def methods_called(self, names: set[str]) -> list[Called]:
         """The functions of the file that are called as methods."""
-        named = _by_name(self.own_file)
+        named = by_name(self.own_file)
         return [(each, self.module_frame) for name in names & named.keys() for each in named[name]]
 
-    def methods_named(self, name: str) -> list[ast.AST]:
+    def methods_named(self, name: str) -> list[FunctionNode]:
         """The functions of the file of that name: which of them a method call meets is not known."""
-        return _by_name(self.own_file).get(name, [])
-
-
-def changes_in(code: ast.AST) -> Changes:
-    return kept_with(code, "changes", lambda: changes_of(code))
-
-
-def reshapes(file: SourceFile) -> bool:
-    return kept_with(file.tree, "reshapes", lambda: SHAPED_IN_PLACE.search(file.text) is not None)
-
-
-def _within(start: ast.AST, file: SourceFile) -> _Part:
-    part = _Part()
-    defined, named, imports = _defined(file), _by_name(file), _imports(file)
-    waiting, seen, computed = [start], {start}, False
-    while waiting and len(seen) < _MOST_FUNCTIONS:
-        node = waiting.pop()
-        changes, facts = changes_in(node), file.facts.scopes.get(node)
-        part.add(changes, facts, file, closed=True)
-        computed = computed or changes.computed
-        methods = set(changes.methods)
-        names = changes.functions | changes.handed
-        for decorator in getattr(node, "decorator_list", ()):
-            name = last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
-            (names if isinstance(decorator, ast.Name) else methods).add(name or "")
-        called = [each for name in names & defined.keys() for each in defined[name]]
-        called += [each for name in methods & named.keys() for each in named[name]]
-        for name in names - defined.keys():
-            if name in imports:
-                part.imported.add(imports[name])
-            elif facts is not None and name in facts.assigned and name in changes.functions:
-                computed = True
-        waiting += [each for each in called if each not in seen]
-        seen.update(called)
-    if (waiting or computed) and reshapes(file):
-        part.reshapes |= EITHER if waiting else _reshaped_by_any(file)
-    return part
-
-
-def _reshaped_by_any(file: SourceFile) -> frozenset[str]:
-    """Whose tensors the functions reshape that are more than called: what is called without a name may be any of them."""
-    names = kept_with(file.tree, "held", lambda: held(file))
-    found = NEITHER
-    for name, nodes in _by_name(file).items():
-        if names is None or name in names:
-            found = found.union(*(changes_in(node).reshapes for node in nodes))
-    return found
-
-
-def _by_name(file: SourceFile) -> dict[str, list[ast.AST]]:
-    """All functions and methods of the file."""
-
-    def make() -> dict[str, list[ast.AST]]:
-        found: dict[str, list[ast.AST]] = {}
-        for node in file.facts.scopes:
-            if isinstance(node, _FUNCTIONS):
-                found.setdefault(node.name, []).append(node)
-        return found
-
-    return kept_with(file.tree, "functions", make)
-
-
-def _variables(file: SourceFile) -> set[str]:
-    """The names that statements of the module bind, in this file also those of its functions, which inner ones see."""
-
-    def make() -> set[str]:
-        scopes = file.facts.scopes
-        bound = (
-            {name for scope in scopes.values() for name in scope.textual} if file.own else {*scopes[file.tree].textual}
-        )
-        return bound - _by_name(file).keys() - _defined(file).keys()
-
-    return kept_with(file.tree, "own variables" if file.own else "variables", make)
-
-
-def _defined(file: SourceFile) -> dict[str, list[ast.AST]]:
-    """The functions of the file that neither a class nor a function holds, and the initialisers of such classes."""
-
-    def make() -> dict[str, list[ast.AST]]:
-        found: dict[str, list[ast.AST]] = {}
-        for node in file.tree.body:
-            if isinstance(node, _FUNCTIONS):
-                found[node.name] = [node]
-            elif isinstance(node, ast.ClassDef):
-                found[node.name] = [
-                    each for each in node.body if isinstance(each, _FUNCTIONS) and each.name in INITIALISERS
-                ]
-        return found
-
-    return kept_with(file.tree, "defined", make)
+        return by_name(self.own_file).get(name, [])
 
 
 def _waiting_in(module: Frame, name: str) -> Value | None:
     """A function of another module that nobody has asked for yet."""
     statement = None if module.waiting is None else module.waiting.get(name)
-    return Function(statement, module) if isinstance(statement, _FUNCTIONS) else None
+    return Function(statement, module) if isinstance(statement, FUNCTIONS) else None
 
 
 def _functions_in(value: Value | None, names: Container[str] | None = None) -> list[Called]:
@@ -383,20 +308,6 @@ def _functions_in(value: Value | None, names: Container[str] | None = None) -> l
     if not isinstance(cls, Class):
         return []
     return [(each, cls.scope) for each in functions_of(cls) if names is None or each.name in names]
-
-
-def _imports(file: SourceFile) -> dict[str, Import]:
-    """What the file imports from modules, by the names that it gets."""
-    return kept_with(
-        file.tree,
-        "imports",
-        lambda: {
-            alias.asname or alias.name: (node.module or "", alias.name, node.level)
-            for node in file.facts.imports
-            if isinstance(node, ast.ImportFrom)
-            for alias in node.names
-        },
-    )
 
 
 def _module_of(scope: Frame) -> Frame | None:

@@ -62,10 +62,13 @@ class State:
     quiet_classes: dict[Class, bool]
     class_attributes_assigned: set[str]
     set_on_classes: set[str]
+    changed_before_use: dict[str, set[str]]
     class_names: tuple[int, set[str]]
     attributes_stored: set[str]
     changed_by_calls: list[tuple[Any, str | None]]
     tells_nothing: set[ast.AST]
+    unused: ast.expr | None
+    iterators_named: bool
     items_changed: dict[int, Opaque]
     completing: int
     quiet: frozenset[ast.AST] | None

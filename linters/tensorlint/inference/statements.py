@@ -64,6 +64,7 @@ class Statements(State):
     # -- simple statements ---------------------------------------------------------------------------------------
 
     def exec_expression(self, node: ast.Expr) -> None:
+        self.unused = node.value
         self.eval(node.value)
         if isinstance(node.value, ast.Call) and self.may_stop(node.value.func):
             self.possible_exits += 1

@@ -8,13 +8,11 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
-from functools import partial
 
 from tensorlint.inference import caught
-from tensorlint.inference.changes import changes_of
+from tensorlint.inference.elsewhere import by_name, changes_in
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
-from tensorlint.inference.kept import kept_with
 from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.walking import walk
 
@@ -72,7 +70,7 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
             or (later and (held is None or node.name in held))
             or (managers and any(last_name(each) in _MANAGERS for each in node.decorator_list))
         ):
-            changes = changes_of(node)
+            changes = changes_in(node)
             attributes |= changes.attributes
             names |= changes.names - {each.arg for each in node.args.args}
     modules = _modules(file)
@@ -86,26 +84,26 @@ def changed_by_operators_of(found: Rebound, file: SourceFile) -> Rebound:
     calls by name. What they change of their own object is seen to where its attributes are read."""
     if "def __" not in file.text:
         return found
-    functions = [node for node in file.facts.scopes if isinstance(node, _FUNCTIONS)]
-    waiting = list(filter(_is_special, functions))
+    named = by_name(file)
+    waiting = [each for name, nodes in named.items() if _is_special(name) for each in nodes]
     attributes: set[str] = set()
     names: set[str] = set()
     seen: set[ast.AST] = set()
     while waiting and len(seen) < _MOST_CALLED:
         node = waiting.pop()
         seen.add(node)
-        changes = kept_with(node, "changes", partial(changes_of, node))
+        changes = changes_in(node)
         scope = file.facts.scopes[node]
         parameters = {part.arg for part in walk(node.args) if isinstance(part, ast.arg)}
         own = scope.assigned.keys() - scope.shared
         if "type" not in changes.functions:  # `cls = type(self)`
-            given = parameters if _is_special(node) else set()  # elsewhere they may be classes
+            given = parameters if _is_special(node.name) else set()  # elsewhere they may be classes
             attributes |= {name for owner, name in changes.of_classes if owner not in own | given}
         else:
             attributes |= {name for _, name in changes.of_classes}
         names |= changes.names - own - parameters
         called = changes.functions | changes.methods
-        waiting += [each for each in functions if each.name in called and each not in seen]
+        waiting += [each for name in called & named.keys() for each in named[name] if each not in seen]
     if not (attributes or names):
         return found
     modules = _modules(file)
@@ -124,9 +122,9 @@ def _modules(file: SourceFile) -> set[str]:
     }
 
 
-def _is_special(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _is_special(name: str) -> bool:
     """Whether Python calls the method where no call stands."""
-    return node.name.startswith("__") and node.name.endswith("__") and node.name not in _FOLLOWED
+    return name.startswith("__") and name.endswith("__") and name not in _FOLLOWED
 
 
 def _changed_by_texts(found: Rebound, file: SourceFile) -> Rebound:

@@ -42,6 +42,8 @@ SCALAR = "scalar"
 KEEPS_SHAPE = "layer that keeps the shape"
 # The field of an instance whose class derives from a layer: the layer that `super().__init__(...)` made of it.
 BASE = "__base__"
+# The field of an object that nobody knows for what `len` gave.
+LENGTH = ("len",)
 # Layers that hold others.
 KEYED = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList", *KEYED})

@@ -1,0 +1,67 @@
+"""What values hold: the objects within them, those that they may be one of, and that these live on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tensorlint.inference.values import (
+    Dictionary,
+    Instance,
+    LibraryObject,
+    Opaque,
+    Sequence,
+    Value,
+)
+
+_MOST_OBJECTS = 200
+HOLDING = frozenset({Instance, Sequence, Dictionary})
+
+
+def objects_within(values: Iterable[Value]) -> list[Instance]:
+    """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
+    found: dict[Instance, None] = {}
+    waiting, seen = [value for value in values if value.__class__ in HOLDING], 0
+    while waiting and seen < _MOST_OBJECTS:
+        value = waiting.pop()
+        seen += 1
+        held: Iterable[Value] = ()
+        if isinstance(value, Instance):
+            if value.generic or value in found:
+                continue
+            found[value] = None
+            if value.waiting is None:
+                held = value.held.values()
+        elif isinstance(value, Sequence):
+            held = value.items if value.items is not None else (value.element,)
+        elif isinstance(value, Dictionary) and value.items is not None:
+            held = value.items.values()
+        waiting += [each for each in held if each.__class__ in HOLDING]
+    return list(found)
+
+
+def parts_of(value: Value) -> tuple[Value, ...]:
+    """The objects that the value is one of."""
+    if isinstance(value, LibraryObject) and value.path.startswith(("pandas.", "sklearn.")):
+        return ()  # what changes one of these changes all that it may be
+    return value.parts if isinstance(value, (Opaque, Instance, LibraryObject, Sequence)) else ()
+
+
+_HOLDERS = frozenset([Instance, Sequence, Dictionary, LibraryObject])
+
+
+def lasts(value: Value, depth: int = 0) -> None:
+    """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
+    if depth > 8 or value.__class__ not in _HOLDERS:
+        return
+    if isinstance(value, Instance):
+        if not (value.lasting or value.generic):
+            value.lasting = True
+            for held in value.held.values():  # what an initialiser that waits gives it lasts, too, once it is followed
+                lasts(held, depth + 1)
+    elif isinstance(value, (Sequence, Dictionary)) and value.items is not None and len(value.items) <= 64:
+        for item in value.items.values() if isinstance(value.items, dict) else value.items:
+            lasts(item, depth + 1)
+    elif isinstance(value, LibraryObject):
+        for held in (*value.positional, *value.arguments.values(), *value.fields.values()):
+            if held.__class__ in _HOLDERS:
+                lasts(held, depth + 1)

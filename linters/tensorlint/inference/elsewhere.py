@@ -1,0 +1,339 @@
+"""What functions of other files change, with all that they call there and in further files: as names, once for a project.
+
+`reached.py` asks, for a function that is called and not followed. Nothing of what is kept here holds a tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tensorlint.inference.caught import held
+from tensorlint.inference.changes import EITHER, NEITHER, SHAPED_IN_PLACE, Changes, changes_of
+from tensorlint.inference.frames import SourceFile
+from tensorlint.inference.handling import last_name
+from tensorlint.inference.kept import kept_with
+from tensorlint.inference.names import INITIALISERS, ScopeFacts, collect
+
+if TYPE_CHECKING:
+    from tensorlint.project import Project
+
+MOST_FUNCTIONS = 60
+_MOST_IMPORTS = 4  # of a name that is imported from where it is imported
+_MOST_KEPT = 1500
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+# What may bind any name of a module anew.
+_RUNS_TEXT = re.compile(r"(?<![.\w])exec\((?:[^,\n]*\)|.*\bglobals\(\))")
+# Calls that make no object of one of the program's classes.
+_PLAIN_MAKERS = frozenset(
+    ["getLogger", "get_logger", "compile", "dict", "list", "set", "frozenset", "tuple", "defaultdict", "OrderedDict", "TypeVar", "namedtuple"]
+)  # fmt: skip
+_PLAIN = (
+    ast.Constant,
+    ast.List,
+    ast.Dict,
+    ast.Set,
+    ast.Tuple,
+    ast.ListComp,
+    ast.DictComp,
+    ast.SetComp,
+    ast.JoinedStr,
+    ast.Lambda,
+)
+Import = tuple[str, str, int]  # module, name, and how many dots stand before the module
+Place = tuple[str, str]  # the path of a file, and a name of its module
+
+
+@dataclass(slots=True)
+class Part:
+    """One function, or one with all that it calls in its file: the attributes that it changes, of any object, and what
+    names of other scopes than its own hold (true), or may hold, as methods of it are called (false). `methods` are called,
+    of whatever object; `reshapes`, `of_classes` and `lent` as in Changes; `imported` is what it calls of other files."""
+
+    attributes: set[str] = field(default_factory=set)
+    names: dict[str, bool] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+    reshapes: frozenset[str] = NEITHER
+    of_classes: set[tuple[str, str]] = field(default_factory=set)
+    lent: set[str] = field(default_factory=set)
+    lent_names: set[str] = field(default_factory=set)
+    imported: set[Import] = field(default_factory=set)
+
+    def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
+        self.attributes |= changes.attributes
+        self.methods |= changes.methods
+        self.reshapes |= changes.reshapes
+        self.of_classes |= changes.of_classes
+        self.lent |= changes.lent_attributes
+        changed = changes.names
+        receivers = changes.receivers - file.facts.imported
+        if closed:  # it sees the module's names and no others
+            changed, receivers = changed & (variables(file) | file.facts.imported), receivers & _objects(file)
+        # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
+        for name in changed | receivers:
+            if facts is None or name not in facts.assigned or name in facts.shared:
+                self.names[name] = self.names.get(name, False) or name in changes.names
+        if facts is not None:
+            self.lent_names |= (changes.lent & variables(file)) - facts.assigned.keys()
+
+
+@dataclass(slots=True)
+class Elsewhere:
+    """As in Part, of functions of several files: where the names are, and whether they are what the module imports."""
+
+    attributes: set[str] = field(default_factory=set)
+    names: dict[Place, bool] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+    reshapes: frozenset[str] = NEITHER
+    of_classes: set[str] = field(default_factory=set)
+    of_imported: set[tuple[str, str, str]] = field(default_factory=set)  # path, name, attribute
+    lent: set[str] = field(default_factory=set)
+    lent_names: set[Place] = field(default_factory=set)
+
+    def add(self, other: Elsewhere) -> None:
+        self.attributes |= other.attributes
+        for place, changed in other.names.items():
+            self.names[place] = self.names.get(place, False) or changed
+        self.methods |= other.methods
+        self.reshapes |= other.reshapes
+        self.of_classes |= other.of_classes
+        self.of_imported |= other.of_imported
+        self.lent |= other.lent
+        self.lent_names |= other.lent_names
+
+    def add_part(self, part: Part, file: SourceFile) -> None:
+        path = file.path
+        self.attributes |= part.attributes
+        for name, changed in part.names.items():
+            self.names[path, name] = self.names.get((path, name), False) or changed
+        self.methods |= part.methods
+        self.reshapes |= part.reshapes
+        self.of_classes.update([name for _, name in part.of_classes])
+        self.lent |= part.lent
+        self.lent_names.update([(path, name) for name in part.lent_names])
+
+
+NOTHING = Elsewhere()
+
+
+class OtherFiles:
+    """Finds and reads functions of a project's files, whichever of them is analysed."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.known: OrderedDict[tuple[object, ...], Elsewhere] = OrderedDict()
+
+    def of_function(self, node: ast.AST, file: SourceFile) -> Elsewhere:
+        key = file.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        return self._kept(key) or self._keep(key, self._read([(node, file)]))
+
+    def of_name(self, path: str, name: str) -> Elsewhere:
+        """Of the function of that name in a file, or the initialisers of the class."""
+        key = path, name
+        return self._kept(key) or self._keep(key, self._read(list(self._defined(path, name))))
+
+    def _kept(self, key: tuple[object, ...]) -> Elsewhere | None:
+        found = self.known.get(key)
+        if found is not None:
+            self.known.move_to_end(key)
+        return found
+
+    def _keep(self, key: tuple[object, ...], found: Elsewhere) -> Elsewhere:
+        self.known[key] = found
+        if len(self.known) > _MOST_KEPT:
+            self.known.popitem(last=False)
+        return found
+
+    def _read(self, waiting: list[tuple[ast.AST, SourceFile]]) -> Elsewhere:
+        found = Elsewhere()
+        seen: set[ast.AST] = set()
+        asked: set[Place] = set()
+        reshapes_any = False
+        while waiting and len(seen) < MOST_FUNCTIONS:
+            node, file = waiting.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            reshapes_any = reshapes_any or reshapes(file)
+            part = within(node, file)
+            found.add_part(part, file)
+            for owner, name in part.of_classes:
+                if owner in file.facts.imported and self._is_of_project(file, owner):
+                    found.of_imported.add((file.path, owner, name))
+            for module, name, level in part.imported:
+                path = self.project.locate(module, importer=file.path, level=level)
+                if path is not None and (path, name) not in asked:
+                    asked.add((path, name))
+                    waiting += self._defined(path, name)
+        if waiting and reshapes_any:  # not all of it was read
+            found.reshapes = EITHER
+        return NOTHING if found == NOTHING else found
+
+    def _defined(self, path: str, name: str, depth: int = 0) -> Iterator[tuple[ast.AST, SourceFile]]:
+        file = self.file(path)
+        if file is None:
+            return
+        nodes = defined(file).get(name)
+        if nodes is not None:
+            yield from ((node, file) for node in nodes)
+        elif depth < _MOST_IMPORTS and (further := imports(file).get(name)) is not None:
+            module, inner, level = further
+            located = self.project.locate(module, importer=path, level=level)
+            if located is not None:
+                yield from self._defined(located, inner, depth + 1)
+
+    def _is_of_project(self, file: SourceFile, name: str) -> bool:
+        """Whether the file imports that name from a module of the project."""
+        for node in file.facts.imports:
+            for alias in node.names:
+                if name == (alias.asname or alias.name).partition(".")[0]:
+                    module, level = (alias.name, 0) if isinstance(node, ast.Import) else (node.module or "", node.level)
+                    if self.project.locate(module, importer=file.path, level=level) is not None:
+                        return True
+        return False
+
+    def file(self, path: str) -> SourceFile | None:
+        module = self.project.read_module(path)
+        if module is None or runs_text(module.tree, module.source):
+            return None
+        return SourceFile(path, module.source, module.tree, collect(module.tree, module.source), own=False)
+
+
+def runs_text(tree: ast.Module, source: str) -> bool:
+    """Whether a text that the module makes may bind any of its names."""
+    return kept_with(tree, "runs text", lambda: "exec(" in source and _RUNS_TEXT.search(source) is not None)
+
+
+def changes_in(code: ast.AST) -> Changes:
+    return kept_with(code, "changes", lambda: changes_of(code))
+
+
+def reshapes(file: SourceFile) -> bool:
+    """Whether the file changes the shape of a tensor in place."""
+    return kept_with(file.tree, "reshapes", lambda: SHAPED_IN_PLACE.search(file.text) is not None)
+
+
+def within(start: ast.AST, file: SourceFile) -> Part:
+    """The function, with all that it calls in its file."""
+    return kept_with(start, "within", lambda: _within(start, file))
+
+
+def _within(start: ast.AST, file: SourceFile) -> Part:
+    part = Part()
+    functions, named, imported = defined(file), by_name(file), imports(file)
+    waiting, seen, computed = [start], {start}, False
+    while waiting and len(seen) < MOST_FUNCTIONS:
+        node = waiting.pop()
+        changes, facts = changes_in(node), file.facts.scopes.get(node)
+        part.add(changes, facts, file, closed=True)
+        computed = computed or changes.computed
+        methods = set(changes.methods)
+        names = changes.functions | changes.handed
+        for decorator in getattr(node, "decorator_list", ()):
+            name = last_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            (names if isinstance(decorator, ast.Name) else methods).add(name or "")
+        called: list[ast.AST] = [each for name in names & functions.keys() for each in functions[name]]
+        called += [each for name in methods & named.keys() for each in named[name]]
+        for name in names - functions.keys():
+            if name in imported:
+                part.imported.add(imported[name])
+            elif facts is not None and name in facts.assigned and name in changes.functions:
+                computed = True
+        waiting += [each for each in called if each not in seen]
+        seen.update(called)
+    if (waiting or computed) and reshapes(file):
+        part.reshapes |= EITHER if waiting else reshaped_by_any(file)
+    return part
+
+
+def reshaped_by_any(file: SourceFile) -> frozenset[str]:
+    """Whose tensors the functions reshape that are more than called: what is called without a name may be any of them."""
+    names = kept_with(file.tree, "held", lambda: held(file))
+    found = NEITHER
+    for name, nodes in by_name(file).items():
+        if names is None or name in names:
+            found = found.union(*(changes_in(node).reshapes for node in nodes))
+    return found
+
+
+def by_name(file: SourceFile) -> dict[str, list[FunctionNode]]:
+    """All functions and methods of the file."""
+
+    def make() -> dict[str, list[FunctionNode]]:
+        found: dict[str, list[FunctionNode]] = {}
+        for node in file.facts.scopes:
+            if isinstance(node, FUNCTIONS):
+                found.setdefault(node.name, []).append(node)
+        return found
+
+    return kept_with(file.tree, "functions", make)
+
+
+def variables(file: SourceFile) -> set[str]:
+    """The names that statements of the module bind, in this file also those of its functions, which inner ones see."""
+
+    def make() -> set[str]:
+        scopes = file.facts.scopes
+        bound = (
+            {name for scope in scopes.values() for name in scope.textual} if file.own else {*scopes[file.tree].textual}
+        )
+        return bound - by_name(file).keys() - defined(file).keys()
+
+    return kept_with(file.tree, "own variables" if file.own else "variables", make)
+
+
+def _objects(file: SourceFile) -> set[str]:
+    """Those of the module's names that may stand for an object of one of the program's classes: loggers do not."""
+
+    def make() -> set[str]:
+        plain = set()
+        for node in file.tree.body:
+            if isinstance(node, ast.Assign) and _is_plain(node.value):
+                plain.update([each.id for each in node.targets if isinstance(each, ast.Name)])
+            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+                if _is_plain(node.value):
+                    plain.add(node.target.id)
+        stable = file.facts.scopes[file.tree].is_stable
+        return variables(file) - {name for name in plain if stable(name)}
+
+    return kept_with(file.tree, "objects", make)
+
+
+def _is_plain(value: ast.expr) -> bool:
+    return isinstance(value, _PLAIN) or (isinstance(value, ast.Call) and last_name(value.func) in _PLAIN_MAKERS)
+
+
+def defined(file: SourceFile) -> dict[str, list[ast.AST]]:
+    """The functions of the file that neither a class nor a function holds, and the initialisers of such classes."""
+
+    def make() -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for node in file.tree.body:
+            if isinstance(node, FUNCTIONS):
+                found[node.name] = [node]
+            elif isinstance(node, ast.ClassDef):
+                found[node.name] = [
+                    each for each in node.body if isinstance(each, FUNCTIONS) and each.name in INITIALISERS
+                ]
+        return found
+
+    return kept_with(file.tree, "defined", make)
+
+
+def imports(file: SourceFile) -> dict[str, Import]:
+    """What the file imports from modules, by the names that it gets."""
+    return kept_with(
+        file.tree,
+        "imports",
+        lambda: {
+            alias.asname or alias.name: (node.module or "", alias.name, node.level)
+            for node in file.facts.imports
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        },
+    )

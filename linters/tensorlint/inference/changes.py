@@ -16,14 +16,14 @@ CHANGES = frozenset(
      "appendleft", "popleft"]
 )  # fmt: skip
 SHAPED_IN_PLACE = re.compile(
-    r"\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
+    r"\bswap_tensors\(|\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
 )
 # What gives a tensor another shape, by the library whose tensors it does that to: numpy's arrays let no `data` be assigned
 # that changes a shape, torch's tensors no `shape`.
 NEITHER: frozenset[str] = frozenset()
 EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
-_CALLED = {**dict.fromkeys(RESHAPING, "torch"), "resize": "numpy"}
+_CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
     ["len", "range", "enumerate", "zip", "print", "isinstance", "tuple", "list", "dict", "set", "sum", "min", "max", "any", "all", "str",
@@ -68,10 +68,14 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     continue
             if isinstance(part.ctx, (ast.Store, ast.Del)):
                 _changed(part, found)
-                if kind is ast.Attribute and part.attr in _ASSIGNED:
+                if kind is ast.Subscript:
+                    found.methods.add("__setitem__")
+                elif part.attr in _ASSIGNED:
                     found.reshapes |= {_ASSIGNED[part.attr]}
             elif kind is ast.Attribute and part.attr in _CALLED:
                 found.reshapes |= {_CALLED[part.attr]}
+        elif kind is ast.Name and part.id == "swap_tensors":
+            found.reshapes |= {"torch"}
         elif kind is ast.AugAssign and isinstance(part.target, ast.Name):
             found.names.add(part.target.id)
         elif kind is ast.Assign:

@@ -20,20 +20,13 @@ def method_order(cls: Class) -> tuple[Value, ...]:
     return cls.order
 
 
-def values_among(cls: Class, names: Set[str]) -> set[str]:
-    """Those of the names that are attributes of the class or its bases and no functions: an object that has none of its
-    own has those."""
-    return {
-        name
-        for base in method_order(cls)
-        if isinstance(base, Class)
-        for name in names & base.held.keys()
-        if not isinstance(base.held[name], Function)
-    }
+def names_among(cls: Class, names: Set[str]) -> set[str]:
+    """Those of the names that the class or one of its bases has."""
+    return {name for base in method_order(cls) if isinstance(base, Class) for name in names & base.held.keys()}
 
 
 def values_of(cls: Class) -> set[str]:
-    """All of them."""
+    """The attributes of the class and its bases that are no functions: those of an object that has none of its own."""
     return {
         name
         for base in method_order(cls)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tensorlint.inference.values import (
     Dictionary,
+    Function,
     Instance,
     LibraryObject,
     Opaque,
@@ -14,7 +15,8 @@ from tensorlint.inference.values import (
 )
 
 _MOST_OBJECTS = 200
-HOLDING = frozenset({Instance, Sequence, Dictionary})
+_MOST_GIVEN = 20
+HOLDING = frozenset({Instance, Sequence, Dictionary, LibraryObject, Function})
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
@@ -29,14 +31,26 @@ def objects_within(values: Iterable[Value]) -> list[Instance]:
             if value.generic or value in found:
                 continue
             found[value] = None
-            if value.waiting is None:
-                held = value.held.values()
+            held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
         elif isinstance(value, Sequence):
             held = value.items if value.items is not None else (value.element,)
         elif isinstance(value, Dictionary) and value.items is not None:
             held = value.items.values()
+        elif isinstance(value, LibraryObject):
+            held = (*value.positional, *value.arguments.values(), *value.fields.values())
+        elif isinstance(value, Function) and value.receiver is not None:
+            held = (value.receiver,)
         waiting += [each for each in held if each.__class__ in HOLDING]
     return list(found)
+
+
+def link(values: Iterable[Value]) -> None:
+    """Code that is not followed was given these: each object may hold the others from here on."""
+    several = [each for each in values if each.__class__ in HOLDING]
+    if len(several) > 1:
+        for each in several:
+            if isinstance(each, Instance) and not each.generic and len(each.given) < _MOST_GIVEN:
+                each.given = tuple(dict.fromkeys([*each.given, *(other for other in several if other is not each)]))
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

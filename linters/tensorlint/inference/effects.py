@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import estimators, iterators, layer_changes, table_values
 from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
-from tensorlint.inference.class_order import functions_of, values_among
+from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import HOLDING, lasts, objects_within, parts_of
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import INITIALISERS
@@ -21,6 +21,8 @@ from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
+    BASE,
+    CONTAINERS,
     UNKNOWN,
     Attribute,
     Class,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
+# Methods that give a container other layers.
+_PUTS = CHANGES | {"add_module", "register_module", "set_submodule", "__setitem__", "__delitem__"}
 _KEEPS = HOLDING | {Tensor, LibraryObject, Class}
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
@@ -117,6 +121,11 @@ class Effects(State):
                 for name in attributes if value.waiting is not None else attributes & value.held.keys():
                     self.changed_by_others(value, name)
             self.forget_held(value, attributes, reshapes)
+            if isinstance(value, LibraryObject) and value.path in CONTAINERS and not reached.methods.isdisjoint(_PUTS):
+                layer_changes.change_unseen(self, value)
+            elif isinstance(value, Instance) and BASE in value.held and "__init__" in reached.methods:
+                value.fields[BASE] = UNKNOWN
+                self.mutations.append((value, BASE))
             if later:
                 lasts(value)
 
@@ -243,15 +252,16 @@ class Effects(State):
                 each.waiting.forgotten |= names
                 each.waiting.reshapes |= reshapes
                 continue
-            for name in (names & each.fields.keys()) | values_among(each.cls, names):
+            held = objects_within((*each.fields.values(), *each.given))  # before it is forgotten what it holds
+            for name in (names & each.fields.keys()) | names_among(each.cls, names):
                 self.forget_attribute(each, name, reshapes)
-            for part in objects_within(each.fields.values()):
+            for part in held:
                 if id(part) not in seen:
                     seen.add(id(part))
                     waiting.append(part)
 
     def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
-        held = value.fields.get(name)
+        held = value.fields.get(name) or self.find_in_class(value.cls, name)  # which all of its objects have
         if isinstance(held, (Sequence, Dictionary, Tensor)):
             self.forget_held(held, set(), reshapes)
         value.fields[name] = UNKNOWN

@@ -63,6 +63,7 @@ class Part:
     lent: set[str] = field(default_factory=set)
     lent_names: set[str] = field(default_factory=set)
     imported: set[Import] = field(default_factory=set)
+    anything: bool = False  # it calls what a name or an attribute holds, which may be any function that something keeps
 
     def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
         self.attributes |= changes.attributes
@@ -70,6 +71,12 @@ class Part:
         self.reshapes |= changes.reshapes
         self.of_classes |= changes.of_classes
         self.lent |= changes.lent_attributes
+        self.anything = (
+            self.anything
+            or changes.computed
+            or (facts is not None and not changes.functions.isdisjoint(facts.assigned))
+            or not changes.methods.isdisjoint(attributes_stored(file))
+        )
         changed = changes.names
         receivers = changes.receivers - file.facts.imported
         if closed:  # it sees the module's names and no others
@@ -94,6 +101,7 @@ class Elsewhere:
     of_imported: set[tuple[str, str, str]] = field(default_factory=set)  # path, name, attribute
     lent: set[str] = field(default_factory=set)
     lent_names: set[Place] = field(default_factory=set)
+    anything: bool = False
 
     def add(self, other: Elsewhere) -> None:
         self.attributes |= other.attributes
@@ -105,6 +113,7 @@ class Elsewhere:
         self.of_imported |= other.of_imported
         self.lent |= other.lent
         self.lent_names |= other.lent_names
+        self.anything = self.anything or other.anything
 
     def add_part(self, part: Part, file: SourceFile) -> None:
         path = file.path
@@ -115,6 +124,7 @@ class Elsewhere:
         self.reshapes |= part.reshapes
         self.of_classes.update([name for _, name in part.of_classes])
         self.lent |= part.lent
+        self.anything = self.anything or part.anything
         self.lent_names.update([(path, name) for name in part.lent_names])
 
 
@@ -285,6 +295,15 @@ def variables(file: SourceFile) -> set[str]:
         return bound - by_name(file).keys() - defined(file).keys()
 
     return kept_with(file.tree, "own variables" if file.own else "variables", make)
+
+
+def attributes_stored(file: SourceFile) -> set[str]:
+    """The attributes that functions of the file assign, of whatever object."""
+    return kept_with(
+        file.tree,
+        "attributes stored",
+        lambda: {attribute for scope in file.facts.scopes.values() for _, attribute in scope.stored},
+    )
 
 
 def _objects(file: SourceFile) -> set[str]:

@@ -52,14 +52,12 @@ class Following(State):
         self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         if function.decorated:
-            self.runs_unseen(function, args, kwargs)
-            return UNKNOWN
+            return self.unseen_result(function, args, kwargs)
         if function.receiver is not None:
             args = [function.receiver, *args]
         code = function.node
         if self.depth >= _MAX_DEPTH or self.active.count(code) > 0 or self.budget <= 0:
-            self.runs_unseen(function, args, kwargs)
-            return UNKNOWN
+            return self.unseen_result(function, args, kwargs)
         foreign = not function.scope.file.own
         # Of 1,500 calls of functions that had told nothing before, five told something (scikit-learn); each took half a
         # millisecond, and work that calls further on needed.
@@ -68,17 +66,14 @@ class Following(State):
             or not worth_following(args, kwargs)
             or (function.receiver is None and _gives_nothing(code))
         ):
-            self.runs_unseen(function, args, kwargs)
-            return UNKNOWN
+            return self.unseen_result(function, args, kwargs)
         # `main()`: its statements are followed by themselves, with no less known of what they are given.
-        if node is self.unused and function.receiver is None and not _may_end(code):
+        if node is self.unused and not (function.receiver or function.defaults or _may_end(code)):
             if all(value.__class__ is Opaque and value.kin is None for value in (*args, *kwargs.values())):
-                self.runs_unseen(function, args, kwargs)
-                return UNKNOWN
+                return self.unseen_result(function, args, kwargs)
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
-            self.runs_unseen(function, args, kwargs)
-            return UNKNOWN
+            return self.unseen_result(function, args, kwargs)
         if isinstance(code, ast.AsyncFunctionDef) or (
             (own := function.scope.file.facts.scopes.get(code)) is not None and own.is_generator
         ):

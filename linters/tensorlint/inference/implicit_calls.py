@@ -7,11 +7,14 @@ from collections.abc import Iterable
 
 from tensorlint.inference import aliases, estimators, table_values
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import lasts, objects_within
+from tensorlint.inference.contents import HOLDING, lasts, link, objects_within
+from tensorlint.inference.frames import Frame
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     LENGTH,
+    UNKNOWN,
     Attribute,
     Class,
     Const,
@@ -23,6 +26,7 @@ from tensorlint.inference.values import (
     Opaque,
     Partial,
     Sequence,
+    Tensor,
     Value,
 )
 from tensorlint.inference.walking import walk
@@ -34,6 +38,8 @@ _MOST_KEPT = 20
 # What unknown code that is given one may call, now or later.
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
+_HELD = frozenset({Sequence, Dictionary})
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp)
 _CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 
 
@@ -51,8 +57,50 @@ class ImplicitCalls(State):
         """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
         given = [item for value in (*args, *kwargs.values()) for item in held_by(value)]
         given += objects_within(given)  # which nobody finds once it is forgotten what holds them
+        for value in given:
+            if isinstance(value, _CALLABLE):
+                self.keep(value)
         self.escape(args, kwargs)
         self.not_followed(function, given, {})
+        if isinstance(function, Function):
+            objects = given if function.receiver is None else [function.receiver, *given]
+            link(objects)
+            if self.kept and self.reached_from(function).anything:
+                # A function of another file has what is kept here by way of an object, as a rule.
+                if function.scope.file.own or any(map(_was_given_functions, objects)):
+                    self.run_kept(args, kwargs)
+
+    def unseen_result(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """Call a function that is not followed: what it gives may be a list that something else holds, or a tensor."""
+        found = self.lists_given(function, args, kwargs)
+        self.runs_unseen(function, args, kwargs)
+        if not (found or aliases.TIES.on):
+            return UNKNOWN
+        result = Opaque(None, parts=tuple(found))
+        if aliases.TIES.on:
+            for value in (function.receiver, *args, *kwargs.values()):
+                if isinstance(value, (Tensor, Opaque)):
+                    aliases.tie(result, value)
+                elif value is not None:
+                    aliases.lose(value)
+        return result
+
+    def lists_given(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
+        """The lists and dictionaries that the function may give: what its names stand for, and attributes of objects."""
+        code = function.node
+        names, attributes = kept_with(code, "held given", lambda: _held_given(code))
+        if not (names or attributes):
+            return []
+        found: list[Value] = []
+        scope: Frame | None = function.scope
+        while scope is not None:
+            found += [scope.env[name] for name in names & scope.env.keys()]
+            scope = scope.parent
+        given = [*args, *kwargs.values()] if function.receiver is None else [function.receiver, *args, *kwargs.values()]
+        for value in given if attributes else ():
+            if isinstance(value, Instance) and not value.generic and value.waiting is None:
+                found += [value.held[name] for name in attributes & value.held.keys()]
+        return [each for each in found if each.__class__ in _HELD][:_MOST_KEPT]
 
     def escape(self, args: list[Value], kwargs: dict[str, Value], *, reads_tables: bool = False) -> None:
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
@@ -126,15 +174,26 @@ class ImplicitCalls(State):
         if isinstance(value, Partial):
             self.keep(value.function)
         elif isinstance(value, Attribute) or (isinstance(value, Function) and self.does_something(value)):
+            if any(_is_same(value, each) for each in self.kept):
+                return
             if len(self.kept) < _MOST_KEPT:
                 self.kept.append(value)
             else:
                 self.not_followed(value, [], {}, later=True)
 
     def does_something(self, function: Function) -> bool:
-        """Whether the function, or one that it calls, may change anything."""
-        changes = self.changes_in(function.node)
-        return bool(changes.names or changes.attributes or changes.functions or changes.methods)
+        """Whether the function, or one that it calls, may change anything that is known of others."""
+        reached = self.reached_from(function)
+        if reached.names or reached.lent_names or (function.receiver is not None and reached.attributes):
+            return True
+        if any(value.__class__ in HOLDING for value in function.defaults.values()):
+            return True
+        if any(self.frame_at(path) is not None for path, _ in reached.elsewhere.lent_names):
+            return True
+        if any(changed and self.frame_at(path) is not None for (path, _), changed in reached.elsewhere.names.items()):
+            return True
+        assigned = reached.elsewhere.of_classes.union([name for _, _, name in reached.of_classes])
+        return not self.held_by_classes().isdisjoint(assigned)
 
     def run_kept(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Something is called of which nobody knows what it is."""
@@ -179,3 +238,32 @@ def _items(value: Sequence | Dictionary) -> Iterable[Value]:
     if value.items is None:
         return (value.element,)
     return value.items.values() if isinstance(value.items, dict) else value.items
+
+
+def _was_given_functions(value: Value) -> bool:
+    return isinstance(value, Instance) and any(isinstance(each, _CALLABLE) for each in value.given)
+
+
+def _is_same(function: Value, other: Value) -> bool:
+    """Whether the same function is bound to the same object."""
+    if not isinstance(function, Function) or not isinstance(other, Function):
+        return function is other
+    return function.node is other.node and function.scope is other.scope and function.receiver is other.receiver
+
+
+_NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+
+
+def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """Names and attributes that stand in a function, if it may give what one of them holds."""
+    parts = list(walk(code))
+    if isinstance(code, ast.Lambda):
+        gives = isinstance(code.body, _NAMED)
+    else:
+        gives = any(isinstance(part, (ast.Return, ast.Yield)) and isinstance(part.value, _NAMED) for part in parts)
+    if not gives:
+        return _NOTHING
+    return (
+        frozenset(part.id for part in parts if isinstance(part, ast.Name)),
+        frozenset(part.attr for part in parts if isinstance(part, ast.Attribute)),
+    )

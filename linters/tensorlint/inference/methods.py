@@ -204,11 +204,12 @@ class Methods(State):
         node: ast.AST | None,
     ) -> Value:
         if receiver.parts and name not in READS:
-            self.touch(receiver, None)
+            if name in CHANGES or not (_is_of_tensors(name) and all(map(_is_container, receiver.parts))):
+                self.touch(receiver, None)
         if name in CHANGES:
             self.changed_items(receiver, longer=True)
         self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
-        if name in RESHAPING:
+        if name in RESHAPING or name == "resize":
             self.changed_shape(receiver)
             self.escape(args, kwargs)
             return UNKNOWN
@@ -247,12 +248,7 @@ class Methods(State):
                 return copy(result, framework=None, strides=None, kin=result.kin)
             return result
         self.escape(args, kwargs)
-        if (
-            receiver.fields
-            and name not in READS
-            and ops.method("torch", name) is None
-            and ops.method("numpy", name) is None
-        ):
+        if receiver.fields and name not in READS and not _is_of_tensors(name):
             self.escape_fields(receiver, 0)
         return UNKNOWN
 
@@ -287,3 +283,12 @@ class Methods(State):
                 if member is not UNKNOWN:
                     return self.call(member, args, kwargs, node)
         return library_objects.call_object_method(self, receiver, name, args, kwargs, node)
+
+
+def _is_of_tensors(name: str) -> bool:
+    """Whether tensors or arrays have a method of that name."""
+    return ops.method("torch", name) is not None or ops.method("numpy", name) is not None
+
+
+def _is_container(value: Value) -> bool:
+    return isinstance(value, (Sequence, Dictionary))

@@ -48,6 +48,7 @@ class Reached:
     of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
     lent: set[str] = field(default_factory=set)  # attributes, as in Changes
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
+    anything: bool = False  # as in Part
     elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # of this, what is no attribute or method
 
     def add(self, other: Reached) -> None:
@@ -59,6 +60,7 @@ class Reached:
         self.of_classes |= other.of_classes
         self.lent |= other.lent
         self.lent_names |= other.lent_names
+        self.anything = self.anything or other.anything
         self._add_places(other.elsewhere)
 
     def add_part(self, part: Part, scope: Frame) -> None:
@@ -70,12 +72,14 @@ class Reached:
         self.of_classes.update([(scope, *each) for each in part.of_classes])
         self.lent |= part.lent
         self.lent_names.update([(scope, name) for name in part.lent_names])
+        self.anything = self.anything or part.anything
 
     def add_elsewhere(self, other: Elsewhere) -> None:
         self.attributes |= other.attributes
         self.methods |= other.methods
         self.reshapes |= other.reshapes
         self.lent |= other.lent
+        self.anything = self.anything or other.anything
         self._add_places(other)
 
     def _add_places(self, other: Elsewhere) -> None:
@@ -251,7 +255,7 @@ class Reaching(State):
     def reached_with(self, function: Function, given: Iterable[Value]) -> Reached:
         """What `reached_from` tells, and what the methods of these objects change that the code calls."""
         found = self.reached_from(function)
-        classes = dict.fromkeys(each.cls for each in objects_within(given)) if found.methods else ()
+        classes = dict.fromkeys(each.cls for each in objects_within(given))
         if not classes:
             return found
         key = function.node, function.scope, *classes
@@ -260,6 +264,8 @@ class Reaching(State):
             return known
         whole = Reached()
         whole.add(found)
+        for cls in classes:  # of which the code may ask for any
+            whole.attributes |= self.changed_by_any_property(cls)
         if self.module_frame.finished:
             self.reached[key] = whole
         names, seen = found.methods, set(found.methods)
@@ -275,6 +281,14 @@ class Reaching(State):
             names = further - seen
             seen |= further
         return whole
+
+    def changed_by_any_property(self, cls: Class) -> set[str]:
+        key = "properties", cls
+        known: set[str] | None = self.reached.get(key)
+        if known is None:
+            known = self.reached[key] = set()
+            known |= self.changed_by_properties(cls, None)
+        return known
 
     def names_of(self, cls: Class) -> frozenset[str]:
         """The methods of the class and of those that it derives from, by their names."""

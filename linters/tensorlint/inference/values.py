@@ -442,6 +442,8 @@ class Instance(Value):
     waiting: Any = None
     # It stands for any item of a sequence: what is done to one of them the others know nothing of.
     several: bool = False
+    # What code that was not followed was given together with it: it may hold that since.
+    given: tuple[Value, ...] = ()
 
     @property
     def fields(self) -> dict[str, Value]:

@@ -92,6 +92,8 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 found.functions.add(func.id)
                 if func.id in ("setattr", "delattr") and len(part.args) > 1:
                     _set_by_name(part, found)
+                elif func.id in ("getattr", "hasattr") and part.args and isinstance(part.args[0], ast.Name):
+                    found.receivers.add(part.args[0].id)  # what is asked for may be a property
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
                 if isinstance(func.value, ast.Name):

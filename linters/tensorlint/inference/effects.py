@@ -95,17 +95,18 @@ class Effects(State):
         if reached.of_classes or reached.elsewhere.of_classes:
             self.forget_of_classes(reached)
         for scope, name, changed in self.places_in(reached):
-            if not (changed or attributes):
-                continue
             found = scope.lookup(name)
-            if not changed and not isinstance(found, Instance):
+            if isinstance(found, Instance):
+                # Any of its properties may be asked for.
+                self.forget_held(found, attributes | self.changed_by_any_property(found.cls), reshapes)
+            elif not changed:
                 continue
-            if found is None:
+            elif found is None:
                 changed_unseen(scope, name)
             else:
                 self.forget_held(found, attributes, reshapes)
-                if later:
-                    lasts(found)
+            if later and found is not None:
+                lasts(found)
         if self.iterators_named:
             self.spend_around(function.scope)
         if reached.lent:

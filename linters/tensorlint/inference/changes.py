@@ -16,7 +16,7 @@ CHANGES = frozenset(
      "appendleft", "popleft"]
 )  # fmt: skip
 SHAPED_IN_PLACE = re.compile(
-    r"\bswap_tensors\(|\.(?:(?:un)?squeeze_|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
+    r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
 )
 # What gives a tensor another shape, by the library whose tensors it does that to: numpy's arrays let no `data` be assigned
 # that changes a shape, torch's tensors no `shape`.

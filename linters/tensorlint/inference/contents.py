@@ -16,32 +16,42 @@ from tensorlint.inference.values import (
 
 _MOST_OBJECTS = 200
 _MOST_GIVEN = 20
-HOLDING = frozenset({Instance, Sequence, Dictionary, LibraryObject, Function})
+HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
     """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    found: dict[Instance, None] = {}
-    waiting, seen = [value for value in values if value.__class__ in HOLDING], 0
-    while waiting and seen < _MOST_OBJECTS:
-        value = waiting.pop()
-        seen += 1
+    found: list[Instance] = []
+    waiting: dict[int, Value] = {id(value): value for value in values if value.__class__ in HOLDING}
+    order = list(waiting.values())
+    for value in order:  # grows meanwhile
         held: Iterable[Value] = ()
         if isinstance(value, Instance):
-            if value.generic or value in found:
+            if value.generic:
                 continue
-            found[value] = None
+            found.append(value)
             held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
         elif isinstance(value, Sequence):
             held = value.items if value.items is not None else (value.element,)
         elif isinstance(value, Dictionary) and value.items is not None:
             held = value.items.values()
-        elif isinstance(value, LibraryObject):
-            held = (*value.positional, *value.arguments.values(), *value.fields.values())
         elif isinstance(value, Function) and value.receiver is not None:
             held = (value.receiver,)
-        waiting += [each for each in held if each.__class__ in HOLDING]
-    return list(found)
+        if len(waiting) < _MOST_OBJECTS:
+            further = {id(inner): inner for inner in held if inner.__class__ in HOLDING}
+            order += [further[key] for key in further.keys() - waiting.keys()]
+            waiting |= further
+    return found
+
+
+def data_of(values: Iterable[Value]) -> list[Value]:
+    """The data sets that data loaders among the values go through."""
+    return [
+        held
+        for value in values
+        if isinstance(value, LibraryObject) and value.path.startswith("torch.utils.data.")
+        for held in (*value.positional, *value.arguments.values(), *value.fields.values())
+    ]
 
 
 def link(values: Iterable[Value]) -> None:
@@ -49,8 +59,9 @@ def link(values: Iterable[Value]) -> None:
     several = [each for each in values if each.__class__ in HOLDING]
     if len(several) > 1:
         for each in several:
-            if isinstance(each, Instance) and not each.generic and len(each.given) < _MOST_GIVEN:
-                each.given = tuple(dict.fromkeys([*each.given, *(other for other in several if other is not each)]))
+            if isinstance(each, Instance) and not each.generic:
+                others = [other for other in several if other is not each and other not in each.given]
+                each.given = (*each.given, *others)[:_MOST_GIVEN]
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

@@ -246,20 +246,14 @@ class Effects(State):
 
     def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
-        waiting, seen = [value], {id(value)}
-        while waiting and len(seen) < 200:
-            each = waiting.pop()
+        # All of them first: nobody finds them once it is forgotten what holds them.
+        for each in {value: None, **dict.fromkeys(objects_within([value]))}:
             if each.waiting is not None:
                 each.waiting.forgotten |= names
                 each.waiting.reshapes |= reshapes
                 continue
-            held = objects_within((*each.fields.values(), *each.given))  # before it is forgotten what it holds
             for name in (names & each.fields.keys()) | names_among(each.cls, names):
                 self.forget_attribute(each, name, reshapes)
-            for part in held:
-                if id(part) not in seen:
-                    seen.add(id(part))
-                    waiting.append(part)
 
     def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
         held = value.fields.get(name) or self.find_in_class(value.cls, name)  # which all of its objects have

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tensorlint.inference import aliases, estimators, table_values
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import HOLDING, lasts, link, objects_within
+from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -56,6 +56,7 @@ class ImplicitCalls(State):
     def runs_unseen(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
         given = [item for value in (*args, *kwargs.values()) for item in held_by(value)]
+        given += data_of(given)
         given += objects_within(given)  # which nobody finds once it is forgotten what holds them
         for value in given:
             if isinstance(value, _CALLABLE):
@@ -63,7 +64,7 @@ class ImplicitCalls(State):
         self.escape(args, kwargs)
         self.not_followed(function, given, {})
         if isinstance(function, Function):
-            objects = given if function.receiver is None else [function.receiver, *given]
+            objects = [*args, *kwargs.values(), *(() if function.receiver is None else (function.receiver,))]
             link(objects)
             if self.kept and self.reached_from(function).anything:
                 # A function of another file has what is kept here by way of an object, as a rule.

@@ -48,6 +48,7 @@ class ModuleText:
     # Of a module that sets something: where. And by a word of another's, the definitions that mention it.
     places: list[tuple[Place, ImportEffects]] | None = None
     mentioned: dict[str, list[Place]] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)  # the words that have been looked for
     ends: set[str] = field(default_factory=set)
     setting: tuple[str, ...] | None = None  # see `_setting`
     parts: list[tuple[Place, str, bool]] | None = None  # see `_Chains.segments`
@@ -169,13 +170,12 @@ class _Chains:
         ]
         for _ in range(_LONGEST):
             spread = [(path, name) for path, name, effects in found if self.set_by(path, name, effects)]
-            words = dict.fromkeys(name for path, name in spread if name and name not in self.modules[path].ends)
+            words = {name for path, name in spread if name and name not in self.modules[path].ends}
             found = [
                 (path, name, self.words[word])
-                for word in words
                 for path, module in self.modules.items()
-                if self.may_mention(module, path, word)
-                for name in self.mentions(path, module, word)
+                for word in self.mentioned(path, module, words)
+                for name in module.mentioned[word]
             ]
             if not found:
                 break
@@ -215,32 +215,40 @@ class _Chains:
         self.words[name] = together([before, effects])
         return self.words[name] != before
 
+    def mentioned(self, path: str, module: ModuleText, words: set[str]) -> list[str]:
+        """Those of the words that functions or statements of the module mention."""
+        for word in words - module.asked:
+            if self.may_mention(module, path, word):
+                module.asked.add(word)
+                names = self.mentions(path, module, word)
+                if names:
+                    module.mentioned[word] = names
+        return sorted(word for word in words & module.mentioned.keys() if self.may_mention(module, path, word))
+
     def may_mention(self, module: ModuleText, path: str, word: str) -> bool:
         stem = os.path.basename(path)[:-3]
         return module.starred or word in module.names or bool(self.holders[word] & {stem, *module.names})
 
     def mentions(self, path: str, module: ModuleText, word: str) -> list[Place]:
         """Functions and statements of the module that mention the word: they have what it stands for."""
-        known = module.mentioned.get(word)
-        if known is None:
-            known = module.mentioned[word] = []
-            text = self.project.text(path)
-            segments = self.segments(path) if word in text else []
-            own = any(name == word for name, *_ in segments)
-            call = re.compile(rf"\b{word}\s*\(")
-            # `run = c.begin`, `KNOWN = {"run": begin}`, `from c import begin as run`
-            alias = re.compile(r"^(\w+)\s*(?::[^=]*)?=[^=]")
-            if word in module.names:
-                known += re.findall(rf"\b{word}[ \t]+as[ \t]+(\w+)", text)
-            for name, segment, is_class in segments:
-                if name == word or not _mentions(module, segment, word, own):
-                    continue
-                if is_class and name is not None:
-                    module.ends.add(name)  # which of its methods runs when, nobody follows further than this
-                if name is not None or call.search(segment):
-                    known.append(name)
-                else:
-                    known += alias.findall(segment)
+        known: list[Place] = []
+        text = self.project.text(path)
+        segments = self.segments(path) if word in text else []
+        own = any(name == word for name, *_ in segments)
+        call = re.compile(rf"\b{word}\s*\(")
+        # `run = c.begin`, `KNOWN = {"run": begin}`, `from c import begin as run`
+        alias = re.compile(r"^(\w+)\s*(?::[^=]*)?=[^=]")
+        if word in module.names:
+            known += re.findall(rf"\b{word}[ \t]+as[ \t]+(\w+)", text)
+        for name, segment, is_class in segments:
+            if name == word or not _mentions(module, segment, word, own):
+                continue
+            if is_class and name is not None:
+                module.ends.add(name)  # which of its methods runs when, nobody follows further than this
+            if name is not None or call.search(segment):
+                known.append(name)
+            else:
+                known += alias.findall(segment)
         return known
 
     def segments(self, path: str) -> list[tuple[Place, str, bool]]:

@@ -6,7 +6,8 @@
     python benchmarks/lint_speed.py --whole PACKAGE ... # each folder by itself: all its Python files, tests among them
 
 The peers go into an environment of their own below `.cache/`, the corpus beside it. User CPU seconds of one process;
-the parsers are timed inside a process, without its start-up, the commands with it. Prints a Markdown table; `--store`
+the parsers are timed inside a process, without its start-up, the commands with it. What a user waits for a check by the default
+number of processes is given beside it, as wall seconds. Prints a Markdown table; `--store`
 writes it to benchmarks/results/lint_speed.md.
 """
 
@@ -116,6 +117,13 @@ def user_seconds(command: list[str | Path], **options: object) -> float:
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
+def wall_seconds(command: list[str | Path], cwd: str | Path) -> float:
+    """What a user waits for a command that takes as many processes as it likes."""
+    start = time.perf_counter()
+    subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True)
+    return time.perf_counter() - start
+
+
 def parser_seconds(names: Path, parser: str) -> float:
     done = subprocess.run([sys.executable, "-c", _PARSE, names, parser], check=True, capture_output=True, text=True)
     return float(done.stdout)
@@ -168,28 +176,39 @@ def measure(files: list[Path], folder: Path) -> list[Row]:
     names.write_text(json.dumps([str(path) for path in copies]))
     tensorlint = Path(sys.executable).parent / "tensorlint"
     check = [tensorlint, "check", "--no-cache", "--output-format", "concise", "--jobs", "1", target]
-    parsed, checked = [], []
+    parsed, checked, waited = [], [], []
     for _ in range(ROUNDS):  # in turns; the first also writes bytecode
         parsed.append(parser_seconds(names, "ast"))
         checked.append(user_seconds(check, cwd=folder))
+        waited.append(wall_seconds(_with_default_jobs(check), folder))
     rows = [
         Row("ast.parse", min(parsed)),
         Row("libcst.parse_module", parser_seconds(names, "libcst"), f"libcst {_libcst()}"),
         Row("tensorlint check --no-cache --jobs 1", min(checked)),
+        Row("tensorlint check --no-cache, wall seconds", min(waited), f"{os.cpu_count()} processes"),
     ]
     commands = peers()
     torchfix = [commands / "python", "-m", "torchfix", "-j", "1", target]
     return [*rows, Row("TorchFix 0.7.0, torchfix -j 1", user_seconds(torchfix, cwd=folder))]
 
 
-def whole(folders: list[Path]) -> str:
+def _with_default_jobs(check: list[str | Path]) -> list[str | Path]:
+    at = check.index("--jobs")
+    return check[:at] + check[at + 2 :]
+
+
+def whole(folders: list[Path], rounds: int) -> str:
     """Markdown: the check of each folder by itself, its files in sight of one another, beside `ast.parse`.
 
     Only Python files are copied, and the project's own marks, by which imports are found; no notebooks.
     """
     tensorlint = Path(sys.executable).parent / "tensorlint"
-    out = ["| folder | files | ast.parse, user s | check, user s | x ast.parse |", "|---|---:|---:|---:|---:|"]
-    total = [0.0, 0.0]
+    out = [
+        "| folder | files | ast.parse, user s | check --jobs 1, user s | x ast.parse "
+        f"| check, wall s ({os.cpu_count()} processes) | x ast.parse |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    total = [0.0, 0.0, 0.0]
     for folder in folders:
         with tempfile.TemporaryDirectory() as temporary:
             target = Path(temporary, folder.name)
@@ -202,17 +221,21 @@ def whole(folders: list[Path]) -> str:
             names = Path(temporary, "names.json")
             names.write_text(json.dumps([str(path) for path in files]))
             check = [tensorlint, "check", "--no-cache", "--output-format", "concise", "--jobs", "1", target]
-            parsed, checked = [], []
-            for _ in range(3):  # in turns
+            parsed, checked, waited = [], [], []
+            for _ in range(rounds):  # in turns
                 parsed.append(parser_seconds(names, "ast"))
                 checked.append(user_seconds(check, cwd=temporary))
-        total = [total[0] + min(parsed), total[1] + min(checked)]
+                waited.append(wall_seconds(_with_default_jobs(check), temporary))
+        total = [total[0] + min(parsed), total[1] + min(checked), total[2] + min(waited)]
         out.append(
             f"| {folder.name} | {len(files)} | {min(parsed):.2f} | {min(checked):.2f} "
-            f"| {min(checked) / min(parsed):.1f} |"
+            f"| {min(checked) / min(parsed):.1f} | {min(waited):.2f} | {min(waited) / min(parsed):.1f} |"
         )
         print(out[-1], file=sys.stderr, flush=True)
-    out.append(f"| together | | {total[0]:.2f} | {total[1]:.2f} | {total[1] / total[0]:.1f} |")
+    out.append(
+        f"| together | | {total[0]:.2f} | {total[1]:.2f} | {total[1] / total[0]:.1f} "
+        f"| {total[2]:.2f} | {total[2] / total[0]:.1f} |"
+    )
     return "\n".join(out) + "\n"
 
 
@@ -249,9 +272,12 @@ def main() -> int:
     options.add_argument("--files", type=int, default=0, help="how many files, evenly spread (default: all)")
     options.add_argument("--store", action="store_true", help="write the table to benchmarks/results/lint_speed.md")
     options.add_argument("--whole", type=Path, nargs="+", help="folders that are checked whole, each by itself")
+    options.add_argument(
+        "--rounds", type=int, default=3, help="with --whole: how often each is timed (the least counts)"
+    )
     arguments = options.parse_args()
     if arguments.whole:
-        print(whole([folder.resolve() for folder in arguments.whole]))
+        print(whole([folder.resolve() for folder in arguments.whole], arguments.rounds))
         return 0
     files = usable(sorted(path for path in corpus(arguments.corpus).rglob("*.py") if path.is_file()))
     if not files:

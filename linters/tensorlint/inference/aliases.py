@@ -32,6 +32,7 @@ _BEGINNINGS = {
     ".data": (".data =", ".data=", ".data.__set"),
     "out=": (" out=", "(out=", ",out="),
 }
+_CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
 _MOST = 5_000
 _FEW = 8
 
@@ -103,6 +104,10 @@ def joined(a: Value, b: Value) -> Value:
     either = join(a, b)
     if TIES.on and either is not a:
         tie(either, a, b)
+    if either is UNKNOWN and a is not b:
+        known = b if a is UNKNOWN else a
+        if known.__class__ in _CHANGEABLE:
+            return perhaps(known)
     return either
 
 

@@ -45,10 +45,11 @@ def multihead_attention(
 ) -> Value:
     """(output, weights); the weights are None unless they are wanted."""
     batch_first = arguments.truth(argument(obj, "batch_first"))
+    wanted = arguments.truth(need_weights)
     if not isinstance(query, Tensor) or query.shape is None:
         unknown = Tensor("torch", None, None, query.dtype if isinstance(query, Tensor) else None)
         unknown.axes = {-1: size(obj, "embed_dim")}
-        return tuple_of([unknown, NONE if arguments.truth(need_weights) is False else Tensor("torch")])
+        return tuple_of([unknown, Tensor("torch") if wanted else NONE if wanted is False else UNKNOWN])
     shape = query.shape
     if len(shape) not in (2, 3):
         raise Undecided
@@ -64,7 +65,6 @@ def multihead_attention(
             trail = ((call.node, "returned as a transposed view because of batch_first=True"),)
     output = laid(call, "torch", target, strides, query.dtype, query.device)
     output.layout_trail = trail  # type: ignore[assignment]
-    wanted = arguments.truth(need_weights)
     if wanted is False:
         return tuple_of([output, NONE])
     weights: Value = Tensor("torch", None, None, query.dtype, query.device)

@@ -175,9 +175,9 @@ def det(call: Call, a: Value, **rest: Value) -> Value:
     if any(isinstance(value, (Tensor, Sequence)) for value in rest.values()):
         raise Undecided
     if call.name.endswith("matrix_rank"):
-        given = ranked(call, a)
-        if len(given.shape or ()) < 2:
-            raise Undecided
+        given = array_of(call, a)
+        if given.shape is None or len(given.shape) < 2:
+            return values.UNKNOWN  # of a vector it is a number of Python's
     given, batch, _, _ = matrices(call, a)
     name = floating(given.dtype) if call.name.endswith("det") else None
     return unplaced(call, "numpy", batch, name)

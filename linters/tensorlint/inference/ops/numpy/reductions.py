@@ -208,7 +208,8 @@ def gradient(call: Call, f: Value, axis: Value, **rest: object) -> Value:
 
 @op("numpy.bincount", "x weights=None minlength=0")
 def bincount(call: Call, x: Value, weights: Value, minlength: Value) -> Value:
-    return laid(call, "numpy", (S.symbol(),), (1,), "int64" if values.is_none(weights) else "float64")
+    weighted = "float64" if isinstance(weights, (Tensor, Sequence)) else None  # what nobody knows may be None
+    return laid(call, "numpy", (S.symbol(),), (1,), "int64" if values.is_none(weights) else weighted)
 
 
 @op(".item", "input *args", tensor=False)

@@ -50,7 +50,7 @@ def convolve(
             lambda batch: convolve(call, batch, rank, outputs, kernel, stride, padding, dilation, weight),
         )
     shape = input.shape
-    if len(shape) not in (rank + 1, rank + 2):
+    if len(shape) not in (rank + 1, rank + 2) or shape[-rank - 1] == 0:  # without channels torch gives none
         raise Undecided
     space = shape[-rank:]
     steps, spread = arguments.pair(stride, rank), arguments.pair(dilation, rank)

@@ -12,7 +12,7 @@ from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.ops.torch.views import diagonal_of
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Tensor, Value, copy
+from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value, copy
 
 
 @op("gather", "input dim index / sparse_grad=False out=None")
@@ -139,9 +139,10 @@ def unique(call: Call, input: Value, return_inverse: Value, return_counts: Value
 def searchsorted(call: Call, sorted_sequence: Value, input: Value, out_int32: Value, **rest: Value) -> Value:
     wanted = sorted_sequence if call.name.endswith("bucketize") else input
     name = "int32" if arguments.flag(out_int32) else "int64"
-    if not isinstance(wanted, Tensor):
+    if isinstance(wanted, (Const, Number, Scalar)):
         return laid(call, "torch", (), (), name)
-    return fresh(call, "torch", tensor(wanted).shape or (), name, wanted.device)
+    given = tensor(wanted)
+    return fresh(call, "torch", given.shape or (), name, given.device)
 
 
 @op("flip fliplr flipud", "input *dims")

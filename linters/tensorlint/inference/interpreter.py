@@ -182,6 +182,7 @@ class Interpreter(
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
+        self.not_only_arrays = self.uses_torch or "pandas" in file.text
         self.start_reports()
         self.lasting = Attempt(self.hazards, self.bindings)
         self.start_demands()

@@ -45,6 +45,7 @@ class State:
     blocks: int
     reshaped: dict[int, Value]
     uses_torch: bool
+    not_only_arrays: bool
     parameters: frozenset[str]
     pending: list[Function]
     active: list[ast.AST]

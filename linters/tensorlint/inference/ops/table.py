@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, Const, Framework, Sequence, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, Const, Framework, Opaque, Sequence, Tensor, Unknown, Value, copy
 
 Transfer = Callable[..., Value]
 
@@ -246,6 +246,12 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
             result = entry.transfer(call, **bound)
             if isinstance(result, Tensor) and result.shape == () and _any_objects(args):
                 return UNKNOWN  # one of the objects, or their sum
+            if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
+                return (
+                    copy(result, framework=None, strides=None, kin=result.kin)
+                    if isinstance(result, Tensor)
+                    else UNKNOWN
+                )
             return result
     except STOPS:
         pass
@@ -253,7 +259,41 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         # A program that makes no sense is no reason to stop.
         if strict:
             raise
-    return Tensor(entry.framework) if entry.tensor and not _any_objects(args) else UNKNOWN
+    if not entry.tensor or _any_objects(args):
+        return UNKNOWN
+    if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
+        return Tensor(None)
+    return Tensor(entry.framework)
+
+
+# What numpy's functions give is a tensor, a series or a frame where their argument is one: ufuncs, and those that call
+# the argument's own method.
+_GIVEN_BACK = frozenset(
+    f"numpy.{name}"
+    for name in (
+        """negative positive square sign conj conjugate invert bitwise_not ceil floor trunc exp exp2 expm1 log log2 log10
+        log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg radians
+        degrees rint acos asin atan acosh asinh atanh sinc isnan isinf isfinite logical_not signbit abs absolute fabs
+        add multiply maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd lcm equal not_equal less
+        less_equal greater greater_equal logical_and logical_or logical_xor isclose divide true_divide arctan2 atan2
+        hypot logaddexp logaddexp2 copysign subtract power pow mod remainder floor_divide fmod divmod modf matmul
+        heaviside nextafter left_shift right_shift vdot linalg.pinv linalg.inv linalg.solve
+        squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud
+        repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel
+        diagonal trace compress searchsorted sort nonzero dot percentile quantile median"""
+    ).split()
+)
+
+
+def _may_be_other(call: Call, args: Sequence_[Value]) -> bool:
+    """Whether an argument is nobody knows what, in a file that has other things than arrays."""
+    return (
+        call.interpreter is not None
+        and call.interpreter.not_only_arrays
+        and any(
+            arg.framework is None if isinstance(arg, Tensor) else isinstance(arg, (Opaque, Unknown)) for arg in args
+        )
+    )
 
 
 def _any_objects(args: Sequence_[Value]) -> bool:

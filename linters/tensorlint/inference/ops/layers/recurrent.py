@@ -14,7 +14,7 @@ from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import fresh, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, LibraryObject, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, LibraryObject, Opaque, Tensor, Value
 
 PACKED = "torch.nn.utils.rnn.PackedSequence"
 _LSTM = (
@@ -55,7 +55,7 @@ def recurrent(call: Call, obj: LibraryObject, input: Value, cell: bool) -> Value
         projected = hidden if narrow == 0 else S.symbol() if narrow is None else narrow
     features = S.multiply(directions, projected)
     layers = S.multiply(directions, size(obj, "num_layers"))
-    output: Value
+    output: Tensor | Opaque | LibraryObject
     given = input if isinstance(input, Tensor) else None
     dtype = given.dtype if given is not None else None
     device = given.device if given is not None else None
@@ -63,9 +63,8 @@ def recurrent(call: Call, obj: LibraryObject, input: Value, cell: bool) -> Value
     if isinstance(input, LibraryObject) and input.path == PACKED:
         output = LibraryObject(PACKED, {"features": values.number(features), "batch_first": UNKNOWN}, (), {}, call.node)
     elif given is None or given.shape is None:
-        unknown = Tensor("torch", None, None, dtype, device)
-        unknown.axes = {-1: features}
-        output = unknown
+        output = Opaque(None) if given is None and packs(call) else Tensor("torch", None, None, dtype, device)
+        output.axes = {-1: features}
     elif len(given.shape) == 2:
         agree(given.shape[1], size(obj, "input_size"))
         output = fresh(call, "torch", (given.shape[0], features), dtype, device)
@@ -88,6 +87,11 @@ def recurrent(call: Call, obj: LibraryObject, input: Value, cell: bool) -> Value
 
     final = tuple_of([last(projected), last(hidden)]) if cell else last(hidden)
     return tuple_of([output, final])
+
+
+def packs(call: Call) -> bool:
+    """Whether what nobody knows may be a packed sequence, of which a packed one is made: the file speaks of them."""
+    return call.interpreter is not None and "pack" in call.interpreter.file.text
 
 
 def sequence_output(call: Call, given: Tensor, features: Size, batch_first: bool | None) -> Tensor:

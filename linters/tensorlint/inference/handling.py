@@ -11,7 +11,7 @@ import ast
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.kept import kept_with
-from tensorlint.inference.names import bound_names
+from tensorlint.inference.names import bound_names, times_bound
 from tensorlint.inference.state import State
 from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Value
 from tensorlint.inference.walking import walk
@@ -149,9 +149,12 @@ def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -
     if not body:
         return after if before is after else merge(before, after)
     entry = merge(before, after)
-    for name in bound_names(body):
+    for name, times in times_bound(body).items():
         if name not in before:
-            entry.pop(name, None)
+            if times == 1:
+                entry.pop(name, None)
+            elif name in entry:
+                entry[name] = UNKNOWN  # it may hold what the block bound first
         elif before[name] is not entry.get(name):
             entry[name] = UNKNOWN
     return entry

@@ -289,9 +289,15 @@ def begin(text: str) -> None:
 
 def bound_names(body: list[ast.stmt]) -> set[str]:
     """The names that a block may bind, nested blocks included, nested functions not."""
+    return set(times_bound(body))
+
+
+def times_bound(body: list[ast.stmt]) -> dict[str, int]:
+    """The names that a block may bind, and how often each; in a loop or within an expression counts twice."""
     scope = ScopeFacts()
     _Walk(FileFacts()).block(scope, body, 1, True)
-    found = set(scope.assigned)
+    found = scope.assigned
     if _NAMES_IN_EXPRESSIONS[0]:
-        found |= {part.target.id for statement in body for part in walk(statement) if isinstance(part, ast.NamedExpr)}
+        for statement in body:
+            found.update((part.target.id, 2) for part in walk(statement) if isinstance(part, ast.NamedExpr))
     return found

@@ -270,18 +270,19 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
 # the argument's own method.
 _GIVEN_BACK = frozenset(
     f"numpy.{name}"
-    for name in (
-        """negative positive square sign conj conjugate invert bitwise_not ceil floor trunc exp exp2 expm1 log log2 log10
-        log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg radians
-        degrees rint acos asin atan acosh asinh atanh sinc isnan isinf isfinite logical_not signbit abs absolute fabs
-        add multiply maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd lcm equal not_equal less
-        less_equal greater greater_equal logical_and logical_or logical_xor isclose divide true_divide arctan2 atan2
-        hypot logaddexp logaddexp2 copysign subtract power pow mod remainder floor_divide fmod divmod modf matmul
-        heaviside nextafter left_shift right_shift vdot linalg.pinv linalg.inv linalg.solve
-        squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud
-        repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel
-        diagonal trace compress searchsorted sort nonzero dot percentile quantile median"""
-    ).split()
+    for names in (
+        "negative positive square sign conj conjugate invert bitwise_not ceil floor trunc exp exp2 expm1 log log2 log10",
+        "log1p sqrt cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh deg2rad rad2deg radians",
+        "degrees rint acos asin atan acosh asinh atanh sinc isnan isinf isfinite logical_not signbit abs absolute fabs",
+        "add multiply maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd lcm equal not_equal less",
+        "less_equal greater greater_equal logical_and logical_or logical_xor isclose divide true_divide arctan2 atan2",
+        "hypot logaddexp logaddexp2 copysign subtract power pow mod remainder floor_divide fmod divmod modf matmul",
+        "heaviside nextafter left_shift right_shift vdot linalg.pinv linalg.inv linalg.solve",
+        "squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud",
+        "repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel",
+        "diagonal trace compress searchsorted sort nonzero dot percentile quantile median",
+    )
+    for name in names.split()
 )
 
 

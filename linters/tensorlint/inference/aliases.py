@@ -117,7 +117,10 @@ def perhaps(found: Value | None) -> Opaque:
     """An object that nobody knows, which may be this one: what is changed of it may be changed of this. What is done to
     modules from outside is read off the file (`distant_changes`)."""
     held = isinstance(found, (Sequence, Dictionary, Class)) or (isinstance(found, Instance) and not found.cls.is_module)
-    made = Opaque(None, parts=(found,) if held and found is not None else ())
+    parts: tuple[Value, ...] = (found,) if held and found is not None else ()
+    if isinstance(found, Sequence) and found.kind == "tuple":
+        parts = tuple(item for item in found.items or () if item.__class__ in _CHANGEABLE)
+    made = Opaque(None, parts=parts)
     if isinstance(found, (Tensor, Opaque)):
         tie(made, found)
     return made

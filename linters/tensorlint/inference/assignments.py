@@ -18,9 +18,10 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
-from tensorlint.inference.containers import contained
+from tensorlint.inference.containers import contained, within
 from tensorlint.inference.contents import lasts, parts_of
 from tensorlint.inference.effects import forget_name
+from tensorlint.inference.expressions import ItemKey
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -117,7 +118,11 @@ class Assignments(State):
         """In a loop that is followed round by round: what is shown is true of every round."""
         assert self.rounds is not None
         before = self.rounds.get(target)
-        self.rounds[target] = value = value if before is None else aliases.joined(before, value)
+        if before is not None:  # a number in one round and a tensor in another is neither in all
+            value = (
+                aliases.joined(before, value) if isinstance(before, Tensor) is isinstance(value, Tensor) else UNKNOWN
+            )
+        self.rounds[target] = value
         self.bindings.pop(target, None)
         if isinstance(value, Tensor):
             self.note_binding(target, value)
@@ -300,7 +305,7 @@ class Assignments(State):
                 self.changed_shape(receiver)
             if receiver.fields is None:
                 receiver.fields = {}
-            receiver.fields[name] = Opaque(None) if self.perhaps_left else value
+            receiver.fields[name] = aliases.perhaps(value) if self.perhaps_left else value
             lasts(value)
             aliases.lose(value)
             self.mutations.append((receiver, name))
@@ -324,7 +329,11 @@ class Assignments(State):
         name, value = given
         if isinstance(name, Const) and isinstance(name.value, str):
             self.store_attribute(receiver, name.value, value)
-        elif isinstance(receiver, Tensor):
+            return
+        aliases.lose(value)
+        if isinstance(value, (Sequence, Dictionary)):
+            self.escape([value], {})
+        if isinstance(receiver, Tensor):
             self.forget_tensor(receiver)
         elif isinstance(receiver, (Instance, Class)):
             own = values_of(receiver.cls) if isinstance(receiver, Instance) else ()
@@ -358,8 +367,11 @@ class Assignments(State):
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
         if receiver.__class__ is Tensor:
             self.note_unseen(receiver)
-        if value.__class__ is Sequence:
+        if value.__class__ is Sequence or value.__class__ is Dictionary:
             value = contained(value)
+            within(value)
+            if receiver is UNKNOWN or not isinstance(index, Const):
+                self.kept_by_unknown(receiver, value)
         if parts_of(receiver):
             self.touch(receiver, None)
         if isinstance(value, (Function, Attribute, Partial)):
@@ -412,6 +424,13 @@ class Assignments(State):
             is_key = isinstance(index, Const) and isinstance(index.value, str)
             is_stretch = isinstance(index, Slice) and isinstance(value, Sequence)
             self.changed_items(receiver, longer=is_key or is_stretch)
+            if isinstance(index, Const) and isinstance(value, (Sequence, Dictionary)):
+                receiver.fields = {**(receiver.fields or {}), ItemKey(repr(index.value)): aliases.perhaps(value)}
+
+    def kept_by_unknown(self, receiver: Value, value: Value) -> None:
+        """A list or dictionary has another name by which nobody sees it change: an item or attribute of what is not known."""
+        if not isinstance(receiver, (Sequence, Dictionary, Instance, Tensor, LibraryObject)):
+            self.escape([value], {})
 
     def changed_items(self, value: Opaque, *, longer: bool) -> None:
         """An object that nobody knows has other items from here on, and may have more or fewer of them."""

@@ -57,6 +57,8 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     before = receiver.items
     if name == "append" and len(args) == 1 and isinstance(target, ast.Name):
         interp.appended[target] = interp.frame, args[0]
+    if name in ("append", "insert") and args and args[-1].__class__ in (Sequence, Dictionary):
+        within(args[-1])
     taken: Value = NONE
     for arg in args:
         share(arg)
@@ -210,6 +212,16 @@ def _forget_progress(iterator: Sequence) -> None:
         iterator.element = joined_items(iterator, [])
         iterator.items = None
     iterator.length = iterator.totals = None
+
+
+def within(value: Value) -> None:
+    """A container holds the value, and the lists and dictionaries of a tuple: a name they get is not their only one."""
+    if isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind in ("list", "deque")):
+        value.shared = True
+    elif isinstance(value, Sequence) and value.kind == "tuple":
+        for item in value.items or ():
+            if item.__class__ is Sequence or item.__class__ is Dictionary:
+                within(item)
 
 
 def contained(value: Value) -> Value:

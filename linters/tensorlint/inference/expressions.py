@@ -19,7 +19,7 @@ from tensorlint.inference import (
     tables,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.containers import contained, share
+from tensorlint.inference.containers import contained, share, within
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.layer_changes import CHANGED, held
@@ -139,6 +139,8 @@ class Expressions(State):
                 item: Value = self.eval(element)
                 if item.__class__ in _HELD:
                     item = share(item) if isinstance(element, _NAMED) else hold(self, item, element)
+                    if kind == "list":
+                        within(item)
                 elif isinstance(item, _CALLED_LATER):
                     self.keep(item)
                 items.append(item)
@@ -160,6 +162,8 @@ class Expressions(State):
         items: dict[Any, Value] | None = {}
         for key, value in zip(node.keys, node.values, strict=True):
             evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else hold(self, self.eval(value), value)
+            if evaluated.__class__ in _HELD:
+                within(evaluated)
             if isinstance(evaluated, _CALLED_LATER):
                 self.keep(evaluated)
             if key is None:
@@ -292,7 +296,7 @@ class Expressions(State):
 
     def opaque_field(self, value: Opaque, name: object) -> Value:
         if isinstance(name, str) and name in self.file.facts.unstable_attributes:
-            return Opaque(None)
+            return aliases.perhaps(value.fields.get(name)) if value.fields else Opaque(None)
         if value.fields is None:
             value.fields = {}
         found = value.fields.get(name)
@@ -396,6 +400,7 @@ class Expressions(State):
                 each
                 for each in value.items.values()
                 if isinstance(each, (Instance, Dictionary, LibraryObject, Function))
+                or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
             )
             return Opaque(None, parts=parts) if parts else UNKNOWN
         if isinstance(value, Opaque):
@@ -455,9 +460,9 @@ class Expressions(State):
         if isinstance(index, Slice):
             return Sequence(value.kind, None, value.element)
         if value.items is not None and value.items and value.kind != "set":
-            result = value.items[0]
+            result = share(value.items[0])
             for item in value.items[1:]:
-                result = aliases.joined(result, item)
+                result = aliases.joined(result, share(item))
             return result
         return any_of(value.element)
 

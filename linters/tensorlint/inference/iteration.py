@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorlint.inference import aliases, iterators
 from tensorlint.inference import sizes as S
-from tensorlint.inference.containers import contained, joined_items, share
+from tensorlint.inference.containers import contained, joined_items, share, within
 from tensorlint.inference.frames import Environment, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
@@ -41,6 +41,9 @@ class Iteration(State):
             # A generator's are evaluated only for whoever asks.
             proven = self.begin_perhaps() if kind == "iterator" else None
             items = [item for (item,) in self.evaluated_for(node.generators[0].target, known.items, (node.elt,))]
+            for item in items:
+                if item.__class__ is Sequence:
+                    within(item)
             if proven is not None:
                 self.end_perhaps(proven)
             self.leave_comprehension(outer)
@@ -51,6 +54,7 @@ class Iteration(State):
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         element = contained(self.in_each_round(node.elt))
+        within(element)
         anew = isinstance(node.elt, (ast.Dict, ast.DictComp))
         one, element = element, made_anew(element, start) if anew else self.varying(element, start)
         if anew:
@@ -67,6 +71,8 @@ class Iteration(State):
         if plain and known.items is not None and len(known.items) <= 8 and known.kind != "set":
             pairs = self.evaluated_for(node.generators[0].target, known.items, (node.key, node.value))
             self.leave_comprehension(outer)
+            for _, value in pairs:
+                within(value)
             if all(isinstance(key, Const) for key, _ in pairs):
                 return Dictionary({key.value: value for key, value in pairs if isinstance(key, Const)})
             return Dictionary(None, self.any_item(Sequence("list", [value for _, value in pairs])))
@@ -75,6 +81,7 @@ class Iteration(State):
         self.enter_generators(node.generators, known)
         self.eval(node.key)
         element = self.varying(contained(self.in_each_round(node.value)), start)
+        within(element)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         return Dictionary(None, element)

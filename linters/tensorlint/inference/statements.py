@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from tensorlint.inference import aliases, iterators, module_containers, refinement, table_values
-from tensorlint.inference.containers import share
+from tensorlint.inference.containers import share, within
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
@@ -80,6 +80,12 @@ class Statements(State):
         if isinstance(value, (Sequence, Dictionary)):
             if len(node.targets) > 1 or isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript)):
                 value.shared = True
+            if (
+                value.__class__ is Sequence
+                and value.kind == "tuple"
+                and not isinstance(node.targets[0], (ast.Tuple, ast.List))
+            ):
+                within(value)
         for target in node.targets:
             self.assign(target, value, node.value)
 
@@ -297,7 +303,7 @@ class Statements(State):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
-                    frame.env[name] = share(subject) if whole else UNKNOWN
+                    frame.env[name] = share(subject) if whole else aliases.perhaps(subject)
             if case.guard is not None:
                 proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)

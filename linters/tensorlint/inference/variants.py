@@ -52,7 +52,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
         items = [freshen(item, renamed) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
-            return Sequence(value.kind, items)
+            return Sequence(value.kind, items, shared=value.shared, parts=value.parts)
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
         return value.another({key: freshen(item, renamed) for key, item in value.items.items()})
     return value

@@ -108,6 +108,8 @@ def joined(a: Value, b: Value) -> Value:
         known = b if a is UNKNOWN else a
         if known.__class__ in _CHANGEABLE:
             return perhaps(known)
+        if known.__class__ is LibraryObject and known.path.startswith("pandas."):
+            return Opaque(None, parts=(known,))
         if _parts(known):
             return Opaque(None, parts=_parts(known))
     return either

@@ -280,6 +280,8 @@ class Effects(State):
                         self.forget_attributes(part, {name})
             elif isinstance(part, (Sequence, Dictionary)):
                 if name is None:
+                    held = part.items.values() if isinstance(part.items, dict) else part.items or (part.element,)
+                    waiting += [each for each in held if each.__class__ is Sequence or each.__class__ is Dictionary]
                     self.forget_contents(part)
                     self.mutations.append((part, None))
             elif isinstance(part, LibraryObject) and table_values.is_table(part):

@@ -47,6 +47,7 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
+    copy,
     integer,
     is_none,
     moved,
@@ -334,7 +335,10 @@ class Expressions(State):
             return UNKNOWN
         entry = ops.attribute(value.framework, name) if value.framework else None
         if entry is None and value.framework is None and name in ("T", "mT"):
-            entry = ops.attribute("torch", name)
+            turned = self.apply(ops.attribute("torch", name), [value], {}, node)
+            if isinstance(turned, Tensor) and turned.framework is not None:
+                return copy(turned, framework=None, strides=None, axes=turned.axes, kin=turned.kin)  # or an array
+            return turned
         if entry is not None:
             return self.apply(entry, [value], {}, node)
         return Attribute(value, name)

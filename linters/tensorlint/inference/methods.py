@@ -77,6 +77,14 @@ TENSOR_ONLY = frozenset(
 )
 
 
+def spells_sizes(args: list[Value]) -> bool:
+    """Whether what `x.view` is given are sizes: one that is not known may be a type, which numpy takes as well."""
+    if len(args) != 1:
+        return len(args) > 1
+    only = args[0]
+    return isinstance(only, (Number, Sequence)) or (isinstance(only, Const) and type(only.value) is int)
+
+
 class Methods(State):
     """Mixed into the interpreter: `call_method` and what it dispatches to."""
 
@@ -166,6 +174,8 @@ class Methods(State):
             if name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax")
             else None
         )
+        if receiver.framework is None and name == "view" and not spells_sizes(args):
+            return UNKNOWN  # an array's takes a type
         if framework is None:
             # torch or numpy: what both agree on may be said.
             if name in ("reshape", "squeeze") or (name == "transpose" and len(args) == 2):
@@ -237,7 +247,7 @@ class Methods(State):
                 name not in ("reshape", "expand", "contiguous", "transpose") or (name == "transpose" and len(args) != 2)
             ):
                 return UNKNOWN
-            if name == "view" and not (len(args) >= 2 or (args and isinstance(args[0], (Const, Number, Sequence)))):
+            if name == "view" and not spells_sizes(args):
                 return UNKNOWN
             known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=receiver.axes, kin=receiver.kin)
             entry = ops.method("torch", name)

@@ -110,8 +110,8 @@ def joined(a: Value, b: Value) -> Value:
             return perhaps(known)
         if known.__class__ is LibraryObject and known.path.startswith("pandas."):
             return Opaque(None, parts=(known,))
-        if _parts(known):
-            return Opaque(None, parts=_parts(known))
+        if known.__class__ is Opaque and known.parts:
+            return Opaque(None, parts=known.parts)
     return either
 
 

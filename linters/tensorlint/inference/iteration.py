@@ -54,7 +54,8 @@ class Iteration(State):
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         element = contained(self.in_each_round(node.elt))
-        within(element)
+        if element.__class__ is Sequence or element.__class__ is Dictionary:
+            within(element)
         anew = isinstance(node.elt, (ast.Dict, ast.DictComp))
         one, element = element, made_anew(element, start) if anew else self.varying(element, start)
         if anew:

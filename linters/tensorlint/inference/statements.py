@@ -83,7 +83,7 @@ class Statements(State):
             if (
                 value.__class__ is Sequence
                 and value.kind == "tuple"
-                and not isinstance(node.targets[0], (ast.Tuple, ast.List))
+                and node.targets[0].__class__ not in (ast.Tuple, ast.List)
             ):
                 within(value)
         for target in node.targets:

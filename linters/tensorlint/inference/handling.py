@@ -151,7 +151,7 @@ def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -
     entry = merge(before, after)
     for name, times in times_bound(body).items():
         if name not in before:
-            if times == 1:
+            if times < 2:  # imports count for nothing
                 entry.pop(name, None)
             elif name in entry:
                 entry[name] = UNKNOWN  # it may hold what the block bound first

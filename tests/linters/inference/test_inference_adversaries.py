@@ -109,6 +109,15 @@ def test_a_class_that_its_decorator_gives_back_stays_known() -> None:
     assert rows["y"].shape == (2, 3)
 
 
+def test_a_library_whose_import_may_fail_stays_known() -> None:
+    source = (
+        "try:\n    import torch\n    import torch.nn as nn\n    FOUND = True\nexcept ImportError:\n    FOUND = False\n\n"
+        "x = torch.zeros(2, 3)\ny = nn.Linear(3, 4)(x)\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows == {"x": (2, 3), "y": (2, 4)}
+
+
 def test_a_shallow_copy_and_operators_functions_are_followed() -> None:
     source = (
         "import copy\nimport operator\nimport torch\n\n\nclass A:\n    def __init__(self):\n        self.x = torch.zeros(2, 3)\n"

@@ -202,7 +202,7 @@ class Assignments(State):
         opaque = isinstance(value, Opaque)
         for position, element in enumerate(elements):
             if opaque:
-                self.assign(element, Opaque(None), None)
+                self.assign(element, Opaque(None, parts=parts_of(value)), None)
             elif isinstance(value, (Instance, Number)):
                 self.assign(element, UNKNOWN, None)
             else:

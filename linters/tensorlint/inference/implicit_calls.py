@@ -39,7 +39,7 @@ _MOST_KEPT = 20
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
 _HELD = frozenset({Sequence, Dictionary})
-_NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp)
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict)
 _CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 
 

@@ -196,6 +196,8 @@ class Iteration(State):
         aliases.lose(value)
         if isinstance(value, Dictionary) and value.items is not None:
             return Sequence("iterator", [Const(key) for key in value.items])
+        if isinstance(value, Opaque) and value.parts:
+            return Sequence("iterator", None, Opaque(None, parts=value.parts))  # each may be one of them
         return Sequence("iterator")
 
     def iterate_range(self, value: Range) -> Sequence:

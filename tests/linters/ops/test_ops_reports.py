@@ -15,6 +15,8 @@ from tensorlint.inference.values import FALSE, NONE, PLAIN, TRUE, Const, Number,
 class Listener:
     """Stands where the interpreter stands: it keeps what it is told."""
 
+    not_only_arrays = False
+
     def __init__(self) -> None:
         self.heard: list[tuple[str, dict[str, Any]]] = []
 

@@ -43,8 +43,9 @@ class Changes:
     attributes: set[str] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
     methods: set[str] = field(default_factory=set)
-    # Names whose objects have methods called.
+    # Names whose objects have methods called, and those methods: `b.change` may be a function of a module b.
     receivers: set[str] = field(default_factory=set)
+    called_of: set[tuple[str, str]] = field(default_factory=set)
     handed: set[str] = field(default_factory=set)  # names that calls are given: functions that these may call
     # Names and attributes that go under other names, or into calls: what they hold may be changed there.
     lent: set[str] = field(default_factory=set)
@@ -98,6 +99,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 found.methods.add(func.attr)
                 if isinstance(func.value, ast.Name):
                     found.receivers.add(func.value.id)
+                    found.called_of.add((func.value.id, func.attr))
                 if func.attr in CHANGES or (func.attr.endswith("_") and not func.attr.startswith("_")):
                     _changed(func.value, found)
             else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ _PLAIN = (
     ast.JoinedStr,
     ast.Lambda,
 )
+_LIBRARIES = sys.stdlib_module_names | {"torch", "numpy"}
 Import = tuple[str, str, int]  # module, name, and how many dots stand before the module
 Place = tuple[str, str]  # the path of a file, and a name of its module
 
@@ -254,6 +256,7 @@ def _within(start: ast.AST, file: SourceFile) -> Part:
                 part.imported.add(imported[name])
             elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True
+        part.imported |= functions_of_modules(changes, file)
         waiting += [each for each in called if each not in seen]
         seen.update(called)
     if (waiting or computed) and reshapes(file):
@@ -356,3 +359,24 @@ def imports(file: SourceFile) -> dict[str, Import]:
             for alias in node.names
         },
     )
+
+
+def functions_of_modules(changes: Changes, file: SourceFile) -> set[Import]:
+    """What is called by the name of a module that the file imports: `b.change(x)`."""
+    modules = kept_with(file.tree, "modules", lambda: _modules(file))
+    return {(modules[owner][0], name, modules[owner][1]) for owner, name in changes.called_of if owner in modules}
+
+
+def _modules(file: SourceFile) -> dict[str, tuple[str, int]]:
+    """The modules, and the dots before them, that names of the file may stand for, but for those of libraries."""
+    found: dict[str, tuple[str, int]] = {}
+    for node in file.facts.imports:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] not in _LIBRARIES and (alias.asname or "." not in alias.name):
+                    found[alias.asname or alias.name] = alias.name, 0
+        elif node.level or (node.module or "").partition(".")[0] not in _LIBRARIES:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}" if node.module else alias.name
+                found[alias.asname or alias.name] = name, node.level
+    return found

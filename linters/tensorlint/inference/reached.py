@@ -23,6 +23,7 @@ from tensorlint.inference.elsewhere import (
     Place,
     by_name,
     changes_in,
+    functions_of_modules,
     reshaped_by_any,
     reshapes,
 )
@@ -181,6 +182,10 @@ class Reaching(State):
                 step.calls += _functions_in(called, INITIALISERS)
             elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True  # `make = TABLE[key]; make(x)`
+        for module, name, level in functions_of_modules(changes, file):
+            path = self.file_of(module, level, file.path)
+            if path is not None:
+                step.places.append((path, name))
         for decorator in getattr(node, "decorator_list", ()):
             step.calls += self.run_by_decorator(decorator, scope)
         if computed and reshapes(file):

@@ -52,20 +52,33 @@ Place = tuple[str, str]  # the path of a file, and a name of its module
 
 
 @dataclass(slots=True)
-class Part:
-    """One function, or one with all that it calls in its file: the attributes that it changes, of any object, and what
-    names of other scopes than its own hold (true), or may hold, as methods of it are called (false). `methods` are called,
-    of whatever object; `reshapes`, `of_classes` and `lent` as in Changes; `imported` is what it calls of other files."""
+class OfAnyObject:
+    """What code does to whatever objects it has in hand: the attributes that it changes, or lends, and the methods that it
+    calls; `reshapes` and `lent` as in Changes."""
 
     attributes: set[str] = field(default_factory=set)
-    names: dict[str, bool] = field(default_factory=dict)
     methods: set[str] = field(default_factory=set)
     reshapes: frozenset[str] = NEITHER
-    of_classes: set[tuple[str, str]] = field(default_factory=set)
     lent: set[str] = field(default_factory=set)
+    anything: bool = False  # it calls what a name or an attribute holds, which may be any function that something keeps
+
+    def take(self, other: OfAnyObject) -> None:
+        self.attributes |= other.attributes
+        self.methods |= other.methods
+        self.reshapes |= other.reshapes
+        self.lent |= other.lent
+        self.anything = self.anything or other.anything
+
+
+@dataclass(slots=True)
+class Part(OfAnyObject):
+    """One function, or one with all that it calls in its file: also what names of other scopes than its own hold (true), or
+    may hold, as methods of it are called (false). `of_classes` is as in Changes, `imported` what it calls of other files."""
+
+    names: dict[str, bool] = field(default_factory=dict)
+    of_classes: set[tuple[str, str]] = field(default_factory=set)
     lent_names: set[str] = field(default_factory=set)
     imported: set[Import] = field(default_factory=set)
-    anything: bool = False  # it calls what a name or an attribute holds, which may be any function that something keeps
 
     def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
         self.attributes |= changes.attributes
@@ -92,41 +105,28 @@ class Part:
 
 
 @dataclass(slots=True)
-class Elsewhere:
+class Elsewhere(OfAnyObject):
     """As in Part, of functions of several files: where the names are, and whether they are what the module imports."""
 
-    attributes: set[str] = field(default_factory=set)
     names: dict[Place, bool] = field(default_factory=dict)
-    methods: set[str] = field(default_factory=set)
-    reshapes: frozenset[str] = NEITHER
     of_classes: set[str] = field(default_factory=set)
     of_imported: set[tuple[str, str, str]] = field(default_factory=set)  # path, name, attribute
-    lent: set[str] = field(default_factory=set)
     lent_names: set[Place] = field(default_factory=set)
-    anything: bool = False
 
     def add(self, other: Elsewhere) -> None:
-        self.attributes |= other.attributes
+        self.take(other)
         for place, changed in other.names.items():
             self.names[place] = self.names.get(place, False) or changed
-        self.methods |= other.methods
-        self.reshapes |= other.reshapes
         self.of_classes |= other.of_classes
         self.of_imported |= other.of_imported
-        self.lent |= other.lent
         self.lent_names |= other.lent_names
-        self.anything = self.anything or other.anything
 
     def add_part(self, part: Part, file: SourceFile) -> None:
         path = file.path
-        self.attributes |= part.attributes
+        self.take(part)
         for name, changed in part.names.items():
             self.names[path, name] = self.names.get((path, name), False) or changed
-        self.methods |= part.methods
-        self.reshapes |= part.reshapes
         self.of_classes.update([name for _, name in part.of_classes])
-        self.lent |= part.lent
-        self.anything = self.anything or part.anything
         self.lent_names.update([(path, name) for name in part.lent_names])
 
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tensorlint.inference.changes import EITHER, NEITHER, Changes
+from tensorlint.inference.changes import EITHER, Changes
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.contents import objects_within
 from tensorlint.inference.elsewhere import (
@@ -19,6 +19,7 @@ from tensorlint.inference.elsewhere import (
     NOTHING,
     Elsewhere,
     FunctionNode,
+    OfAnyObject,
     Part,
     Place,
     by_name,
@@ -37,50 +38,32 @@ Called = tuple[ast.AST, Frame]
 
 
 @dataclass(slots=True)
-class Reached:
-    """What a function and those that it calls change: the attributes, of any object, and what names of other scopes than
-    their own hold (true), or may hold, as methods of it are called (false). `methods` are called, of whatever object;
-    `reshapes` as in Changes."""
+class Reached(OfAnyObject):
+    """What a function and those that it calls change: also what names of other scopes than their own hold (true), or may
+    hold, as methods of it are called (false)."""
 
-    attributes: set[str] = field(default_factory=set)
     names: dict[tuple[Frame, str], bool] = field(default_factory=dict)
-    methods: set[str] = field(default_factory=set)
-    reshapes: frozenset[str] = NEITHER
     of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
-    lent: set[str] = field(default_factory=set)  # attributes, as in Changes
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
-    anything: bool = False  # as in Part
-    elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # of this, what is no attribute or method
+    elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # the same, by files, of functions of others
 
     def add(self, other: Reached) -> None:
-        self.attributes |= other.attributes
+        self.take(other)
         for place, changed in other.names.items():
             self.names[place] = self.names.get(place, False) or changed
-        self.methods |= other.methods
-        self.reshapes |= other.reshapes
         self.of_classes |= other.of_classes
-        self.lent |= other.lent
         self.lent_names |= other.lent_names
-        self.anything = self.anything or other.anything
         self._add_places(other.elsewhere)
 
     def add_part(self, part: Part, scope: Frame) -> None:
-        self.attributes |= part.attributes
+        self.take(part)
         for name, changed in part.names.items():
             self.names[scope, name] = self.names.get((scope, name), False) or changed
-        self.methods |= part.methods
-        self.reshapes |= part.reshapes
         self.of_classes.update([(scope, *each) for each in part.of_classes])
-        self.lent |= part.lent
         self.lent_names.update([(scope, name) for name in part.lent_names])
-        self.anything = self.anything or part.anything
 
     def add_elsewhere(self, other: Elsewhere) -> None:
-        self.attributes |= other.attributes
-        self.methods |= other.methods
-        self.reshapes |= other.reshapes
-        self.lent |= other.lent
-        self.anything = self.anything or other.anything
+        self.take(other)
         self._add_places(other)
 
     def _add_places(self, other: Elsewhere) -> None:

@@ -10,6 +10,7 @@ from tensorlint.checking import Selection, check_source, failure, findings_of, o
 from tensorlint.config import ConfigFinder, Overrides, select_rules
 from tensorlint.findings import FileReport
 from tensorlint.fixes import fix
+from tensorlint.garbage import collection_paused
 from tensorlint.project import Project
 from tensorlint.rules.registry import Registry
 from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
@@ -62,6 +63,7 @@ class Linter:
     def unsafe_fixes(self, path: str) -> bool:
         return self.overrides.unsafe_fixes or self.finder.of_file(path).unsafe_fixes
 
+    @collection_paused()
     def lint(
         self,
         path: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import tensorlint
+from tensorlint import checking
 from tensorlint.flake8_plugin import TensorlintPlugin
 from tensorlint.linter import Linter
 
@@ -80,6 +82,25 @@ class TestLibrary:
         assert linter.check_file(path).findings[0].path == str(path)
         assert linter.check_text(BAD, "not/on/disk.py").findings[0].path == "not/on/disk.py"
         assert linter.check_file("none.py").errors[0].message == "no such file or directory"
+
+    @pytest.mark.parametrize("collects", [True, False])
+    def test_garbage_collection_is_left_as_it_was(self, project, monkeypatch, collects):
+        seen = []
+        analyse = checking.hazards_of
+        monkeypatch.setattr(checking, "hazards_of", lambda *args: seen.append(gc.isenabled()) or analyse(*args))
+        project.write("a.py", BAD)
+        before = gc.isenabled()
+        (gc.enable if collects else gc.disable)()
+        try:
+            linter = Linter()
+            assert linter.check_file("a.py").findings
+            assert gc.isenabled() is collects
+            monkeypatch.setattr(checking, "hazards_of", lambda *args: 1 / 0)
+            assert linter.check_file("a.py").errors
+            assert gc.isenabled() is collects
+        finally:
+            (gc.enable if before else gc.disable)()
+        assert seen == [False]
 
     def test_no_tensor_library_and_no_pytest_is_imported(self, project):
         project.write("a.py", BAD)

@@ -54,6 +54,7 @@ from tensorlint.inference.values import (
     number,
 )
 from tensorlint.inference.variants import any_of, item_at, made_anew
+from tensorlint.inference.walking import only_tells
 
 _MAX_ITEMS = 256
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
@@ -184,7 +185,7 @@ class Expressions(State):
 
     def eval_joined_string(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
-            if isinstance(part, ast.FormattedValue):
+            if part.__class__ is ast.FormattedValue and not only_tells(part):
                 self.eval(part.value)
         return UNKNOWN
 

@@ -27,7 +27,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
 )
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import only_tells, walk
 
 
 class Statements(State):
@@ -64,6 +64,8 @@ class Statements(State):
     # -- simple statements ---------------------------------------------------------------------------------------
 
     def exec_expression(self, node: ast.Expr) -> None:
+        if node.value.__class__ is ast.Constant:
+            return
         self.unused = node.value
         self.eval(node.value)
         if isinstance(node.value, ast.Call) and self.may_stop(node.value.func):
@@ -188,10 +190,17 @@ class Statements(State):
         self.frame.dead = True
 
     def exec_raise(self, node: ast.Raise) -> None:
-        if node.exc is not None:
+        if node.exc is not None and not self.is_plain_error(node.exc):
             self.eval(node.exc)
         self.possible_exits += 1
         self.frame.dead = True
+
+    def is_plain_error(self, node: ast.expr) -> bool:
+        """Whether it is an error of Python's own with words about what is there: making it changes nothing."""
+        made, args = (node.func, node.args) if isinstance(node, ast.Call) and not node.keywords else (node, [])
+        if not (isinstance(made, ast.Name) and all(map(only_tells, args))):
+            return False
+        return self.frame.lookup(made.id) is None and made.id not in self.patched
 
     def exec_assert(self, node: ast.Assert) -> None:
         truth = self.truth(self.eval(node.test))

@@ -10,6 +10,7 @@ _LEAVES = frozenset(
     ["ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "type_comment", "conversion", "simple", "level", "module", "asname", "rest",
      "is_async", "tag", "kwd_attrs"]
 )  # fmt: skip
+_TOLD = frozenset(["shape", "dtype", "ndim", "device", "__name__", "__class__", "__qualname__"])
 _WITHOUT = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
 _branches: dict[type[ast.AST], tuple[str, ...]] = {}
 
@@ -47,6 +48,18 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
             elif isinstance(part, ast.AST):
                 found.append(part)
         yield node
+
+
+def only_tells(node: ast.expr) -> bool:
+    """Whether the expression is text, a name or what every tensor has: working it out changes nothing and shows nothing."""
+    kind = node.__class__
+    if kind is ast.Constant or kind is ast.Name:
+        return True
+    if kind is ast.JoinedStr:
+        return all(map(only_tells, node.values))  # type: ignore[attr-defined]
+    if kind is ast.FormattedValue:
+        return only_tells(node.value) and node.format_spec is None  # type: ignore[attr-defined]
+    return kind is ast.Attribute and node.attr in _TOLD and only_tells(node.value)  # type: ignore[attr-defined]
 
 
 def root_name(node: ast.expr, *, through_calls: bool = False) -> str | None:

@@ -144,17 +144,18 @@ def _float(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast
 def _to_sequence(kind: Any) -> Any:
     def convert(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if not args:
-            return Sequence(kind, [])
+            return Sequence(kind, [], born=interp.steps)
         value = args[0]
         if isinstance(value, Sequence) and value.shape_of is not None and kind == "tuple":
             return value
         if isinstance(value, (Opaque,)) or value is UNKNOWN:
-            return Sequence(kind)
+            return Sequence(kind, born=interp.steps)
         known = interp.iterate(value)
         if kind == "set":
-            return Sequence("set", None, known.element)
+            return Sequence("set", None, known.element, born=interp.steps)
         element = made_anew(known.element, S.symbol_serial()) if known.kind == "iterator" else known.element
-        return Sequence(kind, None if known.items is None else list(known.items), element, known.length)
+        items = None if known.items is None else list(known.items)
+        return Sequence(kind, items, element, known.length, born=interp.steps)
 
     return convert
 
@@ -341,8 +342,8 @@ def make_dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: 
     if not args:
         return Dictionary({key: containers.share(value) for key, value in kwargs.items()}, born=interp.steps)
     if isinstance(args[0], Dictionary) and args[0].items is not None:
-        return Dictionary({**args[0].items, **kwargs})
-    return Dictionary(None)
+        return Dictionary({**args[0].items, **kwargs}, born=interp.steps)
+    return Dictionary(None, born=interp.steps)
 
 
 def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

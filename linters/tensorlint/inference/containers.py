@@ -104,6 +104,7 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
         interp.mutations.append((receiver, None))
         return taken
     assert isinstance(target, ast.Name)
+    changed.born = receiver.born
     interp.frame.env[target.id] = changed
     return taken
 
@@ -121,7 +122,7 @@ def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     if not _only_here(interp, receiver, target):
         return None
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
-    interp.frame.env[target.id] = Sequence("deque", None, joined_items(receiver, [item]))
+    interp.frame.env[target.id] = Sequence("deque", None, joined_items(receiver, [item]), born=receiver.born)
     return NONE
 
 

@@ -49,7 +49,7 @@ class Iteration(State):
             self.leave_comprehension(outer)
             if kind == "iterator":
                 self.forget_since(log)  # how many of them somebody asks for, and when, nobody knows
-            return Sequence(kind, items)
+            return Sequence(kind, items, born=self.steps)
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
@@ -63,7 +63,7 @@ class Iteration(State):
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
         length = self.length_of(known) if plain and kind != "set" else None
-        return Sequence(kind, None, UNKNOWN if spent else element, length)
+        return Sequence(kind, None, UNKNOWN if spent else element, length, born=self.steps)
 
     def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
         known = self.iterate(self.eval(node.generators[0].iter))
@@ -75,8 +75,9 @@ class Iteration(State):
             for _, value in pairs:
                 within(value)
             if all(isinstance(key, Const) for key, _ in pairs):
-                return Dictionary({key.value: value for key, value in pairs if isinstance(key, Const)})
-            return Dictionary(None, self.any_item(Sequence("list", [value for _, value in pairs])))
+                known_pairs = {key.value: value for key, value in pairs if isinstance(key, Const)}
+                return Dictionary(known_pairs, born=self.steps)
+            return Dictionary(None, self.any_item(Sequence("list", [value for _, value in pairs])), born=self.steps)
         start = S.symbol_serial()
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
@@ -85,17 +86,19 @@ class Iteration(State):
         within(element)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
-        return Dictionary(None, element)
+        return Dictionary(None, element, born=self.steps)
 
     def in_each_round(self, node: ast.expr) -> Value:
         """What an expression gives that is evaluated any number of times: what it changes it finds changed."""
-        log, begun = len(self.mutations), self.steps
+        log, begun = len(self.mutations), self.now()
         self.steps += 1  # what is made from here on is made by this round
         value = self.eval(node)
         if not self.are_own(self.mutations[log:], begun):
             self.forget_since(log)
             value = self.eval(node)
             self.forget_since(log)
+        else:
+            self.forget_met(log)
         return value
 
     def forget_since(self, log: int) -> None:

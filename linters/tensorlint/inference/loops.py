@@ -30,6 +30,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    opaque_serial,
 )
 from tensorlint.inference.variants import freshen
 
@@ -150,7 +151,7 @@ class Loops(State):
         if outer_start is None:
             self.loop_start = start
         overwritten = len(self.overwritten)
-        begun = self.steps
+        begun = self.now()
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         rounds = 1 if frame.loops > _DEEP else 3
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
@@ -176,7 +177,7 @@ class Loops(State):
             for name in changed:
                 aliases.lose(entry[name])
                 aliases.lose(again[name])
-            once = attempt == 0 and rounds > 1 and self.are_own(self.mutations[log:], begun)
+            once = rounds > 1 and (attempt > 0 or self.are_own(self.mutations[log:], begun))
             if once and changed:
                 later = {name: self.carried_on(entry[name], again[name], start) for name in changed}
                 once = self.is_unseen(later, node)
@@ -185,6 +186,8 @@ class Loops(State):
                     for env in breaks:
                         env.update((name, join(env[name], later[name])) for name in changed if name in env)
                     changed = []
+            if attempt == 0 and once:
+                self.forget_met(log)
             if attempt == 0 and len(self.mutations) > log and rounds > 1 and not once:
                 held = {
                     (id(owner), name): owner.fields.get(name, UNKNOWN)
@@ -241,9 +244,25 @@ class Loops(State):
         if lasting:
             self.relate_filled(node, before, start, times)
 
-    def are_own(self, mutations: list[tuple[Any, str | None]], begun: int) -> bool:
-        """Whether only objects were changed in place that the round itself has made."""
-        return all(getattr(owner, "born", 0) > begun for owner, _ in mutations)
+    def now(self) -> tuple[int, int]:
+        """A moment of the analysis, to be compared with when objects were made."""
+        return self.steps, opaque_serial()
+
+    def are_own(self, mutations: list[tuple[Any, str | None]], begun: tuple[int, int]) -> bool:
+        """Whether only objects were changed in place that the round itself has made or met first: of those that nobody
+        knows the next round knows as little."""
+        steps, opaque = begun
+        return all(
+            owner.serial > opaque if owner.__class__ is Opaque else getattr(owner, "born", 0) > steps
+            for owner, _ in mutations
+        )
+
+    def forget_met(self, since: int) -> None:
+        """Forget what was made of objects that nobody knows: others than those of this round may be reached by the same
+        names, and there may have been no round."""
+        for owner, name in self.mutations[since:]:
+            if owner.__class__ is Opaque:
+                self.forget_change(owner, name)
 
     def is_unseen(self, changed: dict[str, Value], node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Whether no round reads these names as the round before left them."""

@@ -7,6 +7,7 @@ Python; the interpreter changes a value in place only where the program would.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -71,6 +72,10 @@ def moved(kin: Kin, offset: int) -> Kin:
     return rank, before + offset, max(least + offset, 0) if least or before < 0 else 0
 
 
+# Which of two objects that nobody knows was first met.
+opaque_serial = itertools.count(1).__next__
+
+
 class Opaque(Value):
     """An object nobody knows, but always the same one: a parameter, a field of a configuration object.
 
@@ -78,7 +83,9 @@ class Opaque(Value):
     `config.hidden` is one size wherever it is read.
     """
 
-    __slots__ = ("_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "variant")
+    __slots__ = (
+        "_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "variant"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -103,6 +110,7 @@ class Opaque(Value):
         self.optional = False
         # The objects that it is one of: what is done to it may be done to any of them.
         self.parts = parts
+        self.serial = opaque_serial()
 
     @property
     def size(self) -> Poly:

@@ -15,6 +15,7 @@ from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.kept import kept_with
+from tensorlint.inference.quiet_functions import makes_records
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -71,6 +72,8 @@ class Following(State):
         if node is self.unused and not (function.receiver or function.defaults or _may_end(code)):
             if all(value.__class__ is Opaque and value.kin is None for value in (*args, *kwargs.values())):
                 return self.unseen_result(function, args, kwargs)
+        if self.unread and (foreign or makes_records(code, self.own_file)) and _says_little(args, kwargs):
+            return self.unseen_result(function, args, kwargs)
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
             return self.unseen_result(function, args, kwargs)
@@ -272,6 +275,11 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
         or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
         for value in values
     )
+
+
+def _says_little(args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether a call is given neither tensors nor functions, but in containers."""
+    return all(isinstance(value, (Const, Opaque, Sequence, Dictionary)) for value in (*args, *kwargs.values()))
 
 
 def _gives_nothing(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:

@@ -47,7 +47,7 @@ from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.operators import OPERATORS, Operators
-from tensorlint.inference.quiet_functions import is_quiet
+from tensorlint.inference.quiet_functions import is_quiet, is_unread
 from tensorlint.inference.reached import Reaching
 from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.statements import Statements
@@ -136,6 +136,9 @@ class Interpreter(
         self.parameters: frozenset[str] = frozenset()
         self.pending: list[Function] = []
         self.failures: list[Exception] = []
+        self.unread = (
+            False  # whether only findings are asked for, and nothing in the file asks for what the statement makes
+        )
         self.unused: ast.expr | None = None  # what the last statement was that is an expression alone
         self.iterators_named = False  # whether a name stands for one, as far as has been followed
         self.tells_nothing: set[ast.AST] = set()  # functions of other files of which a call was followed in vain
@@ -246,8 +249,10 @@ class Interpreter(
         if self.imports.modes or import_effects.has_modes(self.file.text):
             return
         for statement in self.file.tree.body:
+            self.unread = not self.shows and is_unread(statement, self.file.text)
             self.guarded(lambda statement=statement: self.block([statement], ALWAYS), [statement])  # type: ignore[misc]
             self.module_frame.dead = False
+        self.unread = False
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)

@@ -56,6 +56,8 @@ _RULED_OUT = frozenset(
      ast.NamedExpr, ast.Delete]
 )  # fmt: skip
 _ASKS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+# Lines of a statement that it is worth knowing of whether anything reads what it binds.
+_LONG = 4
 _ASKED = frozenset({"property", "cached_property", "setter"})
 _WRITTEN = (ast.Constant, ast.JoinedStr)
 
@@ -117,6 +119,34 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile)
             elif kind in _RULED_OUT:
                 return False
     return not (handed and hands)
+
+
+def makes_records(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, file: SourceFile) -> bool:
+    """Whether the function does no more than put together what it is given: `return {"url": url, **kwargs}`."""
+
+    if not isinstance(code, ast.FunctionDef):
+        return False
+    function = code
+
+    def find() -> bool:
+        calls = (part for each in function.body for part in walk(each) if isinstance(part, ast.Call))
+        harmless = all(isinstance(each.func, ast.Name) and each.func.id in _HARMLESS for each in calls)
+        return harmless and is_quiet(function, file)
+
+    return kept_with(function, "makes records", find)
+
+
+def is_unread(statement: ast.stmt, text: str) -> bool:
+    """Whether it is a long one that binds a name which the file does not mention again: a table for other files."""
+    if not isinstance(statement, ast.Assign) or (statement.end_lineno or 0) - statement.lineno < _LONG:
+        return False
+    target = statement.targets[0]
+    if len(statement.targets) > 1 or not isinstance(target, ast.Name):
+        return False
+    name = target.id
+    return (
+        text.count(name) == 1 or len(re.findall(rf"\b{name}\b", text)) == 1
+    )  # `make_table` is another name than `table`
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class State:
     changed_by_calls: list[tuple[Any, str | None]]
     tells_nothing: set[ast.AST]
     unused: ast.expr | None
+    unread: bool
     iterators_named: bool
     items_changed: dict[int, Opaque]
     completing: int

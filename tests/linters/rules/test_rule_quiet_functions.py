@@ -10,7 +10,7 @@ import pytest
 from tensorlint.inference.analysis import analyse
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.names import collect
-from tensorlint.inference.quiet_functions import is_quiet
+from tensorlint.inference.quiet_functions import is_quiet, is_unread, makes_records
 
 # What the file has beside the function.
 _AROUND = """
@@ -130,3 +130,116 @@ def test_what_a_quiet_function_calls_is_followed() -> None:
     run = source[source.index("def run") :]
     assert quiet(run, source)
     assert analyse(ast.parse(source), source, shapes=False).hazards
+
+
+RECORDS = [
+    "def f(url='', **kwargs): return {'url': url, 'size': (3, 224, 224), **kwargs}",
+    "def f(**kwargs): return dict(kwargs, name=str(3))",
+]
+MORE_THAN_RECORDS = [
+    "def f(name): return make(name)",
+    "def f(name): return {'x': elsewhere.load(name)}",
+    "def f(name): NAMES.append(name)",
+    "def f(name): TABLE[name] = 1",
+    "def f(n): return {'x': torch.zeros(n)}",
+    "def f(a, b): return {'x': a - b}",
+    "def f(name):\n    global COUNT\n    COUNT = name",
+    "f = lambda name: {'x': name}",
+]
+
+
+def function_of(source: str) -> tuple[ast.FunctionDef | ast.Lambda, SourceFile]:
+    text = source + "\n" + _AROUND
+    tree = ast.parse(text)
+    first = tree.body[0]
+    function = first.value if isinstance(first, ast.Assign) else first
+    assert isinstance(function, (ast.FunctionDef, ast.Lambda))
+    return function, SourceFile("here.py", text, tree, collect(tree, text))
+
+
+@pytest.mark.parametrize("source", RECORDS)
+def test_records(source: str) -> None:
+    assert makes_records(*function_of(source))
+
+
+@pytest.mark.parametrize("source", MORE_THAN_RECORDS)
+def test_more_than_records(source: str) -> None:
+    assert not makes_records(*function_of(source))
+
+
+@pytest.mark.parametrize(
+    ("rest", "unread"),
+    [
+        ("", True),
+        ("tables = 1\nmake_table()\n", True),
+        ("print(table)\n", False),
+        ("__all__ = ['table']\n", False),
+    ],
+)
+def test_a_table_that_the_file_does_not_mention_again(rest: str, unread: bool) -> None:
+    text = "table = {\n'a': make(1),\n'b': make(2),\n'c': make(3),\n}\n" + rest
+    assert is_unread(ast.parse(text).body[0], text) is unread
+
+
+def test_a_short_statement_is_not_looked_up() -> None:
+    assert not is_unread(ast.parse("table = make(1)").body[0], "table = make(1)")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "torch.zeros(9, 1) - torch.zeros(9)",
+        "gap(9)",
+        "passed(torch.zeros(9, 1), torch.zeros(9))",
+        "kept(gap)",
+    ],
+)
+def test_what_a_table_that_nobody_reads_is_made_of_is_looked_at(row: str) -> None:
+    source = textwrap.dedent(
+        f"""
+        import torch
+
+        def gap(n):
+            return torch.zeros(n, 1) - torch.zeros(n)
+
+        def passed(a, b):
+            return difference(a, b)
+
+        def difference(a, b):
+            return a - b
+
+        def kept(make):
+            return {{"first": make(9)}}
+
+        def record(name, **more):
+            return {{"name": name, **more}}
+
+        table = {{
+            "a": record("a", size=3),
+            "b": record("b", size=4),
+            "c": {row},
+            "d": record("d", mean=(0.5, 0.5)),
+        }}
+        """
+    )
+    assert analyse(ast.parse(source), source, shapes=False).hazards
+
+
+def test_a_record_is_followed_where_its_table_is_read() -> None:
+    source = textwrap.dedent(
+        """
+        import torch
+
+        def record(name, **more):
+            return {"name": name, **more}
+
+        table = {
+            "a": record("a", size=3),
+            "b": record("b", size=4),
+            "c": record("c", size=5),
+        }
+        x = torch.zeros(table["b"]["size"], 1) - torch.zeros(4)
+        """
+    )
+    assert analyse(ast.parse(source), source, shapes=False).hazards
+    assert analyse(ast.parse(source), source, shapes=True).hazards

@@ -241,6 +241,11 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     return UNKNOWN
 
 
+def _is_object(value: Value) -> bool:
+    """Whether it is an object that others may hold too, and change."""
+    return isinstance(value, (Sequence, Dictionary, Instance, Opaque)) and (value.__class__ is not Opaque or bool(value.parts))
+
+
 def _extreme(pick: Any) -> Any:
     def extreme(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         values = list(args)
@@ -257,6 +262,12 @@ def _extreme(pick: Any) -> Any:
             if len(sizes) == 1:
                 return values[0]
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
+        many = args[0] if len(args) == 1 else Sequence("list", values)
+        if isinstance(many, Sequence) and kwargs.keys() <= {"key"}:
+            known = interp.iterate(many)
+            one = interp.any_item(known) if kwargs or any(map(_is_object, known.items or [known.element])) else UNKNOWN
+            if _is_object(one):
+                return one  # whichever: what is done to it may be done to any of them
         if len(args) == 1 and isinstance(args[0], Sequence) and args[0].items is None:
             values = [args[0].element]
         return UNKNOWN if kwargs else numbers.one_of(values)

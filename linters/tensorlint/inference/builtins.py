@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, containers, iterators, numbers
 from tensorlint.inference import sizes as S
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.values import (
     LENGTH,
     NONE,
@@ -243,7 +244,9 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 def _is_object(value: Value) -> bool:
     """Whether it is an object that others may hold too, and change."""
-    return isinstance(value, (Sequence, Dictionary, Instance, Opaque)) and (value.__class__ is not Opaque or bool(value.parts))
+    return isinstance(value, (Sequence, Dictionary, Instance, Opaque)) and (
+        value.__class__ is not Opaque or bool(value.parts)
+    )
 
 
 def _extreme(pick: Any) -> Any:
@@ -306,7 +309,7 @@ def _eval(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     if isinstance(text, str) and any(word in text for word in _CHANGING):
         return _exec(interp, args, kwargs, node)
     interp.escape(args, kwargs)
-    return UNKNOWN
+    return _from_names(interp, args, kwargs, node) if text else UNKNOWN
 
 
 def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -345,8 +348,13 @@ def _delattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
     return NONE
 
 
+def _from_names(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """What gives what names stand for, by their text."""
+    return one_within([*interp.frame.env.values(), *interp.module_frame.env.values()])
+
+
 def _vars(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    return interp.attribute_of(args[0], "__dict__", node) if len(args) == 1 else UNKNOWN
+    return interp.attribute_of(args[0], "__dict__", node) if len(args) == 1 else _from_names(interp, args, kwargs, node)
 
 
 def make_dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -354,7 +362,22 @@ def make_dict(interp: State, args: list[Value], kwargs: dict[str, Value], node: 
         return Dictionary({key: containers.share(value) for key, value in kwargs.items()}, born=interp.steps)
     if isinstance(args[0], Dictionary) and args[0].items is not None:
         return Dictionary({**args[0].items, **kwargs}, born=interp.steps)
-    return Dictionary(None, born=interp.steps)
+    entry = one_within([*args, *kwargs.values()])
+    made = _from_pairs(interp.iterate(args[0])) if isinstance(args[0], Sequence) else None
+    if made is None:
+        return Dictionary(None, entry, born=interp.steps)
+    return Dictionary({**made, **kwargs}, born=interp.steps)
+
+
+def _from_pairs(pairs: Sequence) -> dict[Any, Value] | None:
+    items: dict[Any, Value] = {}
+    for pair in () if pairs.items is None else pairs.items:
+        if not (isinstance(pair, Sequence) and pair.items is not None and len(pair.items) == 2):
+            return None
+        if not isinstance(pair.items[0], Const):
+            return None
+        items[pair.items[0].value] = containers.share(pair.items[1])
+    return None if pairs.items is None else items
 
 
 def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -377,11 +400,12 @@ def _pow(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if args and isinstance(args[0], (Sequence, LibraryObject, Tensor)):
+        default = one_within(args) if len(args) > 1 else UNKNOWN
         known = interp.iterate(args[0])
         if known.items is not None:
             # Which item comes next depends on what was taken before.
-            return interp.any_item(known) if len(args) == 1 else UNKNOWN
-        return interp.any_item(known) if len(args) == 1 else UNKNOWN
+            return interp.any_item(known) if len(args) == 1 else default
+        return interp.any_item(known) if len(args) == 1 else default
     return UNKNOWN
 
 
@@ -453,6 +477,8 @@ _BUILTINS: dict[str, Any] = {
     "sum": _sum,
     "min": _extreme(min),
     "max": _extreme(max),
+    "globals": _from_names,
+    "locals": _from_names,
     "getattr": _getattr,
     "hasattr": _hasattr,
     "property": _property,

@@ -7,6 +7,7 @@ import re
 
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.class_order import functions_of, method_order, values_of
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import (
     INITIALISERS,
@@ -292,8 +293,9 @@ class Classes(Inheritance):
         if self.decided_elsewhere(value, name):
             return perhaps(value.fields.get(name))
         if name == "__dict__" and (not value.generic or self.initialising(value)):
+            entries = one_within([value])
             self.forget_fields(value)
-            return UNKNOWN
+            return entries
         if (
             value.generic
             and name in value.cls.overridden

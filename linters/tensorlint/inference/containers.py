@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
-from tensorlint.inference.contents import parts_of
+from tensorlint.inference.contents import one_within, parts_of
 from tensorlint.inference.frames import Inner
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
@@ -138,6 +138,8 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
 
 
 def call_method(interp: State, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if name == "__getitem__" and len(args) == 1 and isinstance(receiver, (Dictionary, Sequence)):
+        return interp.item(receiver, args[0], ast.Constant(None))
     if isinstance(receiver, Dictionary):
         if name in ("get", "pop", "setdefault") and args and isinstance(args[0], Const) and receiver.items is not None:
             try:
@@ -154,9 +156,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return _view(receiver, name)
         if name == "copy":
             return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
+        taken = one_within([receiver])
         interp.forget_contents(receiver)
         interp.mutations.append((receiver, None))
-        return UNKNOWN
+        return taken if name == "popitem" else UNKNOWN
     if isinstance(receiver, Sequence):
         if name == "copy" and receiver.kind == "list":
             return Sequence(
@@ -170,8 +173,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("index", "count"):
             return Scalar("int")
         if receiver.kind in ("list", "deque"):
+            taken = one_within([receiver])
             interp.forget_contents(receiver)
             interp.mutations.append((receiver, None))
+            return taken if name in ("pop", "popleft") else UNKNOWN
         return UNKNOWN
     if isinstance(receiver, Const) and isinstance(receiver.value, str):
         if name == "split" and not kwargs and all(isinstance(arg, Const) for arg in args):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tensorlint.inference.aliases import lose
 from tensorlint.inference.values import (
+    UNKNOWN,
     Dictionary,
     Function,
     Instance,
@@ -17,31 +19,52 @@ from tensorlint.inference.values import (
 _MOST_OBJECTS = 200
 _MOST_GIVEN = 20
 HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
+_ONE_OF = HOLDING | {Opaque}  # what may be one of several objects, too
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
     """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    found: list[Instance] = []
-    waiting: dict[int, Value] = {id(value): value for value in values if value.__class__ in HOLDING}
+    return [each for each in _within(values) if isinstance(each, Instance) and not each.generic]
+
+
+def one_within(values: Iterable[Value]) -> Value:
+    """What is one of the values, or of what they hold: changing it may change any list, dictionary or object there."""
+    values = list(values)
+    for value in values:
+        lose(value)
+    parts = [
+        each
+        for each in _within(values, _ONE_OF)
+        if each.__class__ is Dictionary
+        or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
+        or (isinstance(each, Instance) and not each.generic)
+    ]
+    return Opaque(None, parts=tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
+
+
+def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:
+    """The values that hold others, and those of them that these hold, however deep."""
+    waiting: dict[int, Value] = {id(value): value for value in values if value.__class__ in kinds}
     order = list(waiting.values())
     for value in order:  # grows meanwhile
         held: Iterable[Value] = ()
         if isinstance(value, Instance):
             if value.generic:
                 continue
-            found.append(value)
             held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
         elif isinstance(value, Sequence):
             held = value.items if value.items is not None else (value.element,)
-        elif isinstance(value, Dictionary) and value.items is not None:
-            held = value.items.values()
+        elif isinstance(value, Dictionary):
+            held = value.items.values() if value.items is not None else (value.element,)
         elif isinstance(value, Function) and value.receiver is not None:
             held = (value.receiver,)
+        if kinds is _ONE_OF and (parts := parts_of(value)):
+            held = (*held, *parts)
         if len(waiting) < _MOST_OBJECTS:
-            further = {id(inner): inner for inner in held if inner.__class__ in HOLDING}
+            further = {id(inner): inner for inner in held if inner.__class__ in kinds}
             order += [further[key] for key in further.keys() - waiting.keys()]
             waiting |= further
-    return found
+    return order
 
 
 def data_of(values: Iterable[Value]) -> list[Value]:

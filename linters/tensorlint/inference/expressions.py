@@ -198,8 +198,8 @@ class Expressions(State):
         return UNKNOWN
 
     def eval_await(self, node: ast.Await) -> Value:
-        self.eval(node.value)
-        return UNKNOWN
+        value = self.eval(node.value)
+        return Opaque(None, parts=value.parts) if isinstance(value, Opaque) else UNKNOWN
 
     def eval_yield(self, node: ast.Yield | ast.YieldFrom) -> Value:
         self.frame.facts.is_generator = True
@@ -211,7 +211,7 @@ class Expressions(State):
                     aliases.tie(value, one)
                 self.frame.returns.append(value)
             else:
-                self.frame.returns.append(UNKNOWN)
+                self.frame.returns.append(self.any_item(self.iterate(value)))
         return UNKNOWN
 
     # -- attributes ----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from tensorlint.inference import table_values
 from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.containers import contained, share
-from tensorlint.inference.contents import lasts
+from tensorlint.inference.contents import lasts, one_within
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.handling import last_name
@@ -179,7 +179,7 @@ class Following(State):
 
     def returned(self, frame: Frame, is_async: bool) -> Value:
         if is_async:
-            return UNKNOWN
+            return one_within(frame.env.values())  # once it is awaited
         if frame.facts.is_generator:
             if not frame.returns:
                 return Sequence("iterator")

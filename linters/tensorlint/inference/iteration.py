@@ -8,6 +8,7 @@ from typing import Any
 from tensorlint.inference import aliases, iterators
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, joined_items, share, within
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.frames import Environment, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
@@ -176,7 +177,9 @@ class Iteration(State):
             if value.kind == "set" and value.items is not None:  # in whatever order, equal ones once
                 return Sequence("set", None, joined_items(value, []))
             if value.kind == "iterator" and value.spent:
-                return Sequence("iterator")  # an array of its items may have none, and no second axis
+                return Sequence(
+                    "iterator", None, one_within([value])
+                )  # an array of its items may have none, and no second axis
             iterators.spend(self, value)
             return value if value.shape_of is None else Sequence("iterator")
         if isinstance(value, Range):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tensorlint.inference import (
     aliases,
@@ -22,6 +22,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.data_loading import DATA_LOADERS, LOADER_PARAMETERS, SUBSET
 from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
@@ -207,11 +208,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             return Sequence("deque", [])
         return Sequence("deque", None, containers.joined_items(given, []))
     if path == "collections.OrderedDict":
-        return (
-            builtins.make_dict(interp, args, kwargs, node)
-            if not (args and isinstance(args[0], Sequence))
-            else _from_pairs(args[0])
-        )
+        return builtins.make_dict(interp, args, kwargs, node)
     if path in ("itertools.chain",):
         parts = [interp.iterate(arg) for arg in args]
         if all(part.items is not None for part in parts):
@@ -241,25 +238,14 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             return made
     if path.endswith(".reveal_shape"):
         return builtins.reveal_shape(interp, args, kwargs, node)
+    if path == "dataclasses.replace":
+        return one_within([*args, *kwargs.values()])
     interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in _READ_TABLES)
     if path in _SOLVERS and len(args) > 1 and isinstance(args[1], Tensor):
         # What is solved for is on the right, as in a product with the inverse.
         vector_product(interp.call_context(path, node), args[0], args[1])
         return Tensor("numpy", made=node)
     return UNKNOWN
-
-
-def _from_pairs(value: Value) -> Value:
-    if isinstance(value, Sequence) and value.items is not None:
-        items: dict[Any, Value] = {}
-        for pair in value.items:
-            if not (isinstance(pair, Sequence) and pair.items is not None and len(pair.items) == 2):
-                return Dictionary(None)
-            if not isinstance(pair.items[0], Const):
-                return Dictionary(None)
-            items[pair.items[0].value] = pair.items[1]
-        return Dictionary(items)
-    return Dictionary(None)
 
 
 def _math(name: str, args: list[Value]) -> Value:

@@ -14,6 +14,7 @@ from tensorlint.inference.values import (
     Number,
     Opaque,
     Scalar,
+    Sequence,
     Value,
     an_integer,
 )
@@ -94,6 +95,10 @@ def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value])
         items = interp.iterate(args[0])
         found = one_of(items.items if items.items is not None else [items.element])
         objects = (Instance, Dictionary, LibraryObject, Opaque)
-        parts = tuple(each for each in items.items or [items.element] if isinstance(each, objects))
+        parts = tuple(
+            each
+            for each in items.items or [items.element]
+            if isinstance(each, objects) or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
+        )
         return Opaque(None, parts=parts) if found is UNKNOWN and parts else found
     return None

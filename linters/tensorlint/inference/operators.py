@@ -11,6 +11,7 @@ from typing import Any
 from tensorlint.inference import aliases, iterators, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import dtypes, elementwise, modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -86,7 +87,7 @@ class Operators(State):
                 aliases.lose(side)
         if isinstance(left, Dictionary) or isinstance(right, Dictionary):
             # `a | b` holds what the two hold.
-            return Opaque(None, parts=tuple(side for side in (left, right) if isinstance(side, Dictionary)))
+            return one_within([left, right])
         return self.scalar_operation(sign, left, right)
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:

@@ -7,6 +7,7 @@ import builtins
 
 from tensorlint.inference import aliases, iterators, module_containers, refinement, table_values
 from tensorlint.inference.containers import share, within
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
@@ -312,7 +313,7 @@ class Statements(State):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
-                    frame.env[name] = share(subject) if whole else aliases.perhaps(subject)
+                    frame.env[name] = share(subject) if whole else one_within([subject])
             if case.guard is not None:
                 proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)

@@ -41,6 +41,7 @@ from tensorlint.inference.values import (
     Sequence,
     Slice,
     Tensor,
+    Unknown,
     Value,
     number,
 )
@@ -48,6 +49,8 @@ from tensorlint.inference.variants import freshen
 
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
+
+_MOST_HELD = 64  # of the lists in a list, those that are remembered as such once it is not known what it holds
 
 
 class Assignments(State):
@@ -406,6 +409,7 @@ class Assignments(State):
                 if -len(receiver.items) <= index.value < len(receiver.items):
                     receiver.items = list(receiver.items)
                     receiver.items[index.value] = value
+                    forget_shown(receiver)
                     self.mutations.append((receiver, None))
                     return
             self.forget_contents_for_all(receiver)
@@ -450,9 +454,12 @@ class Assignments(State):
                 return
             if value.parts:
                 self.touch(value, None)
+        lists = [each for each in _held(value) if each.__class__ is Dictionary or _is_list(each)]
         value.items = None
-        value.element = UNKNOWN
+        # Each of them may be changed by way of this one all the same.
+        value.element = Opaque(None, variant=True, parts=tuple(lists)) if lists else UNKNOWN
         if isinstance(value, Sequence):
+            forget_shown(value)
             value.length = value.totals = None
             iterators.spend(self, value)
         else:
@@ -461,7 +468,8 @@ class Assignments(State):
 
     def forget_contents_for_all(self, value: Sequence | Dictionary) -> None:
         """Forget them, and let the loops around know if anything was known."""
-        if value.items is not None or value.element is not UNKNOWN or (isinstance(value, Dictionary) and value.alike):
+        known = value.items is not None or value.element.__class__ not in (Unknown, Opaque)
+        if known or (isinstance(value, Dictionary) and value.alike):
             self.mutations.append((value, None))
         self.forget_contents(value)
 
@@ -478,6 +486,24 @@ class Assignments(State):
         self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
+
+
+def forget_shown(value: Sequence) -> None:
+    """The list has changed: what was known of what may be this list is not known any more."""
+    shown, value.shown = value.shown, ()
+    for each in shown:
+        each.items, each.element, each.length, each.totals = None, UNKNOWN, None, None
+        forget_shown(each)
+
+
+def _held(value: Sequence | Dictionary) -> list[Value]:
+    if value.items is None:
+        return [value.element, *(value.element.parts if isinstance(value.element, Opaque) else ())]
+    return list(value.items.values() if isinstance(value.items, dict) else value.items)[:_MOST_HELD]
+
+
+def _is_list(value: Value) -> bool:
+    return isinstance(value, Sequence) and value.kind in ("list", "deque")
 
 
 def _instance_of_class(node: ast.expr) -> ast.expr | None:

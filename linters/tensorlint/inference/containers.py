@@ -146,6 +146,8 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 found = receiver.items.get(args[0].value)
             except TypeError:
                 return UNKNOWN
+            if found is not None and name == "setdefault":
+                return found  # and nothing is changed
             if name != "get":
                 interp.forget_contents(receiver)
                 interp.mutations.append((receiver, None))

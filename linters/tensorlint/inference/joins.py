@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     an_integer,
     is_none,
     perhaps_same,
+    showing,
     unknown_members,
 )
 from tensorlint.inference.variants import varying
@@ -56,9 +57,10 @@ def join(a: Value, b: Value) -> Value:
         return a
     if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is None:
         if a.items is not None and b.items is not None and len(a.items) == len(b.items):
-            return Sequence(a.kind, [join(x, y) for x, y in zip(a.items, b.items, strict=True)], parts=_either(a, b))
+            items = [join(x, y) for x, y in zip(a.items, b.items, strict=True)]
+            return showing(Sequence(a.kind, items, parts=_either(a, b)))
         length = a.length if a.length is not None and a.length == b.length else None
-        return Sequence(a.kind, None, join_elements(a, b), length, parts=_either(a, b))
+        return showing(Sequence(a.kind, None, join_elements(a, b), length, parts=_either(a, b)))
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
         generic = a.cls.generic
         if generic is None:

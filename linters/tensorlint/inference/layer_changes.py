@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, REPLACED, may_convert
 from tensorlint.inference.ops import dtypes, modules
@@ -112,7 +113,11 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
     """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
     settings = interp.file.facts.distant.settings(name, generic)
     if isinstance(layer, Tensor):
-        return Tensor(layer.framework) if "shape" in settings else layer
+        if "shape" not in settings:
+            return layer
+        either = Tensor(layer.framework)
+        aliases.tie(either, layer)
+        return either
     if isinstance(layer, Instance):
         return Opaque(None) if settings & REPLACED else layer
     if layer.path in CONTAINERS:

@@ -273,6 +273,8 @@ class Sequence(Value):
     tail: tuple[Value, ...] = ()
     # The lists that it is one of, as of an `Opaque`.
     parts: tuple[Value, ...] = ()
+    # What may be this list, with what is known of it until it changes.
+    shown: tuple[Sequence, ...] = ()
     # What the items' sizes along an axis add up to, where they differ from item to item.
     totals: dict[int, Size] | None = None
     # At which step of the analysis it was made, where that is known: an object that a round of a loop makes is its own.
@@ -285,6 +287,19 @@ class Sequence(Value):
     def joined_size(self, axis: int) -> Size:
         """The size along an axis along which items are joined whose sizes differ."""
         return S.symbol() if self.totals is None or axis not in self.totals else self.totals[axis]
+
+
+_MOST_SHOWN = 64
+
+
+def showing(one: Sequence) -> Sequence:
+    """A list that is one of several: what is known of it is so until one of these changes."""
+    for part in one.parts:
+        if isinstance(part, Sequence):
+            if len(part.shown) >= _MOST_SHOWN:
+                return Sequence(one.kind, parts=one.parts)
+            part.shown = (*part.shown, one)
+    return one
 
 
 @dataclass(slots=True, eq=False)

@@ -21,6 +21,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
     perhaps_same,
+    showing,
 )
 
 
@@ -52,7 +53,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
         items = [freshen(item, renamed) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
-            return Sequence(value.kind, items, shared=value.shared, parts=value.parts)
+            return showing(Sequence(value.kind, items, shared=value.shared, parts=value.parts))
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
         return value.another({key: freshen(item, renamed) for key, item in value.items.items()})
     return value
@@ -98,8 +99,8 @@ def varying(value: Value, start: int) -> Value:
         return Opaque(None, parts=parts) if parts else UNKNOWN
     if isinstance(value, Sequence):
         if value.items is not None and len(value.items) <= 32:
-            return Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts)
-        return Sequence(value.kind, None, varying(value.element, start), parts=value.parts)
+            return showing(Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts))
+        return showing(Sequence(value.kind, None, varying(value.element, start), parts=value.parts))
     if isinstance(value, (Instance, LibraryObject)):
         return _each_its_own(value, start)
     return value

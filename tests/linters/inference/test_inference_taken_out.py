@@ -123,3 +123,36 @@ def test_what_is_taken_out_and_changed(kind: str, source: str, tmp_path: Path) -
             pass  # not every kind of thing can be taken out in every way
     if not ran:
         pytest.skip(f"nothing of this kind is taken out by {source.splitlines()[0]}")
+
+
+def before_the_change(expression: str, look: str, change: str) -> list[str]:
+    """What is taken out, kept by a name or an object, and changed under the name that it has elsewhere."""
+    found = [
+        f"r = {expression}\na = {look.format('r')}\n{change}\nb = {look.format('r')}",
+        f"class Keeps:\n    def __init__(self): self.r = {expression}\n    def see(self):\n        c = {look.format('self.r')}\n"
+        f"        return c\nk = Keeps()\n{change}\nb = {look.format('k.r')}\nk.see()",
+    ]
+    if not any(word in expression for word in ("globals", "eval")):
+        found.append(
+            f"r = {expression}\ndef change(rows, one, d, o):\n    {change}\nchange(rows, one, d, o)\nb = {look.format('r')}"
+        )
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("source", EXPRESSIONS)
+def test_what_was_taken_out_before_it_is_changed(kind: str, source: str, tmp_path: Path) -> None:
+    item, look, changes = KINDS[kind]
+    ran = 0
+    for number, place in enumerate(PLACES):
+        change = changes[number % len(changes)].format(place)
+        several = before_the_change(source, look, change)
+        program = HEAD.format(item=item) + several[(number + len(source)) % len(several)] + "\n"
+        try:
+            assert wrong_claims(tmp_path / f"program{number}.py", program) == {}, program
+            ran += 1
+        except (TypeError, AttributeError, RuntimeError, KeyError, ValueError):
+            pass
+    if not ran:
+        pytest.skip(f"nothing of this kind is taken out by {source}")

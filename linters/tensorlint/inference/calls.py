@@ -14,6 +14,7 @@ from tensorlint.inference import (
     known_axes,
     layer_changes,
     library_objects,
+    one_of_class,
     ops,
     ranks,
     refinement,
@@ -247,7 +248,10 @@ class Calls(State):
         if isinstance(function, Class):
             return self.with_end(self.construct(function, args, kwargs, node))
         if isinstance(function, Instance):
-            return self.call_instance(function, args, kwargs, node)
+            given = self.call_instance(function, args, kwargs, node)
+            if function.generic and function.parts:
+                return one_of_class.result(self, function, args, kwargs, given)
+            return given
         if isinstance(function, LibraryObject):
             return self.call_library_object(function, args, kwargs, node)
         if isinstance(function, Partial):

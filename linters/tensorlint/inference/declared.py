@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.kept import kept_with
+from tensorlint.inference.one_of_class import of_class
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value, is_none
@@ -81,7 +82,7 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
             return Opaque(None, kind=value.path)
     if isinstance(value, Class) and value.is_module:
         if interpreter.module_frame.finished or value.generic is not None:
-            return interpreter.generic_instance(value)
+            return of_class(interpreter.generic_instance(value))
         return Opaque(None, kind=f"class {value.name}")
     return None
 

@@ -11,6 +11,7 @@ from tensorlint.inference import (
     data_loading,
     known_axes,
     module_containers,
+    one_of_class,
     ops,
     probability,
     ranks,
@@ -230,6 +231,8 @@ class Expressions(State):
             return self.opaque_field(value, name)
         if isinstance(value, Instance):
             found = self.instance_attribute(value, name, node)
+            if value.generic and value.parts:
+                found = one_of_class.attribute(self, value, found)
             return contained(found) if found.__class__ is Sequence else found
         if isinstance(value, LibraryObject):
             if name in value.fields:

@@ -15,6 +15,7 @@ from tensorlint.inference.layer_changes import (
     may_return,
     note_conversion,
 )
+from tensorlint.inference.one_of_class import of_class
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -74,7 +75,7 @@ class Instances(State):
             if self.depth >= 12 or self.budget <= 0 or self.active.count(method.node) > 0 or method.decorated:
                 self.escape(args, kwargs)
                 self.not_followed(method, args, kwargs)
-                return self.generic_instance(cls) if cls.generic is not None else UNKNOWN
+                return of_class(cls.generic) if cls.generic is not None else UNKNOWN
             bound = self.bind_parameters(
                 Function(method.node, method.scope, method.owner, instance, method.defaults), [instance, *args], kwargs
             )

@@ -7,6 +7,7 @@ import re
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import kind_of
+from tensorlint.inference.one_of_class import of_class
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
@@ -65,9 +66,7 @@ def join(a: Value, b: Value) -> Value:
         generic = a.cls.generic
         if generic is None:
             return Opaque(None, parts=(a, b))
-        if a is generic or b is generic:
-            return generic
-        return Instance(a.cls, generic.fields, None, True, generic.overridden_fields, (a, b))
+        return of_class(generic, a, b)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
         either = _join_objects(a, b)
         if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:

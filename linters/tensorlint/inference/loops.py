@@ -395,7 +395,7 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
     if isinstance(a, Instance) and isinstance(b, Instance):
-        return a.cls is b.cls and a.generic and b.generic
+        return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
     return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node

@@ -11,6 +11,7 @@ from tensorlint.inference import (
     layer_changes,
     library_objects,
     module_containers,
+    one_of_class,
     ops,
     ranks,
 )
@@ -103,7 +104,10 @@ class Methods(State):
                 aliases.lose(receiver)
             return result
         if isinstance(receiver, Instance):
-            return self.call_instance_method(receiver, name, args, kwargs, node)
+            given = self.call_instance_method(receiver, name, args, kwargs, node)
+            if receiver.generic and receiver.parts:
+                return one_of_class.result(self, receiver, args, kwargs, given)
+            return given
         if isinstance(receiver, LibraryObject):
             return self.call_object_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, Class):

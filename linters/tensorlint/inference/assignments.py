@@ -439,6 +439,7 @@ class Assignments(State):
     def changed_items(self, value: Opaque, *, longer: bool) -> None:
         """An object that nobody knows has other items from here on, and may have more or fewer of them."""
         self.items_changed[id(value)] = value
+        value.since = 0  # of what it holds
         if value.fields:
             gone = [key for key in value.fields if not (isinstance(key, str) and key.isidentifier())]
             if gone:

@@ -42,6 +42,7 @@ from tensorlint.inference.values import (
     Value,
     is_none,
 )
+from tensorlint.inference.variants import stands_for_several
 from tensorlint.inference.walking import walk
 
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
@@ -381,7 +382,7 @@ class Classes(Inheritance):
     def one_of_several(self, name: str, held: Value) -> None:
         """What an object holds that stands for several: each of them has its own."""
         if isinstance(held, (Instance, LibraryObject)):
-            held.several = True
+            stands_for_several(held)
         elif isinstance(held, (Sequence, Dictionary)) and self.is_changed_later(name):
             self.forget_contents(held)
 

@@ -320,6 +320,8 @@ class Expressions(State):
             kind = value.kind if value.kind == PLAIN else None
             found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
             found.scope = value.scope
+            if name.__class__ is str:  # an attribute: items come and go
+                found.since = value.since
         return found
 
     def tensor_attribute(self, value: Tensor, name: str, node: ast.AST | None) -> Value:

@@ -111,7 +111,7 @@ def _totals(item: Tensor, element: Tensor, totals: dict[Size, Size], start: int)
     found: dict[int, Size] = {}
     for axis, size in enumerate(item.shape):
         atoms = S.symbols(size)
-        if any(atom.serial >= start for atom in atoms) and not any(atom.variant for atom in atoms):
+        if any(atom.since >= start for atom in atoms) and not any(atom.variant for atom in atoms):
             if size not in totals:
                 totals[size] = S.of_symbol(S.Symbol(None, plural=True))
             found[axis] = totals[size]

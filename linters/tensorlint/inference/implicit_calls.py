@@ -154,6 +154,7 @@ class ImplicitCalls(State):
                 gone.append(name)
         if gone:
             value.fields = {name: held for name, held in value.fields.items() if name not in gone}
+            value.since = 0
             self.mutations.append((value, None))
 
     def forget_tables(self, value: Value) -> None:

@@ -364,8 +364,9 @@ class Interpreter(
         names = [*spec.posonlyargs, *spec.args]
         frame.first_argument = names[0].arg if names else None
         dimensions: dict[str, Any] = {}
+        since = S.symbol_serial()
         for parameter in (*names, *spec.kwonlyargs):
-            value = frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions)
+            value = frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions, since)
             if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.kind is None):
                 value.kin = (Rank(parameter, frame), 0, 0)
         if receiver is not None and names and function.kind != "static":
@@ -396,10 +397,12 @@ class Interpreter(
             self.quiet = caught.may_fail_quietly(self.own_file)
         return self.quiet
 
-    def parameter_value(self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any]) -> Value:
+    def parameter_value(
+        self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any], since: int
+    ) -> Value:
         name = parameter.arg
         known = Opaque(name if facts.assigned.get(name, 0) == 0 else None)
-        known.scope = function.node
+        known.scope, known.since = function.node, since
         known.optional = declared.may_be_none(parameter.annotation, function.defaults.get(name))
         if name in declared.CONFIGURATIONS:
             known.kind = PLAIN

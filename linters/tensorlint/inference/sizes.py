@@ -21,7 +21,7 @@ _NOTHING: Mapping[Any, str] = MappingProxyType({})
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "variant")
+    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant")
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
@@ -32,6 +32,8 @@ class Symbol:
         # A batch: it has no name, and is as a rule neither 0 nor 1.
         self.plural = plural
         self.serial = next(_serial)
+        # When there was this one number: a parameter is one before anybody asks for its size, in a loop.
+        self.since = self.serial
         # Stands for a different number in every iteration of a comprehension or loop.
         self.variant = variant
         # A floor division keeps its parts, so that `h * (C // h)` can be read as C where it is known to divide.
@@ -241,6 +243,13 @@ def floor_divide(a: Size, b: Size) -> Size | None:
         return known
     atom = Symbol(None)
     atom.numerator, atom.denominator = a, b
+    since = 0
+    for size in (a, b):
+        for monomial, _ in size.terms if isinstance(size, Poly) else ():
+            for part in monomial:
+                latest = atom.serial if part.variant else part.since
+                since = latest if latest > since else since
+    atom.since = since
     quotient = of_symbol(atom)
     if len(_divisions) > 10_000:
         _divisions.clear()

@@ -84,7 +84,8 @@ class Opaque(Value):
     """
 
     __slots__ = (
-        "_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "variant"
+        "_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
+        "variant",
     )  # fmt: skip
 
     def __init__(
@@ -106,6 +107,8 @@ class Opaque(Value):
         self.axes: dict[int, Size] | None = None
         self.kin: Kin | None = None
         self.scope: ast.AST | None = None
+        # When the object was there, in serials of sizes; 0 where that is not known.
+        self.since = 0
         # Whether the program says that it may be None.
         self.optional = False
         # The objects that it is one of: what is done to it may be done to any of them.
@@ -118,6 +121,7 @@ class Opaque(Value):
         if self._symbol is None:
             atom = S.Symbol(self.name, variant=self.variant)
             atom.scope = self.scope
+            atom.since = self.since or atom.since
             self._symbol = S.of_symbol(atom)
         return self._symbol
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from tensorlint.inference import sizes as S
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
+    CONTAINERS,
     PLAIN,
     UNKNOWN,
     Const,
@@ -23,6 +24,9 @@ from tensorlint.inference.values import (
     perhaps_same,
     showing,
 )
+
+# Objects are looked into that an object holds, and those that these hold.
+_DEEPEST = 4
 
 
 def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
@@ -63,8 +67,23 @@ def any_of(element: Value) -> Value:
     """One of the items of a sequence of which `element` stands for all."""
     for each in element.items or () if isinstance(element, Sequence) else (element,):
         if isinstance(each, (Instance, LibraryObject)):
-            each.several = True
+            stands_for_several(each)
     return freshen(element)
+
+
+def stands_for_several(value: Instance | LibraryObject) -> None:
+    """Each of several objects is this one, and so is what is in them if it is a container of layers."""
+    if value.several:
+        return
+    value.several = True
+    if isinstance(value, LibraryObject) and value.path in CONTAINERS:
+        for held in (*value.positional, *value.arguments.values(), *value.fields.values()):
+            members = held.items.values() if isinstance(held, Dictionary) and held.items else [held]
+            if isinstance(held, Sequence):
+                members = [held.element, *(held.items or ())]
+            for each in members:
+                if isinstance(each, (Instance, LibraryObject)):
+                    stands_for_several(each)
 
 
 def varying(value: Value, start: int) -> Value:
@@ -73,15 +92,13 @@ def varying(value: Value, start: int) -> Value:
         values: dict[S.Symbol, Size] = {}
         for size in (*value.shape, *(value.strides or ())):
             for atom in S.symbols(size):
-                if atom.serial >= start and not atom.variant:
+                if atom.since >= start and not atom.variant:
                     values[atom] = S.of_symbol(S.Symbol(None, variant=True))
         if not values:
             return value
         return _resized(value, value.shape, values)
     if isinstance(value, Tensor) and value.axes:
-        fixed = {
-            axis: size for axis, size in value.axes.items() if all(atom.serial < start for atom in S.symbols(size))
-        }
+        fixed = {axis: size for axis, size in value.axes.items() if all(atom.since < start for atom in S.symbols(size))}
         return value if len(fixed) == len(value.axes) else copy(value, axes=fixed or None, kin=value.kin)
     if isinstance(value, LibraryObject) and value.path.startswith("pandas."):
         fields = {name: varying(held, start) for name, held in value.fields.items()}
@@ -89,7 +106,7 @@ def varying(value: Value, start: int) -> Value:
             return value
         return perhaps_same(LibraryObject(value.path, {}, (), fields, value.made), value)
     if isinstance(value, Number):
-        return Scalar("int") if any(atom.serial >= start for atom in S.symbols(value.size)) else value
+        return Scalar("int") if any(atom.since >= start for atom in S.symbols(value.size)) else value
     if isinstance(value, Opaque) and value.integer:
         return Scalar("int")
     if isinstance(value, Dictionary) and value.alike is not None and value.items is not None:
@@ -106,7 +123,7 @@ def varying(value: Value, start: int) -> Value:
     return value
 
 
-def _each_its_own(value: Instance | LibraryObject, start: int) -> Value:
+def _each_its_own(value: Instance | LibraryObject, start: int, depth: int = 0) -> Value:
     """An object that stands for all items of a sequence: what was made for it is another size in each of them."""
     if start == 0:
         # An object that others may hold, too.
@@ -119,7 +136,17 @@ def _each_its_own(value: Instance | LibraryObject, start: int) -> Value:
     elif value.waiting is not None:
         value.waiting.alike_since = min(start, value.waiting.alike_since or start)
     elif not value.generic:
-        value.fields.update((name, UNKNOWN) for name, held in value.fields.items() if _differs(held, start))
+        fields = value.fields
+        for name, held in fields.items():
+            kind = held.__class__
+            if kind is Const:
+                continue
+            if (kind is Instance or kind is LibraryObject) and depth < _DEEPEST:
+                if held.born >= value.born or held.born < 0:  # type: ignore[attr-defined]
+                    fields[name] = _each_its_own(held, start, depth + 1)  # type: ignore[arg-type]
+                    continue
+            if _differs(held, start):
+                fields[name] = UNKNOWN
     return value
 
 
@@ -130,14 +157,22 @@ def _alike(value: Value, start: int) -> Value:
 def _differs(value: Value, start: int, depth: int = 0) -> bool:
     """Whether the object has something in it that was made since `start` and may be another size in another one."""
     if isinstance(value, Opaque):
-        if value.kind not in (None, PLAIN) or (value.name is not None and not value.variant):
+        if value.kind not in (None, PLAIN):
             return False
-        return value._symbol is None or any(atom.serial >= start for atom in S.symbols(value._symbol))
+        if (
+            value.name is not None
+            and not value.variant
+            and not (value._symbol is not None and value.name.isidentifier())
+        ):
+            return False  # a setting, or what has not been a size so far
+        if value._symbol is None:
+            return not 0 < value.since < start
+        return any(atom.since >= start for atom in S.symbols(value._symbol))
     if isinstance(value, Number):
-        return any(atom.serial >= start for atom in S.symbols(value.size))
+        return any(atom.since >= start for atom in S.symbols(value.size))
     if isinstance(value, Tensor):
         sizes = value.shape if value.shape is not None else (value.axes or {}).values()
-        return any(atom.serial >= start for size in (*sizes, *(value.strides or ())) for atom in S.symbols(size))
+        return any(atom.since >= start for size in (*sizes, *(value.strides or ())) for atom in S.symbols(size))
     if depth > 4:
         return True
     held: Iterable[Value] = ()

@@ -20,7 +20,14 @@ from tensorlint.project import Project
 _DATA = Path(__file__).parent / "data"
 PROGRAMS = {
     name: source
-    for file in ("adversaries.py.txt", "language.py.txt", "libraries.py.txt", "objects.py.txt", "caught.py.txt")
+    for file in (
+        "adversaries.py.txt",
+        "language.py.txt",
+        "libraries.py.txt",
+        "objects.py.txt",
+        "several.py.txt",
+        "caught.py.txt",
+    )
     for part in (_DATA / file).read_text(encoding="utf-8").split("# --- ")[1:]
     for name, source in [part.split("\n", 1)]
 }

@@ -156,6 +156,7 @@ class Loops(State):
         rounds = 1 if frame.loops > _DEEP else 3
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
         lasting = False  # whether what was seen of a round is true of every round
+        free = 0  # sizes since then are whatever a round begins with
         for attempt in range(rounds):
             saved = self.begin_attempt()
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
@@ -174,6 +175,8 @@ class Loops(State):
                 break
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
+            if attempt and changed:
+                changed = [name for name in changed if not _covers(entry[name], again[name], free)]
             for name in changed:
                 aliases.lose(entry[name])
                 aliases.lose(again[name])
@@ -186,8 +189,10 @@ class Loops(State):
                     for env in breaks:
                         env.update((name, join(env[name], later[name])) for name in changed if name in env)
                     changed = []
-            if attempt == 0 and once:
-                self.forget_met(log)
+            if attempt == 0:
+                free = S.symbol_serial()
+                if once:
+                    self.forget_met(log)
             if attempt == 0 and len(self.mutations) > log and rounds > 1 and not once:
                 held = {
                     (id(owner), name): owner.fields.get(name, UNKNOWN)
@@ -399,6 +404,22 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
     return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+
+
+def _covers(entry: Value, again: Value, free: int) -> bool:
+    """Whether a tensor of which every round may find other sizes is one of those that a round was followed for: sizes made
+    since `free` stand for whatever there is."""
+    if not isinstance(entry, Tensor) or not isinstance(again, Tensor) or entry.shape is None or again.shape is None:
+        return False
+    if entry.rank != again.rank or (entry.framework, entry.dtype) != (again.framework, again.dtype):
+        return False
+    if entry.strides != again.strides or entry.device != again.device:
+        return False
+    pairs = zip(entry.shape, again.shape, strict=True)
+    atoms = [S.single(size) for size, other in pairs if size != other]
+    whatever = [atom for atom in atoms if atom is not None and atom.serial >= free and atom.numerator is None]
+    used = [atom for size in entry.shape for atom in S.symbols(size)]
+    return len(whatever) == len(atoms) and all(used.count(atom) == 1 for atom in whatever)
 
 
 def _alike(a: LibraryObject, b: LibraryObject) -> bool:

@@ -14,6 +14,7 @@ from tensorlint.inference import (
     known_axes,
     layer_changes,
     library_objects,
+    module_containers,
     one_of_class,
     ops,
     ranks,
@@ -141,7 +142,7 @@ class Calls(State):
                     stars = sum(isinstance(each, ast.Starred) for each in node.args)
                     if stars == 1 and isinstance(value, Sequence):
                         kin = None if value.kin is None else moved(value.kin, len(node.args) - 1)
-                        starred = Sequence("tuple", kin=kin)
+                        starred = Sequence("tuple", None, UNKNOWN if items is None else items.element, kin=kin)
                         before = len(args)
             else:
                 args.append(self.eval(argument))
@@ -221,6 +222,7 @@ class Calls(State):
             made = LibraryObject(function.path, {}, (), {}, node, born=self.steps)
             if function.path in CONTAINERS:
                 made.fields["members"] = unknown_members(function.path)
+                module_containers.hold_stars(made, self.starred, self.unsure)
             return made
         if function.path == "builtins.zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return self.transposed(self.iterate(self.eval(node.args[0].value)))
@@ -507,6 +509,8 @@ class Calls(State):
         if receiver.path in _PROJECTIONS:
             self.note_meeting("@", *args)
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))
+        if result is UNKNOWN and receiver.path == "torch.nn.Sequential" and len(args) == 1:
+            result = module_containers.repeated(self, receiver, args[0], node)
         result = layer_changes.after_assignment(receiver, result)
         if aliases.TIES.on:
             aliases.tie_result(result, args)

@@ -141,7 +141,9 @@ class Interpreter(
         )
         self.unused: ast.expr | None = None  # what the last statement was that is an expression alone
         self.iterators_named = False  # whether a name stands for one, as far as has been followed
-        self.tells_nothing: set[ast.AST] = set()  # functions of other files of which a call was followed in vain
+        self.tells_nothing: set[ast.AST] = (
+            set()
+        )  # functions of other files and containers of which a call was followed in vain
         self.active: list[ast.AST] = []
         self.trail: list[ast.AST | None] = []
         self.being_made: list[Instance] = []

@@ -32,7 +32,7 @@ from tensorlint.inference.values import (
     Value,
     opaque_serial,
 )
-from tensorlint.inference.variants import freshen
+from tensorlint.inference.variants import covers, freshen
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round
@@ -176,7 +176,7 @@ class Loops(State):
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
             if attempt and changed:
-                changed = [name for name in changed if not _covers(entry[name], again[name], free)]
+                changed = [name for name in changed if not covers(entry[name], again[name], free)]
             for name in changed:
                 aliases.lose(entry[name])
                 aliases.lose(again[name])
@@ -404,22 +404,6 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
     return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
-
-
-def _covers(entry: Value, again: Value, free: int) -> bool:
-    """Whether a tensor of which every round may find other sizes is one of those that a round was followed for: sizes made
-    since `free` stand for whatever there is."""
-    if not isinstance(entry, Tensor) or not isinstance(again, Tensor) or entry.shape is None or again.shape is None:
-        return False
-    if entry.rank != again.rank or (entry.framework, entry.dtype) != (again.framework, again.dtype):
-        return False
-    if entry.strides != again.strides or entry.device != again.device:
-        return False
-    pairs = zip(entry.shape, again.shape, strict=True)
-    atoms = [S.single(size) for size, other in pairs if size != other]
-    whatever = [atom for atom in atoms if atom is not None and atom.serial >= free and atom.numerator is None]
-    used = [atom for size in entry.shape for atom in S.symbols(size)]
-    return len(whatever) == len(atoms) and all(used.count(atom) == 1 for atom in whatever)
 
 
 def _alike(a: LibraryObject, b: LibraryObject) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
+from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import call_method, joined_items
 from tensorlint.inference.distant_changes import MEMBERS
-from tensorlint.inference.joins import join_all
+from tensorlint.inference.joins import join, join_all
 from tensorlint.inference.layer_changes import held
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -23,6 +25,7 @@ from tensorlint.inference.values import (
     is_none,
     unknown_members,
 )
+from tensorlint.inference.variants import any_of, covers, freshen, varying
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -84,6 +87,41 @@ def _parameters(interp: State, members: Sequence | Dictionary) -> Sequence | Dic
     return Sequence(members.kind, items, now(members.element), members.length)
 
 
+# The field of a Sequential of which nobody knows how many modules it holds: a module that is as each of them is.
+_EACH = "<each>"
+
+
+def hold_stars(made: LibraryObject, starred: Sequence | None, unsure: tuple[list[Value], dict[str, Value]]) -> None:
+    """What `nn.Sequential(*blocks)` holds, for when it is called: loops that go through it would be followed at length."""
+    args, kwargs = unsure
+    if made.path == "torch.nn.Sequential" and starred is not None and starred.element is not UNKNOWN and not kwargs:
+        made.fields[_EACH] = _any_of([*args, starred.element]) if args else starred.element
+
+
+def repeated(interp: State, value: LibraryObject, given: Value, node: ast.AST | None) -> Value:
+    """What any number of like modules give, one after the other: what is true of the tensor before and behind each."""
+    each = value.fields.get(_EACH, UNKNOWN)
+    if each is UNKNOWN or not isinstance(given, Tensor) or given.shape is None or aliases.TIES.on:
+        return UNKNOWN
+    if value.made in interp.tells_nothing or MEMBERS in interp.file.facts.distant.anywhere:
+        return UNKNOWN
+    log, start = len(interp.mutations), S.symbol_serial()
+    found: Value = given
+    for _ in range(2):
+        free = S.symbol_serial()
+        entry = found if found is given else freshen(varying(found, start))
+        found = join(entry, interp.call(any_of(each), [entry], {}, node))
+        if not isinstance(found, Tensor) or found.shape is None:
+            break
+        if found.shape == given.shape or covers(entry, found, free):
+            interp.forget_since(log)
+            return Tensor("torch", found.shape, None, found.dtype, found.device, node)
+    interp.forget_since(log)  # how often each of them is called, nobody knows
+    if value.made is not None:
+        interp.tells_nothing.add(value.made)
+    return UNKNOWN
+
+
 def listed(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
     """`heads.items()`, `layers.children()`: the members one after the other; None if the method gives no such thing."""
     if name not in _LISTS or args or (members := members_of(interp, receiver)) is None:
@@ -131,6 +169,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
             items[at] = module
             changed = Sequence("list", items)
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
+    receiver.fields.pop(_EACH, None)
     interp.mutations.append((receiver, "members"))
 
 
@@ -166,5 +205,6 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         # Built up in a loop: one member stands for all if they are alike.
         changed = Sequence("list", None, joined_items(members, [args[-1]]) if members.items != [] else args[-1])
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
+    receiver.fields.pop(_EACH, None)
     interp.mutations.append((receiver, "members"))
     return receiver if name in _GIVE_ITSELF else UNKNOWN

@@ -123,6 +123,22 @@ def varying(value: Value, start: int) -> Value:
     return value
 
 
+def covers(entry: Value, again: Value, free: int) -> bool:
+    """Whether a tensor of which every round may find other sizes is one of those that a round was followed for: sizes made
+    since `free` stand for whatever there is."""
+    if not isinstance(entry, Tensor) or not isinstance(again, Tensor) or entry.shape is None or again.shape is None:
+        return False
+    if entry.rank != again.rank or (entry.framework, entry.dtype) != (again.framework, again.dtype):
+        return False
+    if entry.strides != again.strides or entry.device != again.device:
+        return False
+    pairs = zip(entry.shape, again.shape, strict=True)
+    atoms = [S.single(size) for size, other in pairs if size != other]
+    whatever = [atom for atom in atoms if atom is not None and atom.serial >= free and atom.numerator is None]
+    used = [atom for size in entry.shape for atom in S.symbols(size)]
+    return len(whatever) == len(atoms) and all(used.count(atom) == 1 for atom in whatever)
+
+
 def _each_its_own(value: Instance | LibraryObject, start: int, depth: int = 0) -> Value:
     """An object that stands for all items of a sequence: what was made for it is another size in each of them."""
     if start == 0:

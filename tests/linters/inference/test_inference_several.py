@@ -126,6 +126,28 @@ shrink(torch.zeros(2, 3, 16, 16), 0)
 """,
         {"last": ("B", "T", "x.shape[2]"), "last_pooled": ("B", "C", "x.shape[2]", "x.shape[3]")},
     ),
+    "so many modules one after the other": (
+        _BLOCK
+        + """
+class Net(nn.Module):
+    def __init__(self, d, depth):
+        super().__init__()
+        self.blocks = nn.Sequential(*[Block(d) for _ in range(depth)])
+        self.pools = nn.Sequential(*(nn.AvgPool2d(2) for _ in range(depth)))
+        self.turns = nn.Sequential(*[nn.Flatten() for _ in range(depth)])
+
+    def forward(self, x, image):
+        B, T, C = x.shape
+        N, K, H, W = image.shape
+        y = self.blocks(x)
+        pooled = self.pools(image)
+        flat = self.turns(image)
+        return y
+Net(8, 2)(torch.zeros(2, 5, 8), torch.zeros(2, 3, 16, 16))
+Net(8, 0)(torch.zeros(2, 5, 8), torch.zeros(2, 3, 16, 16))
+""",
+        {"y": ("B", "T", "C"), "pooled": ("N", "K", "?", "?"), "flat": None},
+    ),
     "one of two of a class": (
         _BLOCK
         + """

@@ -6,6 +6,7 @@ import ast
 import re
 
 from tensorlint.inference.aliases import joined, perhaps
+from tensorlint.inference.called_functions import AUTOGRAD, apply_of
 from tensorlint.inference.class_order import functions_of, method_order, values_of
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.frames import Frame
@@ -288,7 +289,12 @@ class Classes(Inheritance):
         found = self.find_in_class(cls, name)
         if isinstance(found, Function) and found.kind == "class":
             return Function(found.node, found.scope, found.owner, cls, found.defaults, "function", found.decorated)
-        return UNKNOWN if found is None else found
+        if found is None:
+            applies = name == "apply" and any(
+                isinstance(base, Library) and base.path == AUTOGRAD for base in method_order(cls)
+            )
+            return apply_of(cls) if applies else UNKNOWN
+        return found
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
         if self.decided_elsewhere(value, name):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import (
     aliases,
     builtins,
+    called_functions,
     containers,
     estimators,
     layer_changes,
@@ -138,6 +139,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         for given in (*args, *kwargs.values()):
             containers.contained(given)
         return Partial(args[0], tuple(args[1:]), kwargs)
+    if path in called_functions.HANDLERS:
+        return called_functions.call(interp, path, args, kwargs, node)
     if path.startswith("math."):
         if interp.vector_numbers:
             interp.note_number_use(path, tuple(args))

@@ -213,3 +213,14 @@ def _jaxtyping_shape(spec: str, dimensions: dict[str, Any]) -> tuple[Size, ...] 
             # `_`, `#n` (may be 1) and expressions: a size of its own.
             shape.append(S.symbol())
     return tuple(shape)
+
+
+def is_setting(scope: ast.AST | None, name: object, text: str) -> bool:
+    """Whether what an initialiser reads of its argument is there all along: no item, which comes and goes, nor what a
+    property of the file gives."""
+    return (
+        name.__class__ is str
+        and scope.__class__ is ast.FunctionDef
+        and scope.name == "__init__"
+        and f"def {name}(" not in text
+    )

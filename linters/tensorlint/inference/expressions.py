@@ -21,6 +21,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, share, within
+from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.layer_changes import CHANGED, held
@@ -232,7 +233,7 @@ class Expressions(State):
         if isinstance(value, Instance):
             found = self.instance_attribute(value, name, node)
             if value.generic and value.parts:
-                found = one_of_class.attribute(self, value, found)
+                found = one_of_class.attribute(self, value, name, found)
             return contained(found) if found.__class__ is Sequence else found
         if isinstance(value, LibraryObject):
             if name in value.fields:
@@ -320,7 +321,7 @@ class Expressions(State):
             kind = value.kind if value.kind == PLAIN else None
             found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
             found.scope = value.scope
-            if name.__class__ is str:  # an attribute: items come and go
+            if value.since and is_setting(value.scope, name, self.file.text):
                 found.since = value.since
         return found
 

@@ -152,6 +152,9 @@ class Following(State):
             code, file, function.scope, bound, file.facts.scopes.get(code) or _NO_FACTS(), owner=function.owner
         )
         frame.first_argument = code.args.args[0].arg if code.args.args else None
+        for name in frame.facts.shared:  # which a function within may bind anew at any call
+            if name in bound:
+                bound[name] = UNKNOWN
         changed, begun = len(self.mutations), self.steps
         self.depth += 1
         self.active.append(code)

@@ -368,6 +368,9 @@ class Interpreter(
         dimensions: dict[str, Any] = {}
         since = S.symbol_serial()
         for parameter in (*names, *spec.kwonlyargs):
+            if parameter.arg in facts.shared:
+                frame.env[parameter.arg] = UNKNOWN  # a function within may bind it anew at any call
+                continue
             value = frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions, since)
             if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.kind is None):
                 value.kin = (Rank(parameter, frame), 0, 0)

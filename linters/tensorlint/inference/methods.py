@@ -111,7 +111,10 @@ class Methods(State):
         if isinstance(receiver, LibraryObject):
             return self.call_object_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, Class):
-            return self.call(self.class_attribute(receiver, name), args, kwargs, node)
+            given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
+            if args and isinstance(first := args[0], Instance) and first.generic and first.parts:
+                return one_of_class.result(self, first, args[1:], kwargs, given)  # `Block.forward(block, x)`
+            return given
         if isinstance(receiver, Opaque):
             return self.call_opaque_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, Library):

@@ -15,7 +15,9 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import (
     UNKNOWN,
+    Attribute,
     Dictionary,
+    Function,
     Instance,
     LibraryObject,
     Number,
@@ -41,13 +43,17 @@ def of_class(generic: Instance, *parts: Value) -> Instance:
 
 def is_self(interp: State, value: Instance) -> bool:
     """Whether it is the object that the method which is followed is called with: of that the sizes are the same all over."""
-    frame = interp.frame
-    return frame.owner is not None and frame.env.get(frame.first_argument or "") is value
+    frame, name = interp.frame, interp.frame.first_argument or ""
+    return frame.owner is not None and frame.env.get(name) is value and not frame.facts.assigned.get(name)
 
 
-def attribute(interp: State, value: Instance, found: Value) -> Value:
+def attribute(interp: State, value: Instance, name: str, found: Value) -> Value:
     """What an attribute of the object is, given that of the class's generic instance."""
-    return found if is_self(interp, value) else _apart(found, _NONE, ())
+    if is_self(interp, value):
+        return found
+    if isinstance(found, Function):
+        return Attribute(value, name) if found.receiver is value else found
+    return _apart(found, _NONE, ())
 
 
 def result(interp: State, value: Instance, args: Iterable[Value], kwargs: dict[str, Value], given: Value) -> Value:

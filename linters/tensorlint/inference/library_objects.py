@@ -241,8 +241,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             return made
     if path.endswith(".reveal_shape"):
         return builtins.reveal_shape(interp, args, kwargs, node)
-    if path == "dataclasses.replace":
-        return one_within([*args, *kwargs.values()])
+    if path == "dataclasses.replace" and args and isinstance(args[0], Instance):
+        return replaced(interp, args[0], kwargs, node)
     interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in _READ_TABLES)
     if path in _SOLVERS and len(args) > 1 and isinstance(args[1], Tensor):
         # What is solved for is on the right, as in a product with the inverse.
@@ -267,6 +267,16 @@ def _math(name: str, args: list[Value]) -> Value:
         if all(size is not None for size in sizes):
             return number(S.product([size for size in sizes if size is not None]))
     return numbers.of_math(name)
+
+
+def replaced(interp: State, value: Instance, changes: dict[str, Value], node: ast.AST | None) -> Value:
+    """`dataclasses.replace`: another object, which has what it holds in common with the first but for the changes."""
+    if value.generic:
+        return one_within(changes.values())
+    fields = {name: containers.share(each) for name, each in {**value.fields, **changes}.items()}
+    if value.cls.generated and interp.find_in_class(value.cls, "__post_init__") is None:
+        return Instance(value.cls, fields, node, born=interp.steps)
+    return one_within(fields.values())
 
 
 def call_object(

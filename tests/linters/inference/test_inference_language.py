@@ -246,6 +246,20 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         "y",
         "def f(torch_):\n    return torch_\ny = f(torch.zeros(2))\nzeros = lambda n: torch.ones(n, n)\nz = zeros(3)\n",
     ),
+    "a record with other fields": (
+        "a b",
+        """
+        from dataclasses import dataclass, replace
+        @dataclass
+        class Point:
+            w: torch.Tensor
+            n: int = 3
+        point = Point(torch.zeros(2, 3))
+        other = replace(point, n=5)
+        a = torch.zeros(other.n)
+        b = other.w * 1
+        """,
+    ),
     "conditional expression on None": (
         "y",
         "def f(x, m=None):\n    return x if m is None else x @ m\ny = f(torch.zeros(2, 3))\n",

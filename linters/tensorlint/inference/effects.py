@@ -239,10 +239,9 @@ class Effects(State):
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
         elif isinstance(value, Class):
-            for name in attributes & value.held.keys():
-                if not isinstance(value.held[name], Function):
-                    value.held[name] = UNKNOWN
-                    self.mutations.append((value, name))
+            for name in attributes & value.names():
+                value.held[name] = UNKNOWN
+                self.mutations.append((value, name))
 
     def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""

@@ -19,7 +19,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.containers import contained, within
-from tensorlint.inference.contents import lasts, parts_of
+from tensorlint.inference.contents import any_item_of, lasts, parts_of
 from tensorlint.inference.effects import forget_name
 from tensorlint.inference.expressions import ItemKey
 from tensorlint.inference.state import State
@@ -49,8 +49,6 @@ from tensorlint.inference.variants import freshen
 
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
-
-_MOST_HELD = 64  # of the lists in a list, those that are remembered as such once it is not known what it holds
 
 
 class Assignments(State):
@@ -455,10 +453,8 @@ class Assignments(State):
                 return
             if value.parts:
                 self.touch(value, None)
-        lists = [each for each in _held(value) if each.__class__ is Dictionary or _is_list(each)]
-        value.items = None
-        # Each of them may be changed by way of this one all the same.
-        value.element = Opaque(None, variant=True, parts=tuple(lists)) if lists else UNKNOWN
+        # What it holds may be changed by way of it all the same.
+        value.items, value.element = None, any_item_of(value)
         if isinstance(value, Sequence):
             forget_shown(value)
             value.length = value.totals = None
@@ -493,18 +489,8 @@ def forget_shown(value: Sequence) -> None:
     """The list has changed: what was known of what may be this list is not known any more."""
     shown, value.shown = value.shown, ()
     for each in shown:
-        each.items, each.element, each.length, each.totals = None, UNKNOWN, None, None
+        each.items, each.element, each.length, each.totals = None, any_item_of(each), None, None
         forget_shown(each)
-
-
-def _held(value: Sequence | Dictionary) -> list[Value]:
-    if value.items is None:
-        return [value.element, *(value.element.parts if isinstance(value.element, Opaque) else ())]
-    return list(value.items.values() if isinstance(value.items, dict) else value.items)[:_MOST_HELD]
-
-
-def _is_list(value: Value) -> bool:
-    return isinstance(value, Sequence) and value.kind in ("list", "deque")
 
 
 def _instance_of_class(node: ast.expr) -> ast.expr | None:

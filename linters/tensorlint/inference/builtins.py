@@ -265,7 +265,7 @@ def _extreme(pick: Any) -> Any:
             if len(sizes) == 1:
                 return values[0]
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
-        many = args[0] if len(args) == 1 else Sequence("list", values)
+        many = args[0] if len(args) == 1 else Sequence("list", [containers.share(value) for value in values])
         if isinstance(many, Sequence) and kwargs.keys() <= {"key"}:
             known = interp.iterate(many)
             one = interp.any_item(known) if kwargs or any(map(_is_object, known.items or [known.element])) else UNKNOWN

@@ -99,9 +99,18 @@ def _call_mapped(interp: State, args: list[Value], kwargs: dict[str, Value], nod
     if not sizes:
         return None
     result = interp.call(function, inner, kwargs, node)  # keywords are handed on whole
+    if len({value.dtype for value in inner if isinstance(value, Tensor)}) > 1:
+        # Which type they get together is not always what it is without vmap, where some have no axes.
+        result = _without_type(result)
     if isinstance(result, Sequence) and result.kind == "tuple" and result.items is not None:
         return Sequence("tuple", [_with_axis(item, at, sizes[0], node) for item in result.items])
     return _with_axis(result, at, sizes[0], node)
+
+
+def _without_type(value: Value) -> Value:
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence(value.kind, [_without_type(item) for item in value.items])
+    return copy(value, dtype=None) if isinstance(value, Tensor) else value
 
 
 def _with_axis(value: Value, at: int, size: Size, node: ast.AST | None) -> Value:
@@ -177,11 +186,11 @@ def _call_applied(interp: State, args: list[Value], kwargs: dict[str, Value], no
     forward = interp.class_attribute(cls, "forward")
     if kwargs:
         return None
-    if interp.find_in_class(cls, "setup_context") is None:
-        given = [Opaque(None), *given]
-    else:
-        interp.not_followed(interp.class_attribute(cls, "setup_context"), given, {})
-    result = interp.call(forward, given, {}, node)
+    keeps = interp.find_in_class(cls, "setup_context") is not None
+    result = interp.call(forward, given if keeps else [Opaque(None), *given], {}, node)
+    if keeps:
+        interp.not_followed(interp.class_attribute(cls, "setup_context"), [*given, result], {})
+        aliases.lose(result)
     if isinstance(result, Sequence) and result.kind == "tuple" and result.items is not None:
         return Sequence("tuple", [_given_back(item) for item in result.items])
     return _given_back(result)

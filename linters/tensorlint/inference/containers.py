@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
-from tensorlint.inference.contents import one_within, parts_of
+from tensorlint.inference.contents import any_item_of, one_within, parts_of
 from tensorlint.inference.frames import Inner
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
@@ -86,13 +86,15 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
             )
     elif name == "pop":
         taken = joined_items(receiver, [])
-        taken = taken if isinstance(taken, (Instance, Opaque)) and parts_of(taken) else UNKNOWN
+        taken = taken if isinstance(taken, (Instance, Opaque)) and parts_of(taken) else one_within([receiver])
         if before is not None and not args and before and not receiver.shared:
             taken, changed = before[-1], Sequence("list", before[:-1])
         else:
-            changed = Sequence("list")
+            changed = Sequence("list", None, any_item_of(receiver))
+    elif name == "clear":
+        changed = Sequence("list", [])
     else:
-        changed = Sequence("list")
+        changed = Sequence("list", None, any_item_of(receiver))
     if receiver.shared or not _only_here(interp, receiver, target):
         # Other names may hold the same list.
         element = changed.element

@@ -42,6 +42,13 @@ def one_within(values: Iterable[Value]) -> Value:
     return Opaque(None, parts=tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
+def any_item_of(value: Sequence | Dictionary) -> Value:
+    """What any item is one of, of a list or a dictionary of which it is not known any more what it holds."""
+    items = value.items.values() if isinstance(value.items, dict) else value.items
+    one = one_within([value.element] if items is None else [*items][:_MOST_OBJECTS])
+    return Opaque(None, variant=True, parts=one.parts) if isinstance(one, Opaque) else UNKNOWN
+
+
 def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:
     """The values that hold others, and those of them that these hold, however deep."""
     waiting: dict[int, Value] = {id(value): value for value in values if value.__class__ in kinds}
@@ -49,9 +56,8 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
     for value in order:  # grows meanwhile
         held: Iterable[Value] = ()
         if isinstance(value, Instance):
-            if value.generic:
-                continue
-            held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
+            if not value.generic:
+                held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
         elif isinstance(value, Sequence):
             held = value.items if value.items is not None else (value.element,)
         elif isinstance(value, Dictionary):

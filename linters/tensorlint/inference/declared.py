@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.kept import kept_with
-from tensorlint.inference.one_of_class import of_class
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value, is_none
+from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value, is_none, of_class
 from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:

@@ -182,7 +182,7 @@ class Following(State):
 
     def returned(self, frame: Frame, is_async: bool) -> Value:
         if is_async:
-            return one_within(frame.env.values())  # once it is awaited
+            return one_within([*frame.env.values(), *frame.returns])  # once it is awaited
         if frame.facts.is_generator:
             if not frame.returns:
                 return Sequence("iterator")

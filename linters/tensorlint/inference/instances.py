@@ -15,7 +15,6 @@ from tensorlint.inference.layer_changes import (
     may_return,
     note_conversion,
 )
-from tensorlint.inference.one_of_class import of_class
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -31,6 +30,7 @@ from tensorlint.inference.values import (
     RecordField,
     Sequence,
     Value,
+    of_class,
 )
 
 # Lines of an initialiser of another file's class, no module, that is still followed: `Accelerator(...)`, of 400 lines and

@@ -7,7 +7,6 @@ import re
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import kind_of
-from tensorlint.inference.one_of_class import of_class
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
@@ -28,6 +27,7 @@ from tensorlint.inference.values import (
     Value,
     an_integer,
     is_none,
+    of_class,
     perhaps_same,
     showing,
     unknown_members,

@@ -9,6 +9,7 @@ from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
@@ -36,6 +37,8 @@ from tensorlint.inference.variants import covers, freshen
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round
+_CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
+_MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
 
 
@@ -157,7 +160,7 @@ class Loops(State):
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
         lasting = False  # whether what was seen of a round is true of every round
         free = 0  # sizes since then are whatever a round begins with
-        for attempt in range(rounds):
+        for attempt in range(_MOST_ROUNDS if rounds > 1 else 1):
             saved = self.begin_attempt()
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
             log = len(self.mutations)
@@ -175,6 +178,9 @@ class Loops(State):
                 break
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
+            for name in self.changed_by_later_rounds(node, entry) if rounds > 1 else ():
+                entry[name] = again[name] = one_within([frame.env[name]])
+                changed.append(name)
             if attempt and changed:
                 changed = [name for name in changed if not covers(entry[name], again[name], free)]
             for name in changed:
@@ -226,7 +232,7 @@ class Loops(State):
                 owner.fields[key[1]] = UNKNOWN
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
-            if not changed or attempt == rounds - 1:
+            if not changed or rounds == 1 or attempt == _MOST_ROUNDS - 1:
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -237,6 +243,12 @@ class Loops(State):
             for name in changed:
                 settled = self.settled(again[name], start) if attempt != 1 else UNKNOWN
                 entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
+            if attempt == _MOST_ROUNDS - 2:
+                # A value may go on from name to name, one for each round: none of them is known in the last.
+                for name in bound_names(body) & self.carried(node)[0] & entry.keys():
+                    found = [entry[name], again.get(name, UNKNOWN)]
+                    one = aliases.either_of(*found, one_within(found))
+                    entry[name] = one if isinstance(one, Opaque) else UNKNOWN
         frame.loops -= 1
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)
@@ -271,13 +283,37 @@ class Loops(State):
 
     def is_unseen(self, changed: dict[str, Value], node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Whether no round reads these names as the round before left them."""
-        key = "read from before", node
-        if key not in self.memory:
-            self.memory[key] = read_from_before(node)
-        read, added = self.memory[key]
+        read, added = self.carried(node)
         if any(name in read or (name in added and not isinstance(value, Scalar)) for name, value in changed.items()):
             return False
         return not changed.keys() & self.captured()
+
+    def changed_by_later_rounds(self, node: ast.For | ast.AsyncFor | ast.While, entry: Environment) -> list[str]:
+        """The names of what one round makes and a later one changes that does not come by there."""
+        made = [
+            name
+            for name, value in self.frame.env.items()
+            if name not in entry and (value.__class__ in _CHANGEABLE or (aliases.TIES.on and value.__class__ is Tensor))
+        ]
+        if not made:
+            return made
+        read = self.carried(node)[0]
+        made = [name for name in made if name in read]
+        if not made:
+            return made
+        changed: set[str] = set()
+        for statement in node.body:
+            changes = changes_of(statement)
+            changed |= changes.names | changes.lent
+        return [name for name in made if name in changed]
+
+    def carried(self, node: ast.For | ast.AsyncFor | ast.While) -> tuple[set[str], set[str]]:
+        """See `read_from_before`."""
+        key = "read from before", node
+        if key not in self.memory:
+            self.memory[key] = read_from_before(node)
+        known: tuple[set[str], set[str]] = self.memory[key]
+        return known
 
     def forget_mutations(self, since: int) -> None:
         for owner, name in self.mutations[since:]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import functions_of
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import (
@@ -27,6 +28,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     copy,
+    of_class,
 )
 
 if TYPE_CHECKING:
@@ -34,11 +36,6 @@ if TYPE_CHECKING:
 
 _DEEPEST = 4
 _NONE: frozenset[Symbol] = frozenset()
-
-
-def of_class(generic: Instance, *parts: Value) -> Instance:
-    """An object of the class that is one of the `parts`; whichever, without them."""
-    return Instance(generic.cls, generic.fields, None, True, generic.overridden_fields, parts or (generic,))
 
 
 def is_self(interp: State, value: Instance) -> bool:
@@ -53,6 +50,14 @@ def attribute(interp: State, value: Instance, name: str, found: Value) -> Value:
         return found
     if isinstance(found, Function):
         return Attribute(value, name) if found.receiver is value else found
+    several = [each for each in value.parts if isinstance(each, Instance) and not each.generic]
+    held = [each.fields[name] for each in several if name in each.fields]
+    if any(isinstance(each, (Sequence, Dictionary)) for each in held):
+        return one_within([found, *held])  # what is changed of it is changed of one of these
+    if isinstance(found, Instance) and found.cls.generic is not None:
+        others = [each for each in held if isinstance(each, Instance) and each is not found]
+        if others:
+            return of_class(found.cls.generic, found, *others)
     return _apart(found, _NONE, ())
 
 

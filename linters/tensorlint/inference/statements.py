@@ -30,6 +30,8 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import only_tells, walk
 
+_WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can change
+
 
 class Statements(State):
     """Mixed into the interpreter: `block` and what it dispatches to."""
@@ -199,7 +201,7 @@ class Statements(State):
     def is_plain_error(self, node: ast.expr) -> bool:
         """Whether it is an error of Python's own with words about what is there: making it changes nothing."""
         made, args = (node.func, node.args) if isinstance(node, ast.Call) and not node.keywords else (node, [])
-        if not (isinstance(made, ast.Name) and all(map(only_tells, args))):
+        if not (isinstance(made, ast.Name) and all(isinstance(each, _WORDS) and only_tells(each) for each in args)):
             return False
         return self.frame.lookup(made.id) is None and made.id not in self.patched
 

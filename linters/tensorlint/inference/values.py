@@ -484,6 +484,11 @@ class Instance(Value):
         self.held, self.waiting = fields, None
 
 
+def of_class(generic: Instance, *parts: Value) -> Instance:
+    """An object of the class that is one of the `parts`; whichever, without them."""
+    return Instance(generic.cls, generic.fields, None, True, generic.overridden_fields, parts or (generic,))
+
+
 @dataclass(slots=True, eq=False)
 class Function(Value):
     """A function of the analysed files, with the scope its free names live in."""

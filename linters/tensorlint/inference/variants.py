@@ -57,10 +57,15 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
         items = [freshen(item, renamed) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
-            return showing(Sequence(value.kind, items, shared=value.shared, parts=value.parts))
+            return showing(Sequence(value.kind, items, shared=value.shared, parts=_itself(value)))
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
         return value.another({key: freshen(item, renamed) for key, item in value.items.items()})
     return value
+
+
+def _itself(value: Sequence) -> tuple[Value, ...]:
+    """What a list is one of that stands for this one."""
+    return (*value.parts, value) if value.kind in ("list", "deque") else value.parts
 
 
 def any_of(element: Value) -> Value:
@@ -116,8 +121,8 @@ def varying(value: Value, start: int) -> Value:
         return Opaque(None, parts=parts) if parts else UNKNOWN
     if isinstance(value, Sequence):
         if value.items is not None and len(value.items) <= 32:
-            return showing(Sequence(value.kind, [varying(item, start) for item in value.items], parts=value.parts))
-        return showing(Sequence(value.kind, None, varying(value.element, start), parts=value.parts))
+            return showing(Sequence(value.kind, [varying(item, start) for item in value.items], parts=_itself(value)))
+        return showing(Sequence(value.kind, None, varying(value.element, start), parts=_itself(value)))
     if isinstance(value, (Instance, LibraryObject)):
         return _each_its_own(value, start)
     return value

@@ -10,7 +10,7 @@ _LEAVES = frozenset(
     ["ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "type_comment", "conversion", "simple", "level", "module", "asname", "rest",
      "is_async", "tag", "kwd_attrs"]
 )  # fmt: skip
-_TOLD = frozenset(["shape", "dtype", "ndim", "device", "__name__", "__class__", "__qualname__"])
+_TOLD = frozenset(["__name__", "__class__", "__qualname__"])
 _WITHOUT = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
 _branches: dict[type[ast.AST], tuple[str, ...]] = {}
 
@@ -51,7 +51,7 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def only_tells(node: ast.expr) -> bool:
-    """Whether the expression is text, a name or what every tensor has: working it out changes nothing and shows nothing."""
+    """Whether the expression is text, a name or what a class is called: working it out changes nothing and shows nothing."""
     kind = node.__class__
     if kind is ast.Constant or kind is ast.Name:
         return True

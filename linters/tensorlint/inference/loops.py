@@ -360,6 +360,8 @@ class Loops(State):
         varied = self.varying(value, start)
         if isinstance(varied, Opaque):
             return UNKNOWN
+        if isinstance(varied, Sequence) and isinstance(value, Sequence):
+            varied.parts = value.parts  # it is this list, not one of those that it stands for
         if isinstance(varied, Sequence) and varied.items is None and isinstance(varied.element, Const):
             if isinstance(varied.element.value, float):
                 return Sequence(varied.kind, None, Scalar("float"), varied.length)

@@ -402,9 +402,7 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     if args and isinstance(args[0], (Sequence, LibraryObject, Tensor)):
         default = one_within(args) if len(args) > 1 else UNKNOWN
         known = interp.iterate(args[0])
-        if known.items is not None:
-            # Which item comes next depends on what was taken before.
-            return interp.any_item(known) if len(args) == 1 else default
+        # Which item comes next depends on what was taken before.
         return interp.any_item(known) if len(args) == 1 else default
     return UNKNOWN
 

@@ -156,11 +156,12 @@ class Loops(State):
         overwritten = len(self.overwritten)
         begun = self.now()
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
-        rounds = 1 if frame.loops > _DEEP else 3
+        deep = frame.loops > _DEEP
+        last = 0 if deep else _MOST_ROUNDS - 1
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
         lasting = False  # whether what was seen of a round is true of every round
         free = 0  # sizes since then are whatever a round begins with
-        for attempt in range(_MOST_ROUNDS if rounds > 1 else 1):
+        for attempt in range(last + 1):
             saved = self.begin_attempt()
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
             log = len(self.mutations)
@@ -178,7 +179,7 @@ class Loops(State):
                 break
             again = merge(entry, frame.env)
             changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
-            for name in self.changed_by_later_rounds(node, entry) if rounds > 1 else ():
+            for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
                 changed.append(name)
             if attempt and changed:
@@ -186,7 +187,7 @@ class Loops(State):
             for name in changed:
                 aliases.lose(entry[name])
                 aliases.lose(again[name])
-            once = rounds > 1 and (attempt > 0 or self.are_own(self.mutations[log:], begun))
+            once = not deep and (attempt > 0 or self.are_own(self.mutations[log:], begun))
             if once and changed:
                 later = {name: self.carried_on(entry[name], again[name], start) for name in changed}
                 once = self.is_unseen(later, node)
@@ -199,7 +200,7 @@ class Loops(State):
                 free = S.symbol_serial()
                 if once:
                     self.forget_met(log)
-            if attempt == 0 and len(self.mutations) > log and rounds > 1 and not once:
+            if attempt == 0 and len(self.mutations) > log and not (deep or once):
                 held = {
                     (id(owner), name): owner.fields.get(name, UNKNOWN)
                     for owner, name in self.mutations[log:]
@@ -216,7 +217,7 @@ class Loops(State):
                 key for key, (owner, value) in fields.items()
                 if not _same(value, join(value, owner.fields.get(key[1], UNKNOWN)))
             ]  # fmt: skip
-            if moved and attempt < rounds - 1:
+            if moved and attempt < last - 1:
                 self.drop_attempt(saved)
                 self.forget_mutations(log)
                 for key in moved:
@@ -232,7 +233,7 @@ class Loops(State):
                 owner.fields[key[1]] = UNKNOWN
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
-            if not changed or rounds == 1 or attempt == _MOST_ROUNDS - 1:
+            if not changed or attempt == last:
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -243,7 +244,7 @@ class Loops(State):
             for name in changed:
                 settled = self.settled(again[name], start) if attempt != 1 else UNKNOWN
                 entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
-            if attempt == _MOST_ROUNDS - 2:
+            if attempt == last - 1:
                 # A value may go on from name to name, one for each round: none of them is known in the last.
                 for name in bound_names(body) & self.carried(node)[0] & entry.keys():
                     found = [entry[name], again.get(name, UNKNOWN)]

@@ -10,6 +10,7 @@ _LEAVES = frozenset(
     ["ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "type_comment", "conversion", "simple", "level", "module", "asname", "rest",
      "is_async", "tag", "kwd_attrs"]
 )  # fmt: skip
+# What a class or a function is called.
 _TOLD = frozenset(["__name__", "__class__", "__qualname__"])
 _WITHOUT = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
 _branches: dict[type[ast.AST], tuple[str, ...]] = {}

@@ -6,16 +6,19 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tensorlint.findings import FileError, FileReport, Finding
 from tensorlint.inference.hazards import Hazard, UntypedCallHazard
 from tensorlint.judging import RuleFailure, Source, in_cells, judge
-from tensorlint.notebook import NotebookSource
 from tensorlint.project import Project
 from tensorlint.rules.registry import Registry
 from tensorlint.rules.rule import AnyRule
 from tensorlint.source import PythonSource, SourceError
 from tensorlint.suppressions import read_suppressions, statement_lines
+
+if TYPE_CHECKING:
+    from tensorlint.notebook import NotebookSource
 
 # The interpreter recurses over expressions; the default of 1,000 frames is less than a long chain of calls needs.
 RECURSION_LIMIT = 6_000
@@ -38,6 +41,8 @@ class Selection:
 def open_source(path: str, data: bytes, text: str | None = None) -> PythonSource | NotebookSource:
     """The source of a file's bytes, by its name; of `text` where someone has read it. Raises SourceError."""
     if path.endswith(".ipynb"):
+        from tensorlint.notebook import NotebookSource
+
         return NotebookSource.of_bytes(path, data)
     # A text that has been read is no longer in the encoding that its coding comment names.
     return PythonSource.of_bytes(path, data) if text is None else PythonSource(path, text)

@@ -107,7 +107,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.Argument
     """The parser, and that of each command."""
     parser = _Parser(prog="tensorlint", description=DESCRIPTION, epilog=EXIT_CODES)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=parser.prog)
     check = commands.add_parser("check", help="report (and fix) what is wrong", epilog=EXIT_CODES)
     _check_options(check)
     shapes = commands.add_parser("shapes", help="show the shape of every tensor beside the line that makes it")

@@ -6,7 +6,6 @@ Nearest counts from the linted file: a folder with a table of its own does not i
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 from collections.abc import Iterable
@@ -113,6 +112,8 @@ def read_table(table: dict[str, object], file: Path) -> Config:
         for key, value in table.items():
             known = _KEYS.get(key)
             if known is None:
+                import difflib
+
                 close = difflib.get_close_matches(key, _KEYS, n=1, cutoff=0.5)
                 hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(_KEYS)}"
                 raise ConfigError(f"unknown key {key!r}; {hint}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import gc
 import importlib
 import os
@@ -270,6 +269,8 @@ def unified_diff(path: str, before: bytes, after: bytes) -> str:
 
     Bytes that are no UTF-8 are escaped (`surrogateescape`), so that who writes it gets the file's own bytes.
     """
+    import difflib
+
     old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     lines = []
     for line in difflib.unified_diff(old, new, path, path):

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import ast
 import codecs
-import hashlib
 import io
 import os
 import re
 import sys
-import tempfile
 import tokenize
 import warnings
 from bisect import bisect_right
@@ -23,6 +21,11 @@ from functools import cached_property
 from pathlib import Path
 
 from tensorlint.findings import Edit, Span
+
+try:
+    from _blake2 import blake2b  # as hashlib has it, which sets up OpenSSL first: a tenth of a start
+except ImportError:
+    from hashlib import blake2b
 
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 _UTF_16_AND_32 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32-LE begins like UTF-16-LE
@@ -41,7 +44,7 @@ class SourceError(Exception):
 
 def digest_of(data: bytes) -> bytes:
     """16 bytes that stand for these contents."""
-    return hashlib.blake2b(data, digest_size=16).digest()
+    return blake2b(data, digest_size=16).digest()
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -268,6 +271,8 @@ def write_atomically(path: str | Path, data: bytes, *, expected: bytes | None = 
         # Root may write to anything; a file whose mode lets nobody write is meant to stay as it is all the same.
         if os.path.exists(target) and not (os.stat(target).st_mode & 0o222 and os.access(target, os.W_OK)):
             raise SourceError("is read-only; nothing written")
+        import tempfile
+
         try:
             handle, temporary = tempfile.mkstemp(prefix=".tensorlint-", dir=os.path.dirname(target))
         except PermissionError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 
 from tensorlint.findings import Finding, RunReport
@@ -34,6 +33,10 @@ def headline(finding: Finding, view: View) -> str:
 
 def _width(text: str) -> int:
     """How many cells of a terminal the text fills; a tab stays a tab."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     narrow = sum(unicodedata.combining(character) != 0 for character in text)
     return len(text) + wide - narrow

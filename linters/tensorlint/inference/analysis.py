@@ -15,13 +15,15 @@ from tensorlint.inference.frames import READ_EARLY, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.ops import reshaping
+from tensorlint.inference.words import words_of
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
 
 # A file with one of these may change what dtype a module computes in, so no dtype of a module's output is claimed. What
 # `model.to(x)` does is looked at where the model is known.
-_TYPES = ("float16", "float64", "default_dtype", ".type(")
+_TYPES = frozenset(["float16", "bfloat16", "float64"])
+_NAMED_TYPES = frozenset(["half", "double", "bfloat16"])
 _NAMES_TYPE = re.compile(r"""\.(half|double|bfloat16)\b|["'](half|double)["']""")
 _CONVERTS = re.compile(
     r"""\.to\(dtype\b(?!\s*=)|\.to\([^()]*\bdtype\s*=(?!\s*torch\.(float32|float|int\d*|long|bool|uint8)\b)"""
@@ -39,10 +41,10 @@ class Analysis:
 
 
 def _converts(source: str) -> bool:
-    # What most files do not have is looked for as text first: that takes a hundredth of a pattern's time.
-    if any(each in source for each in _TYPES):
+    words = words_of(source)
+    if not words.isdisjoint(_TYPES) or "default_dtype" in source or ("type" in words and ".type(" in source):
         return True
-    if any(each in source for each in ("half", "double", "bfloat16")) and _NAMES_TYPE.search(source):
+    if not words.isdisjoint(_NAMED_TYPES) and _NAMES_TYPE.search(source):
         return True
     return ".to(" in source and _CONVERTS.search(source) is not None
 

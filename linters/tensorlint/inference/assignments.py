@@ -104,11 +104,12 @@ class Assignments(State):
                 and name not in self.parameters
             ):
                 self.name_size(value, target)
-            self.binding_frames[target] = frame
             if self.rounds is not None:
                 self.note_round(target, value)
-            elif isinstance(value, Tensor):
-                self.note_binding(target, value)
+            if self.shows:
+                self.binding_frames[target] = frame
+                if self.rounds is None and isinstance(value, Tensor):
+                    self.note_binding(target, value)
         if value.__class__ is Sequence and value.kind == "iterator":
             self.iterators_named = True
         if target.id in frame.facts.shared:

@@ -132,7 +132,9 @@ class Calls(State):
         starred: Sequence | None = None
         before = 0
         for argument in node.args:
-            if isinstance(argument, ast.Starred):
+            if argument.__class__ is not ast.Starred:
+                args.append(self.eval(argument))
+            elif isinstance(argument, ast.Starred):
                 value = self.eval(argument.value)
                 items = self.iterate(value) if isinstance(value, (Sequence, LibraryObject)) else None
                 if items is not None and items.items is not None:
@@ -144,8 +146,6 @@ class Calls(State):
                         kin = None if value.kin is None else moved(value.kin, len(node.args) - 1)
                         starred = Sequence("tuple", None, UNKNOWN if items is None else items.element, kin=kin)
                         before = len(args)
-            else:
-                args.append(self.eval(argument))
         for keyword in node.keywords:
             value = self.eval(keyword.value)
             if keyword.arg is not None:
@@ -197,9 +197,10 @@ class Calls(State):
         return self.call_known(function, self.arguments(node), node)
 
     def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
-        if isinstance(function, (Attribute, Function)):
-            self.saw_kept_forward(function, node)
-        self.saw_handed_forward(function, node)
+        if self.takes_forward:
+            if isinstance(function, (Attribute, Function)):
+                self.saw_kept_forward(function, node)
+            self.saw_handed_forward(function, node)
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)
@@ -304,9 +305,10 @@ class Calls(State):
 
     def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
-            values = [*args, *kwargs.values()] if kwargs else args
-            if any(value.__class__ in CALLED and may_change(value) for value in values):
-                self.escape_callbacks(path[9:], args, kwargs)
+            for value in (*args, *kwargs.values()) if kwargs else args:
+                if value.__class__ in CALLED and may_change(value):
+                    self.escape_callbacks(path[9:], args, kwargs)
+                    break
             if path.rpartition(".")[2] in CHANGES and args and isinstance(args[0], Opaque):
                 self.changed_items(args[0], longer=True)  # `list.append(rows, row)`
             result = builtins.call(self, path[9:], args, kwargs, node)

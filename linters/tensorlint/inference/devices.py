@@ -11,10 +11,10 @@ import re
 
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.names import FileFacts
+from tensorlint.inference.words import has_any, has_word
 
 # Ways to set a device, or to enter one, that are seen in the text.
-_SETS = ("set_default_device", "default_tensor_type", "with torch.device", "DeviceContext")
-_ENTERS = (".__enter__", "enter_context", ".push(")
+_SETS = frozenset(["set_default_device", "DeviceContext", "__enter__", "enter_context"])
 # Parts of the names of managers, of other files, that make tensors elsewhere: init_on_device, on_meta, init_empty_weights.
 _ELSEWHERE = ("device", "meta", "init")
 # Methods that give managers of another kind.
@@ -33,9 +33,9 @@ def default_device(source: str, facts: FileFacts) -> str | None:
     """Where tensors go that are made without a device, as far as this file says; None if it may set that."""
     if "device" not in source and "Device" not in source:
         return None if "default_tensor_type" in source else "cpu"
-    if any(word in source for word in _SETS):
+    if has_any(source, _SETS) or "default_tensor_type" in source or "with torch.device" in source:
         return None
-    if any(word in source for word in _ENTERS):
+    if has_word(source, "push") and ".push(" in source:
         return None
     withs = [guard for guard in facts.guards if isinstance(guard, (ast.With, ast.AsyncWith))]
     return None if any(_may_be_device(each.context_expr, facts) for guard in withs for each in guard.items) else "cpu"

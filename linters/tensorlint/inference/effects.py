@@ -37,6 +37,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
 )
+from tensorlint.inference.words import places_of
 
 if TYPE_CHECKING:
     from tensorlint.inference.reached import Reached
@@ -50,7 +51,18 @@ _KEEPS = HOLDING | {Tensor, LibraryObject, Class}
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
 _GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
+_GIVES_AT_ALL = re.compile(r"[ \t]*(\w+) = [\w.]*$")
 _BEGINS = re.compile(r"\b")
+
+
+def _names_given(ending: str, text: str, begins: re.Pattern[str]) -> set[str]:
+    """What `begins` names, of the lines of which it matches what goes before `ending`."""
+    found: set[str] = set()
+    for at in places_of(ending, text):
+        end = at + len(ending)
+        if text[end : end + 1] in ("\n", "") and (line := begins.match(text, text.rfind("\n", 0, at) + 1, at)):
+            found.add(line[1])
+    return found
 
 
 def forget_name(module: Frame, name: str) -> None:
@@ -389,7 +401,7 @@ class Effects(State):
         if known is None:
             from tensorlint.inference import handed_out
 
-            others = self.other_names(name).union(self.given_by(rf"\.{name}"))
+            others = self.other_names(name).union(self.given_by(name))
             known = self.memory[key] = (
                 self.is_changed_at_top(name, False)
                 or any(self.is_changed_at_top(each, True) for each in others)
@@ -410,21 +422,13 @@ class Effects(State):
                     return True
         return False
 
-    def given_by(self, ending: str) -> set[str]:
-        """Names that lines as `rows = model.rows` or `rows = self.get()` give what an expression ends with."""
-        return set(re.findall(rf"^\s*(\w+) = [\w.]*{ending}$", self.own_file.text, re.MULTILINE))
+    def given_by(self, name: str) -> set[str]:
+        """Names that lines as `rows = model.rows` give what any object holds under that name."""
+        return _names_given(f".{name}", self.own_file.text, _GIVES_AT_ALL)
 
     def other_names(self, name: str) -> set[str]:
-        """Names that lines as `rows = self.rows` give what is held under that name."""
-        text = self.own_file.text
-        found: set[str] = set()
-        at = text.find(name)
-        while at >= 0:
-            end = at + len(name)
-            if text[end : end + 1] in ("\n", "") and (line := _GIVES.match(text, text.rfind("\n", 0, at) + 1, at)):
-                found.add(line[1])
-            at = text.find(name, end)
-        return found - {name}
+        """Names that lines of functions as `rows = self.rows` give what is held under that name."""
+        return _names_given(name, self.own_file.text, _GIVES) - {name}
 
     def changes_name(self, code: ast.AST, name: str) -> bool:
         changes = self.changes_in(code)
@@ -437,9 +441,7 @@ class Effects(State):
         if known is None:
             known = self.lines_changing[key] = []
             text = file.text
-            at = text.find(name)
-            while at >= 0:
+            for at in places_of(name, text):
                 if _CHANGING.match(text, at + len(name)) and _BEGINS.match(text, at):
                     known.append(text.count("\n", 0, at) + 1)
-                at = text.find(name, at + 1)
         return known

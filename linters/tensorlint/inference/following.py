@@ -37,7 +37,7 @@ from tensorlint.inference.values import (
     is_none,
 )
 from tensorlint.inference.variants import freshen, varying
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import parameters_of, walk
 
 # What a function gives that only raises.
 NEVER = Unknown()
@@ -327,7 +327,7 @@ def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | N
 
 def _names_read(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """The names in a function that are none of its parameters."""
-    parameters = {part.arg for part in walk(code.args) if isinstance(part, ast.arg)}
+    parameters = parameters_of(code.args)
     return frozenset(part.id for part in walk(code) if isinstance(part, ast.Name)) - parameters
 
 

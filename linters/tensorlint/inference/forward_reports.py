@@ -24,6 +24,7 @@ from tensorlint.inference.values import (
     Value,
 )
 from tensorlint.inference.walking import children, walk
+from tensorlint.inference.words import has_word
 
 # Each with letters that it begins with, and so looked for quickly.
 _PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]"), re.compile(r"\"forward\"\s*,"), re.compile(r"'forward'\s*,")
@@ -33,7 +34,7 @@ _OWN_CALLS = re.compile(r"^\s*(?:import|from) gpytorch\b", re.MULTILINE)
 
 def patches_forward(text: str) -> bool:
     """Whether a line of the file may replace some module's forward."""
-    return "forward" in text and any(pattern.search(text) for pattern in _PATCHES_FORWARD)
+    return has_word(text, "forward") and any(pattern.search(text) for pattern in _PATCHES_FORWARD)
 
 
 def _has_own_calls(text: str) -> bool:

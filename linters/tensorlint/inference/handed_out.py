@@ -15,6 +15,7 @@ from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.walking import walk
+from tensorlint.inference.words import places_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # What goes before and behind a name where its list is read and left as it is: nothing else is looked for in the tree.
@@ -39,6 +40,7 @@ _READING = frozenset(
 _LIBRARIES = frozenset(
     ["torch", "np", "numpy", "nn", "F", "math", "einops", "json", "os", "jnp", "pd", "plt", "logging", "logger"]
 )
+_KEPT_AS = re.compile(r"[ \t]*=[ \t]*(?:\w+\.)+(\w+)")
 _MOST = 6
 
 
@@ -47,7 +49,9 @@ def is_changed(file: SourceFile, name: str) -> bool:
     search = _Search(file)
     search.name = name
     # `self.first = self.rows[0]`: what is changed of the one may be the other.
-    names = {name, *re.findall(rf"\.{name}[ \t]*=[ \t]*(?:\w+\.)+(\w+)", file.text)}
+    assigned = f".{name}"
+    kept = (_KEPT_AS.match(file.text, at + len(assigned)) for at in places_of(assigned, file.text))
+    names = {name, *(each[1] for each in kept if each is not None)}
     getters, seen = set[str](), 0
     while seen < len(names) + len(getters) and seen < _MOST:
         seen = len(names) + len(getters)
@@ -70,8 +74,7 @@ def _lines(text: str, words: set[str], name: str) -> list[int]:
     """The lines with one of the words where the list may get into other hands."""
     found = set()
     for word in words:
-        at = text.find(word)
-        while at >= 0:
+        for at in places_of(word, text):
             end = at + len(word)
             if not (
                 text[at - 1 : at].isidentifier() or text[end : end + 1].isidentifier() or text[end : end + 1].isdigit()
@@ -81,7 +84,6 @@ def _lines(text: str, words: set[str], name: str) -> list[int]:
                 gives = line.lstrip().startswith(("return", "yield")) or word != name
                 if gives or not (_READ_BEHIND.match(text, end) or _READ_BEFORE.search(line)):
                     found.add(text.count("\n", 0, at) + 1)
-            at = text.find(word, end)
     return sorted(found)
 
 

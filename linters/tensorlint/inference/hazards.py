@@ -1,7 +1,8 @@
 """What the interpreter saw that a rule may want to judge.
 
 A hazard is a fact, not yet an accusation: it carries the place, the values in words, and the trail of evidence.
-Each kind is a class of its own; a rule names the kind it judges.
+Each kind is a class of its own; a rule names the kind it judges. They are compared as objects and not frozen, though
+nothing changes one: the methods for that would take a tenth of tensorlint's start to make.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 from tensorlint.findings import Evidence
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Hazard:
     """`node` is the expression or statement the hazard is about; its span is where a finding points."""
 
@@ -21,7 +22,7 @@ class Hazard:
     evidence: tuple[Evidence, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class ViewHazard(Hazard):
     """`.view` that torch refuses for the receiver's strides, for every value of the unknown sizes other than 0 and 1.
 
@@ -40,7 +41,7 @@ class ViewHazard(Hazard):
 BroadcastContext = Literal["plain", "reduced", "partly", "loss", "compared"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class BroadcastHazard(Hazard):
     """Two operands that both grow by broadcasting (a row met a column), or a loss of two shapes (`loss`).
 
@@ -94,7 +95,7 @@ class BroadcastHazard(Hazard):
     follows: tuple[BroadcastHazard, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class WrongAxisHazard(Hazard):
     """A square matrix met the reduction of itself over another axis: `x - x.mean(1)`; the shapes hide the mistake."""
 
@@ -106,7 +107,7 @@ class WrongAxisHazard(Hazard):
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RankOneTransposeHazard(Hazard):
     """A transpose (`.T`, `.t()`, `transpose`) of a rank-1 array: it does nothing.
 
@@ -122,7 +123,7 @@ class RankOneTransposeHazard(Hazard):
     product: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RankOneVectorHazard(Hazard):
     """A rank-1 array where a row or a column vector is meant: `np.dot(a, a.T)`."""
 
@@ -133,7 +134,7 @@ class RankOneVectorHazard(Hazard):
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RankOneCreationHazard(Hazard):
     """A call that creates a rank-1 array. `replacement` is the source of the column form, None if it has none."""
 
@@ -143,7 +144,7 @@ class RankOneCreationHazard(Hazard):
     replacement: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class DirectForwardHazard(Hazard):
     """`module.forward(...)` on what is known to be an nn.Module. `why` says how that is known.
 
@@ -158,7 +159,7 @@ class DirectForwardHazard(Hazard):
     handed: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class UntypedCallHazard(Hazard):
     """An nn.Module class with an annotated `forward` and no typed `__call__`, or a stale one. `node` is `forward`.
 
@@ -182,7 +183,7 @@ class UntypedCallHazard(Hazard):
         return line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class MapClosureHazard(Hazard):
     """A function given to a caching transform of `datasets` that captures what changes from run to run.
 
@@ -207,7 +208,7 @@ class MapClosureHazard(Hazard):
     strict: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class MapHashSeedHazard(Hazard):
     """A fingerprint that depends on PYTHONHASHSEED (M1 to M3). `set_node` is the set to replace, if it is a literal.
 
@@ -224,7 +225,7 @@ class MapHashSeedHazard(Hazard):
     membership: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class UnseededParentHazard(Hazard):
     """A transform that draws without a seed upstream of a cached one (M10). `node` is the drawing call."""
 
@@ -234,7 +235,7 @@ class UnseededParentHazard(Hazard):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class RevealShapeHazard(Hazard):
     """`reveal_shape(x)` left in the source."""
 

@@ -30,9 +30,11 @@ from tensorlint.inference.values import (
     Sequence,
     Value,
 )
+from tensorlint.inference.words import places_of
 
 _LIBRARIES = frozenset({"torch", "numpy", "einops", "jaxtyping", "typing", "math", "functools", "copy", "dataclasses"})
 # Modules whose names are the same objects under a shorter path.
+_CHANGED = re.compile(rf"\s*(?:\[[^\n]*\]\s*=|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 _CANONICAL = {
     "torch.nn.modules.activation": "torch.nn",
     "torch.functional": "torch",
@@ -223,8 +225,9 @@ class Imports(State):
 
 def changed_within(file: SourceFile, name: str) -> bool:
     """Whether a statement of another module changes the list or dictionary that its name holds: who ran it, nobody knows."""
-    if not re.search(
-        rf"\b{name}\s*(?:\[[^\n]*\]\s*=|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)|\bdel {name}\b", file.text
+    text = file.text
+    if not any(
+        _CHANGED.match(text, at + len(name)) or text.startswith("del ", max(at - 4, 0)) for at in places_of(name, text)
     ):
         return False
     return any(name in kept_with(node, "changes", partial(changes_of, node)).names for node in file.tree.body)

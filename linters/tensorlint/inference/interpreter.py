@@ -58,6 +58,7 @@ from tensorlint.inference.values import (
     Const,
     Dictionary,
     Function,
+    Imported,
     Instance,
     LibraryObject,
     Number,
@@ -492,7 +493,10 @@ class Interpreter(
         # Half of all expressions are one of these two.
         kind = node.__class__
         if kind is ast.Name:
-            return self.eval_name(node)  # type: ignore[arg-type]
+            found = self.frame.env.get(node.id)  # type: ignore[attr-defined]
+            if found is None or found is UNKNOWN or found.__class__ is Imported:
+                return self.eval_name(node)  # type: ignore[arg-type]
+            return found
         if kind is ast.Constant:
             return Const(node.value)  # type: ignore[attr-defined]
         handler = self.handlers.get(kind)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.walking import children, walk
+from tensorlint.inference.words import has_word
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
@@ -95,9 +96,9 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
                 # In whichever scope, and how often, is not looked at.
                 scope.assigned[name] = scope.assigned.get(name, 0) + 2
     known.distant.finish(tree)
-    if text is not None and ("register_forward" in text or "register_module_forward" in text):
+    if text is not None and "register_" in text and ("register_forward" in text or "register_module_forward" in text):
         known.distant.hooks(tree)
-    if text is not None and "yield" in text and _YIELDED.search(text):
+    if text is not None and has_word(text, "yield") and _YIELDED.search(text):
         for node, scope in known.scopes.items():
             if not scope.is_generator and isinstance(node, FunctionNode):
                 scope.is_generator = _yields(node)
@@ -124,6 +125,9 @@ def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
 
 
+_WITHOUT_NAMES = frozenset([ast.Return, ast.Raise, ast.Assert, ast.Pass, ast.Break, ast.Continue])
+
+
 class _Walk:
     def __init__(self, facts: FileFacts) -> None:
         self.facts = facts
@@ -133,8 +137,10 @@ class _Walk:
         scope = self.facts.scopes[node] = ScopeFacts()
         distant = self.facts.distant
         outer, distant.waiting, distant.own = (distant.waiting, distant.own), [], set()
+        imports = len(self.facts.imports)
         self.block(scope, body, 1, initialiser)
-        self.imported_and_bound(scope, body)
+        if len(self.facts.imports) > imports:
+            self.imported_and_bound(scope, body)
         free = distant.leave(node)
         scope.changed = distant.own
         distant.waiting, distant.own = outer
@@ -168,6 +174,8 @@ class _Walk:
             if kind is ast.Assign:
                 for target in statement.targets:  # type: ignore[attr-defined]
                     self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
+            elif kind in _WITHOUT_NAMES:
+                continue
             elif kind is ast.AnnAssign or kind is ast.AugAssign:
                 # What is changed in place is itself afterwards.
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]

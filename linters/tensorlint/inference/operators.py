@@ -53,6 +53,8 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge, "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+# Which may make a size of sizes.
+_OF_SIZES = frozenset({"+", "-", "*", "//", "%"})
 _MAX_ITEMS = 256
 
 
@@ -68,18 +70,20 @@ class Operators(State):
         return result
 
     def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+        if isinstance(left, Opaque) and isinstance(right, Opaque):  # most are
+            if sign in _OF_SIZES:
+                return self.opaque_operation(sign, left, right)
+            return self.scalar_operation(sign, left, right)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             return self.tensor_operation(sign, left, right, node)
         if isinstance(left, Const) and isinstance(right, Const):
             return _constants(sign, left.value, right.value)
         if isinstance(left, Sequence) or isinstance(right, Sequence):
             return self.sequence_operation(sign, left, right)
-        if sign in ("+", "-", "*", "//", "%"):
+        if sign in _OF_SIZES:
             a, b = size_of(left), size_of(right)
-            if a is not None and b is not None and not (isinstance(left, Opaque) and isinstance(right, Opaque)):
+            if a is not None and b is not None:
                 return self.size_operation(sign, a, b, left, right)
-            if isinstance(left, Opaque) and isinstance(right, Opaque):
-                return self.opaque_operation(sign, left, right)
         if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
             return table_values.operation(left, right, node) or UNKNOWN
         for side in (left, right):
@@ -104,7 +108,7 @@ class Operators(State):
             return Opaque(None, kind=PLAIN) if sign == "**" and not isinstance(left, Number) else Scalar("float")
         if sign == "**":
             return Opaque(None, kind=PLAIN)
-        if sign not in ("+", "-", "*", "//", "%"):
+        if sign not in _OF_SIZES:
             return Opaque(None, kind=PLAIN)
         return an_integer() if isinstance(left, Opaque) or isinstance(right, Opaque) else Scalar("int")
 

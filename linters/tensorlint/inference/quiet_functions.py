@@ -13,8 +13,9 @@ from typing import Any
 
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
-from tensorlint.inference.kept import kept_with
-from tensorlint.inference.walking import root_name, walk
+from tensorlint.inference.kept import kept_with, lines_of
+from tensorlint.inference.walking import parameters_of, root_name, walk
+from tensorlint.inference.words import is_mentioned_once
 
 # Attributes and methods that a finding may be about.
 _TOLD_OF = frozenset(
@@ -64,12 +65,11 @@ _WRITTEN = (ast.Constant, ast.JoinedStr)
 
 def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> bool:
     """Whether nothing can be found in the function that is not found where it is called, or in what it calls."""
-    lines = kept_with(file.tree, "lines", lambda: file.text.split("\n"))
-    text = "\n".join(lines[function.lineno : function.end_lineno])
+    text = "\n".join(lines_of(file.tree, file.text)[function.lineno : function.end_lineno])
     if any(map(text.__contains__, _BEGINNINGS)) and _TOLD_OF_IN_TEXT.search(text):
         return False  # it need not be so, in a comment: then it is looked at for nothing
     spec = function.args
-    parameters = {each.arg for each in walk(spec) if isinstance(each, ast.arg)}
+    parameters = parameters_of(spec)
     first = spec.args[0].arg if spec.args and spec.args[0].arg in ("self", "cls") else None
     own = kept_with(file.tree, "own names", lambda: _own_names(file))
     called: set[ast.expr] = set()
@@ -143,10 +143,7 @@ def is_unread(statement: ast.stmt, text: str) -> bool:
     target = statement.targets[0]
     if len(statement.targets) > 1 or not isinstance(target, ast.Name):
         return False
-    name = target.id
-    return (
-        text.count(name) == 1 or len(re.findall(rf"\b{name}\b", text)) == 1
-    )  # `make_table` is another name than `table`
+    return is_mentioned_once(target.id, text)
 
 
 @dataclass(frozen=True, slots=True)

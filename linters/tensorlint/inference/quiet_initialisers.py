@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from tensorlint.inference import ops
 from tensorlint.inference.changes import CHANGES
@@ -18,14 +19,14 @@ from tensorlint.inference.values import (
     Opaque,
     Value,
 )
-from tensorlint.inference.walking import root_name, walk
+from tensorlint.inference.walking import parameters_of, root_name, walk
 
 _MOST_FUNCTIONS = 40
 # Statements and expressions of functions that do more than to make an object, or that run later.
-_RULED_OUT = (
+_RULED_OUT = frozenset([
     ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda,
     ast.Delete, ast.Import, ast.ImportFrom,
-)  # fmt: skip
+])  # fmt: skip
 # Builtins that reach names and attributes which the text does not show.
 _REACHING = frozenset(
     ["setattr", "delattr", "exec", "eval", "globals", "locals", "vars", "type", "object", "next", "iter", "input", "open",
@@ -99,23 +100,25 @@ class QuietInitialisers:
                 return False
             first_is_other = first_is_other or name in _OTHER_FIRST
         spec = node.args
-        parameters = {each.arg for each in walk(spec) if isinstance(each, ast.arg)}
+        parameters = parameters_of(spec)
         first = spec.args[0].arg if cls is not None and spec.args and not first_is_other else None
         local = parameters | facts.assigned.keys()
         for statement in node.body:
+            part: Any
             for part in walk(statement):
-                if isinstance(part, _RULED_OUT):
+                kind = part.__class__
+                if kind in _RULED_OUT:
                     return False
-                if isinstance(part, ast.Name):
+                if kind is ast.Name:
                     if part.id not in local and not self.reads_quietly(part.id, scope):
                         return False
-                elif isinstance(part, ast.Attribute):
+                elif kind is ast.Attribute:
                     if not self.attribute_is_quiet(part, first, local, parameters, scope, cls):
                         return False
-                elif isinstance(part, ast.Call):
+                elif kind is ast.Call:
                     if self.calls_an_object(part.func, facts.assigned):
                         return False
-                elif isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
+                elif kind is ast.Subscript and not isinstance(part.ctx, ast.Load):
                     root = root_name(part)
                     if not (root == first or (root in local and root not in parameters)):
                         return False

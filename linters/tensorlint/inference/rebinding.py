@@ -17,30 +17,25 @@ from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import ScopeFacts
 from tensorlint.inference.walking import children
+from tensorlint.inference.words import words_of
 
-# Only statements with one of these are looked into.
-# By what a text is searched for first.
+# Only statements with one of these are looked into: what is searched for, by a word that such a text has.
 _USES = ("[", ".update", ".pop", ".clear", ".setdefault")
-_WORDS = {
+_SOUGHT = {
+    "setattr": ("setattr",),
+    "delattr": ("delattr",),
+    "__setattr__": ("__setattr__",),
+    "__delattr__": ("__delattr__",),
+    "__dict__": ("__dict__",),
+    "__class__": ("__class__ =",),
+    "vars": ("vars(",),
+    "patch": ("patch(", "patch.object", "patch.multiple"),
+    "globals": ("globals()",),
+    "locals": ("locals()",),
     **{
-        word: (word,)
-        for word in (
-            "setattr",
-            "delattr",
-            "__dict__",
-            "__class__ =",
-            "vars(",
-            "patch(",
-            "globals()",
-            "locals()",
-            "register_module(",
-            "set_submodule(",
-            "add_module(",
-            "register_buffer(",
-            "register_parameter(",
-        )
+        name: (f"{name}(",)
+        for name in ("register_module", "set_submodule", "add_module", "register_buffer", "register_parameter")
     },
-    "patch.": ("patch.object", "patch.multiple"),
     **{f"_{kind}": tuple(f"_{kind}{use}" for use in _USES) for kind in ("modules", "parameters", "buffers")},
 }
 _NAMESPACES = ("globals", "locals", "vars")
@@ -80,7 +75,8 @@ def rebound(tree: ast.Module, text: str) -> Rebound:
 
 
 def _rebound(tree: ast.Module, text: str) -> Rebound:
-    lines = _lines_with(text, [word for stem, words in _WORDS.items() if stem in text for word in words])
+    words = words_of(text) & _SOUGHT.keys()
+    lines = _lines_with(text, [sought for word in words for sought in _SOUGHT[word]]) if words else []
     if not lines:
         return NOTHING
     walk = _Walk(lines, text)

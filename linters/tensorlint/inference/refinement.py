@@ -101,6 +101,8 @@ def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) 
 
 def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
     """Take `test` to have come out as `truth` from here on."""
+    if isinstance(test, (ast.Name, ast.Attribute)):
+        return
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         assume(interpreter, test.operand, not truth)
     elif isinstance(test, ast.BoolOp):

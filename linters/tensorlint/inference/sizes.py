@@ -62,14 +62,13 @@ Monomial = tuple[Symbol, ...]
 class Poly:
     """A polynomial with at least one symbol; `terms` is sorted, so equal polynomials are equal tuples."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("terms",)
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
         self.terms = terms
-        self._hash = hash(terms)
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self.terms)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Poly) and self.terms == other.terms)
@@ -118,12 +117,27 @@ def _terms(size: Size) -> tuple[tuple[Monomial, int], ...]:
 
 
 def add(a: Size, b: Size) -> Size:
-    if isinstance(a, int) and isinstance(b, int):
-        return a + b
-    terms = dict(_terms(a))
-    for monomial, coefficient in _terms(b):
+    if isinstance(a, int):
+        return a + b if isinstance(b, int) else _plus(b, a)
+    if isinstance(b, int):
+        return _plus(a, b)
+    terms = dict(a.terms)
+    for monomial, coefficient in b.terms:
         terms[monomial] = terms.get(monomial, 0) + coefficient
     return _from_terms(terms)
+
+
+def _plus(size: Poly, number: int) -> Size:
+    """The number is the last term: its monomial is the shortest."""
+    terms = size.terms
+    if terms[-1][0]:
+        return size if number == 0 else _bounded((*terms, ((), number)))
+    number += terms[-1][1]
+    return Poly((*terms[:-1], ((), number)) if number else terms[:-1])
+
+
+def _bounded(terms: tuple[tuple[Monomial, int], ...]) -> Size:
+    return symbol() if len(terms) > _MAX_TERMS else Poly(terms)
 
 
 def negate(a: Size) -> Size:
@@ -260,6 +274,8 @@ def floor_divide(a: Size, b: Size) -> Size | None:
 def assume_divisible(size: Size) -> Size:
     """`h * (C // h)` read as C: right wherever the program has already relied on h dividing C (a view, a split)."""
     if isinstance(size, int):
+        return size
+    if not any(atom.denominator is not None for monomial, _ in size.terms for atom in monomial):
         return size
     for _ in range(4):
         changed = False

@@ -14,7 +14,8 @@ from tensorlint.inference.elsewhere import by_name, changes_in
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.rebinding import Rebound
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import parameters_of
+from tensorlint.inference.words import words_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Words of a file that has functions called at some other time, by what they were handed to.
@@ -29,8 +30,10 @@ _LATER = (
     "threading.Timer",
     "showwarning",
 )
+# One of these is in any such file, or the letters of "Thread".
+_OF_LATER = frozenset(["callback", "push", "finalize", "weakref", "atexit", "threading", "showwarning"])
 # Methods of the program's own that a library calls, of files with such a word.
-_CALLED = {".addHandler(": "emit", "load_state_dict(": "set_extra_state"}
+_CALLED = {"addHandler": "emit", "load_state_dict": "set_extra_state"}
 # `exec(text)`; not what runs a file, as an import does, nor with names of its own: `exec(text, names)`.
 _EXEC = r"(?<![.\w])(?<!def )exec\((?!open\()(?![^\n]*,\s*(?:(?!globals\b|locals\b)\w+|\{[^\n]*)\s*\)\s*$)"
 # What runs a text may change attributes of any object, and names of the module if it stands in a function or is given them.
@@ -55,10 +58,11 @@ def may_have_changed(found: Rebound, file: SourceFile) -> Rebound:
     text = file.text
     found = _changed_by_texts(found, file)
     found = changed_by_operators_of(found, file)
-    later = any(word in text for word in _LATER)
-    managers = "contextmanager" in text
-    called = {name for word, name in _CALLED.items() if word in text}
-    if not (later or managers or called or "__del__" in text):
+    words = words_of(text)
+    later = not (words.isdisjoint(_OF_LATER) and "Thread" not in text) and any(word in text for word in _LATER)
+    managers = not words.isdisjoint(_MANAGERS)
+    called = {_CALLED[word] for word in _CALLED.keys() & words}
+    if not (later or managers or called or "__del__" in words):
         return found
     held: set[str] | None = caught.held(file) if later else set()
     names: set[str] = set()
@@ -94,7 +98,7 @@ def changed_by_operators_of(found: Rebound, file: SourceFile) -> Rebound:
         seen.add(node)
         changes = changes_in(node)
         scope = file.facts.scopes[node]
-        parameters = {part.arg for part in walk(node.args) if isinstance(part, ast.arg)}
+        parameters = parameters_of(node.args)
         own = scope.assigned.keys() - scope.shared
         if "type" not in changes.functions:  # `cls = type(self)`
             given = parameters if _is_special(node.name) else set()  # elsewhere they may be classes
@@ -130,8 +134,10 @@ def _is_special(name: str) -> bool:
 def _changed_by_texts(found: Rebound, file: SourceFile) -> Rebound:
     """`found`, and what `exec` and `eval` may change: a text that the module runs has its effects where it runs."""
     text = file.text
-    if ("exec(" in text or 'eval("' in text or "eval('" in text) and _RUNS.search(text):
+    words = words_of(text)
+    runs = "exec" in words and "exec(" in text
+    if (runs or ("eval" in words and ('eval("' in text or "eval('" in text))) and _RUNS.search(text):
         found = replace(found, everything=True)
-    if ("exec(" in text or "globals()" in text) and _RUNS_WITHIN.search(text):
+    if (runs or ("globals" in words and "globals()" in text)) and _RUNS_WITHIN.search(text):
         found = replace(found, globals=None)
     return found

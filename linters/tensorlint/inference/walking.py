@@ -8,7 +8,7 @@ from collections.abc import Iterator
 # Fields with no expression, statement or pattern in them.
 _LEAVES = frozenset(
     ["ctx", "op", "ops", "id", "attr", "arg", "name", "kind", "type_comment", "conversion", "simple", "level", "module", "asname", "rest",
-     "is_async", "tag", "kwd_attrs"]
+     "is_async", "tag", "kwd_attrs", "str"]
 )  # fmt: skip
 # What a class or a function is called.
 _TOLD = frozenset(["__name__", "__class__", "__qualname__"])
@@ -42,12 +42,15 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
         if node is None:  # `**` of a dictionary, a keyword without a default
             continue
         kind = node.__class__
-        for name in _branches[kind] if kind in _branches else _of_kind(kind):
-            part = getattr(node, name, None)
-            if part.__class__ is list:
-                found += part
-            elif isinstance(part, ast.AST):
-                found.append(part)
+        names = _branches[kind] if kind in _branches else _of_kind(kind)
+        if names:
+            fields = node.__dict__
+            for name in names:
+                part = fields.get(name)
+                if part.__class__ is list:
+                    found += part
+                elif part is not None:
+                    found.append(part)
         yield node
 
 
@@ -61,6 +64,13 @@ def only_tells(node: ast.expr) -> bool:
     if kind is ast.FormattedValue:
         return only_tells(node.value) and node.format_spec is None  # type: ignore[attr-defined]
     return kind is ast.Attribute and node.attr in _TOLD and only_tells(node.value)  # type: ignore[attr-defined]
+
+
+def parameters_of(spec: ast.arguments) -> set[str]:
+    """The names of all parameters, `*args` and `**kwargs` among them."""
+    found = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+    found.update(each.arg for each in (spec.vararg, spec.kwarg) if each is not None)
+    return found
 
 
 def root_name(node: ast.expr, *, through_calls: bool = False) -> str | None:

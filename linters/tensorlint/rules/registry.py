@@ -5,16 +5,14 @@ A rule is found by being there; no list names it a second time.
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import importlib.util
-import inspect
 import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
@@ -30,8 +28,13 @@ class RuleError(Exception):
 
 def rules_in(module: ModuleType) -> Iterator[type[AnyRule]]:
     """The complete rules that this module defines (not those it imports); a class without a code is a base."""
-    for _, member in inspect.getmembers(module, inspect.isclass):
-        if issubclass(member, Rule) and member.__module__ == module.__name__ and "code" in member.__dict__:
+    for _, member in sorted(vars(module).items()):
+        if (
+            isinstance(member, type)
+            and issubclass(member, Rule)
+            and member.__module__ == module.__name__
+            and "code" in member.__dict__
+        ):
             yield member
 
 
@@ -65,6 +68,8 @@ class Registry:
         """What may have been meant, as the end of a sentence, or nothing."""
         candidates = {s: s.upper() if s.upper() in self.rules else s for s in self._spellings}
         wanted = spelling.strip().lower()
+        import difflib
+
         close = difflib.get_close_matches(wanted, candidates, n=8, cutoff=0.5)
         # TSR202 is as like TSR302 as TSR201; the one that begins alike is of the same family.
         close.sort(key=lambda each: len(os.path.commonprefix([each, wanted])), reverse=True)
@@ -122,8 +127,34 @@ def rules_of_file(path: Path) -> list[AnyRule]:
     return found
 
 
+def _has_entry_points() -> bool:
+    """Whether a distribution may bring rules of its own: most environments have none, and who asks `importlib.metadata`
+    waits a fifth of a start for that. Where distributions are kept otherwise than in folders, it is asked."""
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        return True
+    for folder in sys.path:
+        try:
+            names = [name for name in os.listdir(folder or ".") if name.endswith((".dist-info", ".egg-info", ".egg"))]
+        except NotADirectoryError:  # an archive
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".egg"):
+                return True
+            try:
+                with open(os.path.join(folder, name, "entry_points.txt"), "rb", buffering=0) as stream:
+                    if ENTRY_POINT_GROUP.encode() in stream.read():
+                        return True
+            except OSError:
+                continue
+    return False
+
+
 def _entry_point_rules(registry: Registry) -> None:
     """An entry point names a rule class or a module of rules."""
+    if not _has_entry_points():
+        return
     from importlib.metadata import entry_points
 
     for entry in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda entry: entry.name):

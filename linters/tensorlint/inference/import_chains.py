@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.import_effects import NONE, ImportEffects, of_part, of_text, replaced_by, together
+from tensorlint.inference.words import is_of_word, places_of
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -30,6 +31,11 @@ _BEGINS = re.compile(r"^(?=[^\s)\]}#])", re.MULTILINE)
 _DEFINED = re.compile(r"^(def|class|async def)[ \t]+(\w+)", re.MULTILINE)
 _LEFT_OUT = re.compile(r"(?:from|import)\b|if[ \t]+__name__\b|if[ \t]+(?:\w+\.)?TYPE_CHECKING\b")
 _BLOCK = re.compile(r"(?:if|elif|else|try|except|finally)\b[^\n]*:[^\n]*\n")
+# What goes behind a word: a call, another name for it. What goes before one that is an attribute.
+_CALLED = re.compile(r"\s*\(")
+_AS = re.compile(r"[ \t]+as[ \t]+(\w+)")
+_PATH = re.compile(r"(?<![\w.])(\w+)\.(?:\w+\.)*$")
+_ALIAS = re.compile(r"(\w+)\s*(?::[^=]*)?=[^=]")
 _LIBRARIES = frozenset(["torch", "np", "numpy", "nn", "F", "os", "sys", "json", "math", "pd", "self", "cls"])
 
 
@@ -235,20 +241,18 @@ class _Chains:
         text = self.project.text(path)
         segments = self.segments(path) if word in text else []
         own = any(name == word for name, *_ in segments)
-        call = re.compile(rf"\b{word}\s*\(")
-        # `run = c.begin`, `KNOWN = {"run": begin}`, `from c import begin as run`
-        alias = re.compile(r"^(\w+)\s*(?::[^=]*)?=[^=]")
+        # `from c import begin as run`, `run = c.begin`, `KNOWN = {"run": begin}`
         if word in module.names:
-            known += re.findall(rf"\b{word}[ \t]+as[ \t]+(\w+)", text)
+            known += [match[1] for end in _ends_of(word, text) if (match := _AS.match(text, end)) is not None]
         for name, segment, is_class in segments:
             if name == word or not _mentions(module, segment, word, own):
                 continue
             if is_class and name is not None:
                 module.ends.add(name)  # which of its methods runs when, nobody follows further than this
-            if name is not None or call.search(segment):
+            if name is not None or any(_CALLED.match(segment, end) for end in _ends_of(word, segment)):
                 known.append(name)
-            else:
-                known += alias.findall(segment)
+            elif (alias := _ALIAS.match(segment)) is not None:
+                known.append(alias[1])
         return known
 
     def segments(self, path: str) -> list[tuple[Place, str, bool]]:
@@ -278,12 +282,22 @@ def _segments(text: str) -> Iterator[tuple[Place, str, bool]]:
 
 def _mentions(module: ModuleText, text: str, word: str, own: bool) -> bool:
     """Whether the text of the module, or a part, means what the word stands for: it is imported, or the module's own."""
-    if word not in text:
-        return False
-    if module.starred or word in module.names or own:
-        if re.search(rf"(?<![\w.]){word}\b", text):
-            return True
-    return any(
-        root not in _LIBRARIES and (root in module.names or module.starred)
-        for root in re.findall(rf"(?<![\w.])(\w+)\.(?:\w+\.)*{word}\b", text)
-    )
+    known = module.starred or word in module.names or own
+    for end in _ends_of(word, text):
+        at = end - len(word)
+        if text[at - 1 : at] != ".":
+            if known:
+                return True
+        elif (path := _PATH.search(text, text.rfind("\n", 0, at) + 1, at)) is not None:
+            root = path[1]
+            if root not in _LIBRARIES and (root in module.names or module.starred):
+                return True
+    return False
+
+
+def _ends_of(word: str, text: str) -> Iterator[int]:
+    """Where the word ends, each time that it stands in the text as a word of its own."""
+    for at in places_of(word, text):
+        end = at + len(word)
+        if not (is_of_word(text[at - 1 : at]) or is_of_word(text[end : end + 1])):
+            yield end

@@ -42,12 +42,13 @@ def is_mentioned_once(name: str, text: str) -> bool:
     """Whether a name stands in the text once, as a word of its own: `make_table` is another than `table`."""
     found = 0
     for at in places_of(name, text):
-        if not (_is_of_word(text[at - 1 : at]) or _is_of_word(text[at + len(name) : at + len(name) + 1])):
+        if not (is_of_word(text[at - 1 : at]) or is_of_word(text[at + len(name) : at + len(name) + 1])):
             found += 1
             if found > 1:
                 return False
     return found == 1
 
 
-def _is_of_word(character: str) -> bool:
+def is_of_word(character: str) -> bool:
+    """Whether the character may stand in a name; none does not."""
     return character == "_" or character.isalnum()

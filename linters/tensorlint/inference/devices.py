@@ -11,7 +11,7 @@ import re
 
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.names import FileFacts
-from tensorlint.inference.words import has_any, has_word
+from tensorlint.inference.words import words_of
 
 # Ways to set a device, or to enter one, that are seen in the text.
 _SETS = frozenset(["set_default_device", "DeviceContext", "__enter__", "enter_context"])
@@ -33,9 +33,10 @@ def default_device(source: str, facts: FileFacts) -> str | None:
     """Where tensors go that are made without a device, as far as this file says; None if it may set that."""
     if "device" not in source and "Device" not in source:
         return None if "default_tensor_type" in source else "cpu"
-    if has_any(source, _SETS) or "default_tensor_type" in source or "with torch.device" in source:
+    words = words_of(source)
+    if not words.isdisjoint(_SETS) or "default_tensor_type" in source or "with torch.device" in source:
         return None
-    if has_word(source, "push") and ".push(" in source:
+    if "push" in words and ".push(" in source:
         return None
     withs = [guard for guard in facts.guards if isinstance(guard, (ast.With, ast.AsyncWith))]
     return None if any(_may_be_device(each.context_expr, facts) for guard in withs for each in guard.items) else "cpu"

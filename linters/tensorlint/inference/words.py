@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 # What no word has in it becomes a space; the parts of characters beyond ASCII stay what they are.
@@ -11,7 +11,7 @@ _SPACES = bytes(code if code > 127 or chr(code).isalnum() or code == ord("_") el
 
 @lru_cache(maxsize=8)
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text, those of comments and strings among them: all that `\\w+` finds in it.
+    """The words of a text, those of comments and strings among them. Every character beyond ASCII counts as a letter.
 
     Takes as long as some 15 searches through the text; a question costs nothing then.
     """
@@ -23,11 +23,6 @@ def has_word(text: str, *words: str) -> bool:
     """Whether one of the words is in the text, as a word of its own."""
     found = words_of(text)
     return any(word in found for word in words)
-
-
-def has_any(text: str, words: Iterable[str]) -> bool:
-    """Whether one of many words is in the text."""
-    return not words_of(text).isdisjoint(words)
 
 
 def places_of(part: str, text: str) -> Iterator[int]:

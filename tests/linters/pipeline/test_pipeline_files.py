@@ -414,7 +414,7 @@ class TestText:
         def refuse(*_args, **_kwargs):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(source.tempfile, "mkstemp", refuse)
+        monkeypatch.setattr("tempfile.mkstemp", refuse)
         outcome = project.check("--fix")
         assert outcome.code == 2
         assert outcome.err == "error: a.py: cannot be written: no permission to make a file in its folder\n"

@@ -6,7 +6,10 @@ import re
 import subprocess
 import sys
 import textwrap
+import zipfile
+from importlib.machinery import PathFinder
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -207,6 +210,42 @@ class TestARuleOfOnesOwn:
         finally:
             registry._load.cache_clear()
             sys.modules.pop("acme_rules", None)
+
+    @pytest.mark.parametrize("kept", ["folder", "archive", "finder", "egg", "nowhere"])
+    def test_distributions_are_found_wherever_they_are_kept(self, kept, tmp_path, monkeypatch):
+        """What `importlib.metadata` finds is found; only where nothing can be there it is not asked."""
+        from importlib.metadata import entry_points
+
+        from tensorlint.rules import registry
+
+        written = "[tensorlint.rules]\nacme = acme_rules\n"
+        site = tmp_path / "site"
+        site.mkdir()
+        path = [str(site), str(tmp_path / "missing")]
+        if kept == "folder":
+            (site / "acme_rules-2.5.dist-info").mkdir()
+            (site / "acme_rules-2.5.dist-info" / "entry_points.txt").write_text(written)
+            (site / "acme_rules-2.5.dist-info" / "METADATA").write_text("Name: acme-rules\nVersion: 2.5\n")
+        elif kept == "egg":
+            (site / "acme.egg" / "EGG-INFO").mkdir(parents=True)
+            (site / "acme.egg" / "EGG-INFO" / "entry_points.txt").write_text(written)
+            (site / "acme.egg" / "EGG-INFO" / "PKG-INFO").write_text("Name: acme-rules\nVersion: 2.5\n")
+            path.append(str(site / "acme.egg"))
+        elif kept == "archive":
+            with zipfile.ZipFile(tmp_path / "rules.zip", "w") as archive:
+                archive.writestr("acme_rules-2.5.dist-info/entry_points.txt", written)
+                archive.writestr("acme_rules-2.5.dist-info/METADATA", "Name: acme-rules\nVersion: 2.5\n")
+            path.append(str(tmp_path / "rules.zip"))
+        monkeypatch.setattr(sys, "path", path)
+        finders = [
+            finder for finder in sys.meta_path if not hasattr(finder, "find_distributions") or finder is PathFinder
+        ]
+        if kept == "finder":
+            finders.append(SimpleNamespace(find_distributions=lambda context: [], find_spec=lambda *_: None))
+        monkeypatch.setattr(sys, "meta_path", finders)
+        assert registry._has_entry_points() == (kept != "nowhere")
+        found = {entry.name for entry in entry_points(group="tensorlint.rules")}
+        assert found == ({"acme"} if kept in ("folder", "archive", "egg") else set())
 
     def test_a_broken_entry_point_is_one_line(self, repository, monkeypatch, capsys):
         from tensorlint.rules import registry

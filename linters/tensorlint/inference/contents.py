@@ -24,7 +24,10 @@ _ONE_OF = HOLDING | {Opaque}  # what may be one of several objects, too
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
     """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    return [each for each in _within(values) if isinstance(each, Instance) and not each.generic]
+    found = [value for value in values if value.__class__ in HOLDING]
+    if not found:  # as for most calls
+        return []
+    return [each for each in _within(found) if isinstance(each, Instance) and not each.generic]
 
 
 def one_within(values: Iterable[Value]) -> Value:

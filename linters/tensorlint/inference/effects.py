@@ -102,6 +102,7 @@ class Effects(State):
             given.append(default)
             if isinstance(default, (Function, Partial, Attribute)):
                 self.not_followed(default, given, {}, later=later)
+        given = [value for value in given if value.__class__ in _KEEPS]  # of the others nothing can be changed
         reached = self.reached_with(function, given)
         attributes, reshapes = reached.attributes, reached.reshapes
         if reached.of_classes or reached.elsewhere.of_classes:
@@ -171,7 +172,7 @@ class Effects(State):
             module = self.frame_at(path) or self.scope_of(path)
             if module is not None:
                 self.forget_in_module(module, owner, name)
-        self.forget_in_classes(reached.elsewhere.of_classes.union([name for _, _, name in reached.of_classes]))
+        self.forget_in_classes(reached.assigned_of_classes)
 
     def forget_in_classes(self, assigned: set[str]) -> None:
         """The attributes are assigned of objects that may be classes."""

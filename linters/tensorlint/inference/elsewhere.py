@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_FUNCTIONS = 60
 _MOST_IMPORTS = 4  # of a name that is imported from where it is imported
-_MOST_KEPT = 1500
+_MOST_KEPT = 5000
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 # What may bind any name of a module anew.

@@ -23,10 +23,13 @@ from tensorlint.inference.values import (
     Instance,
     Library,
     LibraryObject,
+    Number,
     Opaque,
     Partial,
+    Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
 )
 from tensorlint.inference.walking import walk
@@ -40,6 +43,8 @@ _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
 _HELD = frozenset({Sequence, Dictionary})
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict)
+# Holds nothing, and nothing of it can be changed.
+_BARE = frozenset({Opaque, Unknown, Const, Number, Scalar})
 _CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 
 
@@ -55,12 +60,13 @@ class ImplicitCalls(State):
 
     def runs_unseen(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
-        given = [item for value in (*args, *kwargs.values()) for item in held_by(value)]
-        given += data_of(given)
-        given += objects_within(given)  # which nobody finds once it is forgotten what holds them
-        for value in given:
-            if isinstance(value, _CALLABLE):
-                self.keep(value)
+        given = [item for value in (*args, *kwargs.values()) if value.__class__ not in _BARE for item in held_by(value)]
+        if given:
+            given += data_of(given)
+            given += objects_within(given)  # which nobody finds once it is forgotten what holds them
+            for value in given:
+                if isinstance(value, _CALLABLE):
+                    self.keep(value)
         self.escape(args, kwargs)
         self.not_followed(function, given, {})
         if isinstance(function, Function):
@@ -194,8 +200,7 @@ class ImplicitCalls(State):
             return True
         if any(changed and self.frame_at(path) is not None for (path, _), changed in reached.elsewhere.names.items()):
             return True
-        assigned = reached.elsewhere.of_classes.union([name for _, _, name in reached.of_classes])
-        return not self.held_by_classes().isdisjoint(assigned)
+        return not self.held_by_classes().isdisjoint(reached.assigned_of_classes)
 
     def run_kept(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Something is called of which nobody knows what it is."""

@@ -177,10 +177,17 @@ class _Chains:
         for _ in range(_LONGEST):
             spread = [(path, name) for path, name, effects in found if self.set_by(path, name, effects)]
             words = {name for path, name in spread if name and name not in self.modules[path].ends}
+            if not words:
+                found = []
+                break
+            held: dict[str, set[str]] = {}
+            for word in words:
+                for holder in self.holders[word]:
+                    held.setdefault(holder, set()).add(word)
             found = [
                 (path, name, self.words[word])
                 for path, module in self.modules.items()
-                for word in self.mentioned(path, module, words)
+                for word in self.mentioned(path, module, words, held)
                 for name in module.mentioned[word]
             ]
             if not found:
@@ -221,19 +228,24 @@ class _Chains:
         self.words[name] = together([before, effects])
         return self.words[name] != before
 
-    def mentioned(self, path: str, module: ModuleText, words: set[str]) -> list[str]:
-        """Those of the words that functions or statements of the module mention."""
-        for word in words - module.asked:
-            if self.may_mention(module, path, word):
-                module.asked.add(word)
-                names = self.mentions(path, module, word)
-                if names:
-                    module.mentioned[word] = names
-        return sorted(word for word in words & module.mentioned.keys() if self.may_mention(module, path, word))
-
-    def may_mention(self, module: ModuleText, path: str, word: str) -> bool:
-        stem = os.path.basename(path)[:-3]
-        return module.starred or word in module.names or bool(self.holders[word] & {stem, *module.names})
+    def mentioned(self, path: str, module: ModuleText, words: set[str], held: dict[str, set[str]]) -> list[str]:
+        """Those of the words that functions or statements of the module mention; `held` are the words that the modules
+        define, by these modules' names."""
+        if module.starred:
+            possible = words
+        else:
+            possible = words & module.names
+            possible |= held.get(os.path.basename(path)[:-3], set())
+            for holder in held.keys() & module.names:
+                possible |= held[holder]
+        if not possible:
+            return []
+        for word in possible - module.asked:
+            module.asked.add(word)
+            names = self.mentions(path, module, word)
+            if names:
+                module.mentioned[word] = names
+        return sorted(possible & module.mentioned.keys())
 
     def mentions(self, path: str, module: ModuleText, word: str) -> list[Place]:
         """Functions and statements of the module that mention the word: they have what it stands for."""

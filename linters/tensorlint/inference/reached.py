@@ -46,6 +46,18 @@ class Reached(OfAnyObject):
     of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
     elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # the same, by files, of functions of others
+    _assigned: set[str] | None = None
+
+    @property
+    def assigned_of_classes(self) -> set[str]:
+        """The attributes that are assigned of what may be classes."""
+        if self._assigned is not None:
+            return self._assigned
+        return self.elsewhere.of_classes.union([name for _, _, name in self.of_classes])
+
+    def finish(self) -> None:
+        """Everything is read."""
+        self._assigned = self.assigned_of_classes
 
     def add(self, other: Reached) -> None:
         self.take(other)
@@ -136,6 +148,7 @@ class Reaching(State):
                     waiting += self.methods_called(other.methods)
         if waiting and reshapes(function.scope.file):  # not all of it was read
             found.reshapes = EITHER
+        found.finish()
         return found
 
     def read(self, node: ast.AST, scope: Frame) -> _Step:
@@ -268,6 +281,7 @@ class Reaching(State):
                         further |= more.methods
             names = further - seen
             seen |= further
+        whole.finish()
         return whole
 
     def changed_by_any_property(self, cls: Class) -> set[str]:

@@ -28,7 +28,7 @@ from tensorlint.inference.contents import parts_of
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY
-from tensorlint.inference.ops import modules
+from tensorlint.inference.ops import modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -361,7 +361,7 @@ class Calls(State):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         self.note_meeting(entry.name, *args)
-        result = self.with_outer(ops.apply(entry, call, args, kwargs))
+        result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
             self.note_given(args, kwargs, result)
         if isinstance(result, Tensor) and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":

@@ -195,6 +195,13 @@ def of_equation(equation: Value, operands: list[Value]) -> tuple[list[int], int]
     return [len(term) for term in terms], len(output)
 
 
+# Of these the result has so many axes whatever it is made of: torch takes nothing else, or makes nothing else of it.
+_OF_RESULT = {
+    "dot": 0, "vdot": 0, "trace": 0, "mv": 1, "addmv": 1, "masked_select": 1, "bincount": 1, "histc": 1, "mm": 2, "addmm": 2,
+    "outer": 2, "ger": 2, "addr": 2, "bmm": 3, "baddbmm": 3,
+}  # fmt: skip
+
+
 def of_result(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None:
     """The rank of a torch function's or method's result whatever the first operand's; `args` are those behind it."""
     if name == "repeat":
@@ -202,12 +209,14 @@ def of_result(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | N
             return None if args[0].items is None else len(args[0].items)
         fits = args and not kwargs and all(isinstance(arg, (Const, Number, Scalar)) for arg in args)
         return len(args) if fits or len(args) > 1 else None
+    if name in _OF_RESULT:
+        return _OF_RESULT[name]
+    if name in ("flatten", "ravel"):
+        return None if args or kwargs else 1
     if name in ("nonzero", "argwhere"):
         return None if args or kwargs else 2
     if name == "unique":
         return None if args or not kwargs.keys() <= {"sorted"} else 1
-    if name == "outer":
-        return 2
     if name == "repeat_interleave":
         return 1 if len(args) == 1 and not kwargs else None
     if name == "broadcast_to":

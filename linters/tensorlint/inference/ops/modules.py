@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tensorlint.inference.ops import table
 from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_parameters
+from tensorlint.inference.ops.unknown_arguments import as_tensors
 from tensorlint.inference.values import (
     CONTAINERS,
     UNKNOWN,
@@ -145,6 +146,8 @@ def call_module(call: Call, obj: LibraryObject, args: Sequence_[Value], kwargs: 
     if found is None:
         return UNKNOWN
     obj = _as_made(obj)
+    if obj.path.endswith("Loss"):
+        args, kwargs = as_tensors(found.inputs, args, kwargs)
     try:
         return found.forward(call, obj, **bind(found.inputs, args, kwargs))
     except table.STOPS:

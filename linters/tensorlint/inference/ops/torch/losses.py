@@ -10,7 +10,7 @@ from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.results import REDUCTION, common_device, short, unplaced
-from tensorlint.inference.ops.table import Call, Undecided, tensor
+from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import Const, Tensor, Value, copy
 
@@ -63,6 +63,20 @@ def reduced(
     if reduction.value not in ("mean", "sum", "batchmean"):
         raise Undecided
     return Tensor("torch", (), (), dtype, of.device, call.node, None, REDUCTION)
+
+
+def tensors(*given: Value) -> list[Tensor]:
+    """The values as tensors, of which nothing need be known, or the transfer gives up."""
+    found = [each for each in given if isinstance(each, Tensor)]
+    if len(found) < len(given):
+        raise Undecided
+    return found
+
+
+def together(*operands: Tensor) -> Shape | None:
+    """The shape that the tensors broadcast to, if theirs are known."""
+    shapes = [each.shape for each in operands if each.shape is not None]
+    return broadcast(*shapes) if len(shapes) == len(operands) else None
 
 
 def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
@@ -300,9 +314,9 @@ def classified(call: Call, input: Value, target: Value, reduction: Value, reduce
     "log_probs targets input_lengths target_lengths blank=0 reduction='mean' zero_infinity=False",
 )
 def ctc_loss(call: Call, log_probs: Value, reduction: Value, **rest: Value) -> Value:
-    ranked = tensor(log_probs)
-    shape = (ranked.shape[1],) if ranked.shape is not None and len(ranked.shape) == 3 else ()
-    return reduced(call, shape, reduction, ranked)
+    (one,) = tensors(log_probs)
+    shape = None if one.shape is None else (one.shape[1],) if len(one.shape) == 3 else ()
+    return reduced(call, shape, reduction, one)
 
 
 @op(
@@ -319,10 +333,8 @@ def margin_ranking_loss(
     reduction: Value,
     margin: Value,
 ) -> Value:
-    a, b, c = tensor(input1), tensor(input2), tensor(target)
-    return reduced(
-        call, broadcast(a.shape or (), b.shape or (), c.shape or ()), reduction, a, reduce, size_average, [b, c]
-    )
+    a, b, c = tensors(input1, input2, target)
+    return reduced(call, together(a, b, c), reduction, a, reduce, size_average, [b, c])
 
 
 @op(
@@ -339,7 +351,7 @@ def cosine_embedding_loss(
     reduction: Value,
     **rest: Value,
 ) -> Value:
-    a, c = tensor(input1), tensor(target)
+    a, c = tensors(input1, target)
     return reduced(call, c.shape, reduction, a, reduce, size_average, [input2, c])
 
 
@@ -357,6 +369,6 @@ def triplet_margin_loss(
     reduction: Value,
     **rest: Value,
 ) -> Value:
-    a, b, c = tensor(anchor), tensor(positive), tensor(negative)
-    shape = broadcast(a.shape or (), b.shape or (), c.shape or ())
+    a, b, c = tensors(anchor, positive, negative)
+    shape = together(a, b, c)
     return reduced(call, shape[:-1] if shape else None, reduction, a, reduce, size_average, [b, c])

@@ -1,0 +1,59 @@
+"""Objects that nobody knows, given to functions of torch that take a tensor and nothing else: behind the call they are tensors.
+
+`F.mse_loss(net(x), y)` is a number, whatever `net` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorlint.inference.ops.table import Entry, Parameter
+from tensorlint.inference.values import Opaque, Tensor, Unknown, Value
+
+# Parameters of torch's functions and losses that take a tensor and nothing else.
+_TENSORS = frozenset(
+    ["input", "target", "input1", "input2", "x1", "x2", "mat1", "mat2", "vec2", "anchor", "positive", "negative", "log_probs"]
+)  # fmt: skip
+# But for these, which take a number for one of two operands, or something else than a tensor.
+_OF_ANYTHING = frozenset(
+    "torch." + name
+    for name in (
+        "pow", "float_power", "xlogy", "special.xlogy", "special.xlog1py", "special.zeta", "remainder", "rsub", "where", "copysign",
+        "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "repeat_interleave",
+        "searchsorted", "bucketize",
+    )
+)  # fmt: skip
+Arguments = tuple[Sequence[Value], dict[str, Value]]
+
+
+def of_function(entry: Entry, args: Sequence[Value], kwargs: dict[str, Value]) -> Arguments:
+    """The arguments of a function by its entry."""
+    if entry.framework != "torch" or not entry.name.startswith("torch.") or entry.name in _OF_ANYTHING:
+        return args, kwargs
+    if entry.name.startswith(("torch.Tensor.", "torch.nn.utils.")):
+        return args, kwargs
+    return as_tensors(entry.parameters, args, kwargs)
+
+
+def as_tensors(parameters: Sequence[Parameter], args: Sequence[Value], kwargs: dict[str, Value]) -> Arguments:
+    """The arguments, with a tensor for each object that nobody knows in the place of one."""
+    if any(map(_is_unknown, args)):
+        places = [*parameters[: len(args)], *[None] * (len(args) - len(parameters))]
+        args = [
+            _some_tensor(arg) if _is_unknown(arg) and place is not None and place.name in _TENSORS else arg
+            for place, arg in zip(places, args, strict=True)
+        ]
+    if kwargs and any(map(_is_unknown, kwargs.values())):
+        kwargs = {
+            name: _some_tensor(value) if _is_unknown(value) and name in _TENSORS else value
+            for name, value in kwargs.items()
+        }
+    return args, kwargs
+
+
+def _is_unknown(value: Value) -> bool:
+    return value.__class__ is Unknown or (isinstance(value, Opaque) and value.kind is None)
+
+
+def _some_tensor(value: Value) -> Tensor:
+    return Tensor("torch", axes=value.axes, kin=value.kin) if isinstance(value, Opaque) else Tensor("torch")

@@ -11,6 +11,7 @@ from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
+from tensorlint.inference.ops.elementwise import is_numpys_own
 from tensorlint.inference.outcomes import LINEAR, without_linear
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -147,6 +148,12 @@ class Statements(State):
                 return result
             if sign == "@" and left.framework == "torch":
                 return result  # a new tensor: torch has no product in place
+            if left.framework == "numpy" and not is_numpys_own(right):
+                # A series or a sparse matrix on the right makes one of its own kind, and so does a tensor that divides.
+                if sign == "@" or (sign == "/" and self.uses_torch):
+                    return result
+                if "pandas" in self.file.text or "sparse" in self.file.text:
+                    return copy(left, framework=None, strides=None, dtype=None, source=None, reduced=None)
             same = copy(left, marks=left.marks - {"reduction", "transposed", "optional"}, source=None, reduced=None)
             if same.marks and isinstance(result, Tensor):
                 same.marks = without_linear(same).marks | {mark for mark in result.marks if mark.startswith(LINEAR)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tensorlint.inference.values import Const, Framework, Library, LibraryObject, Number, Scalar, Tensor, Value
+from tensorlint.inference.values import Class, Const, Framework, Library, LibraryObject, Number, Scalar, Tensor, Value
 
 BOOL, INTEGER, FLOAT, COMPLEX = 0, 1, 2, 3
 # The Python number of each category.
@@ -164,6 +164,8 @@ def named(value: Value, framework: Framework | None) -> str | None:
         return named(inner, "numpy") if inner is not None else None
     if isinstance(value, Tensor) and value.shape is None and value.how == "dtype":
         return value.dtype
+    if isinstance(value, Class) and framework == "numpy" and not value.bases and value.own("dtype") is None:
+        return OBJECT  # as numpy takes any class that it does not know
     return None
 
 

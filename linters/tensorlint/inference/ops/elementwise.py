@@ -409,6 +409,14 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
         other = right if tensor is left else left
         if isinstance(other, Sequence) and (framework != "numpy" or (operator == "*" and not tensor.shape)):
             raise Undecided  # `np.int64(2) * [1, 2]` is a list of four
+        if (
+            framework == "numpy"
+            and other is left
+            and tensor.shape == ()
+            and isinstance(other, Const)
+            and isinstance(other.value, complex)
+        ):
+            raise Undecided  # `2j * np.float64(1)` is Python's complex, `2.0 * np.float64(1)` is numpy's
         if isinstance(other, Const) and not is_number(other):
             raise Undecided
         kind = "bool" if operator in COMPARISONS else _KINDS.get(operator, "promote")
@@ -422,7 +430,7 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
         # A number to the power of a tensor is a fresh tensor.
         result.strides = layout.contiguous(result.shape)
     if isinstance(result, Tensor) and result.framework == "numpy":
-        others = [side for side in (left, right) if not _is_numpys_own(side)]
+        others = [side for side in (left, right) if not is_numpys_own(side)]
         if others:
             # A tensor of torch's makes a tensor of it, whichever side it is on.
             torchs = any(isinstance(side, Tensor) and side.framework == "torch" for side in others)
@@ -430,7 +438,7 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
     return result
 
 
-def _is_numpys_own(value: Value) -> bool:
+def is_numpys_own(value: Value) -> bool:
     """An operand with which numpy's arrays make arrays."""
     if isinstance(value, Tensor):
         return value.framework == "numpy"

@@ -73,9 +73,12 @@ def getitem(call: Call, tensor: Tensor, index: Value) -> Value:
         if tensor.dtype == OBJECT:
             return UNKNOWN
         return Tensor(tensor.framework, None, None, tensor.dtype, tensor.device)
-    if tensor.dtype == OBJECT and isinstance(found, Tensor) and found.shape == ():
-        return UNKNOWN  # the object that is in there
-    return found
+    return UNKNOWN if isinstance(found, Tensor) and found.shape == () and may_be_object(tensor) else found
+
+
+def may_be_object(array: Tensor) -> bool:
+    """Whether what is taken out of the array may be anything: `np.ravel(bounds)` of a list with None in it."""
+    return array.dtype == OBJECT or (array.dtype is None and array.framework == "numpy")
 
 
 def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:

@@ -6,12 +6,13 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.broadcasting import broadcast_size
+from tensorlint.inference.ops.indexing import may_be_object
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.values import Tensor, Value
+from tensorlint.inference.values import UNKNOWN, Tensor, Value
 
 
 @op("diagonal", "a offset=0 axis1=0 axis2=1")
@@ -33,6 +34,8 @@ def take(call: Call, a: Value, indices: Value, axis: Value, **rest: Value) -> Va
     else:
         at = arguments.axis(axis, len(shape))
         target = (*shape[:at], *index, *shape[at + 1 :])
+    if target == () and may_be_object(given):
+        return UNKNOWN
     return unplaced(call, "numpy", target, given.dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tensorlint.inference import (
     aliases,
@@ -42,6 +43,7 @@ from tensorlint.inference.values import (
 )
 
 # Methods that only tensors have, of the names that models use: an unknown object that has one is a tensor.
+_DISTRIBUTIONS = re.compile("[Dd]istribution|[Pp]rior|pyro")
 TENSOR_ONLY = frozenset(
     [
         "view",
@@ -83,7 +85,11 @@ def spells_sizes(args: list[Value]) -> bool:
     if len(args) != 1:
         return len(args) > 1
     only = args[0]
-    return isinstance(only, (Number, Sequence)) or (isinstance(only, Const) and type(only.value) is int)
+    return isinstance(only, Sequence) or _is_size(only)
+
+
+def _is_size(value: Value) -> bool:
+    return isinstance(value, Number) or (isinstance(value, Const) and type(value.value) is int)
 
 
 class Methods(State):
@@ -256,6 +262,8 @@ class Methods(State):
                 return UNKNOWN
             if name == "view" and not spells_sizes(args):
                 return UNKNOWN
+            if name == "expand" and len(args) == 1 and not _is_size(args[0]) and _DISTRIBUTIONS.search(self.file.text):
+                return UNKNOWN  # which distributions have too, and take a `torch.Size` for it
             known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=receiver.axes, kin=receiver.kin)
             entry = ops.method("torch", name)
             if entry is None:

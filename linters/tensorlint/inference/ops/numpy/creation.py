@@ -66,7 +66,9 @@ def has_axes(dtype: Value) -> bool:
 
 def may_be_records(object: Value, dtype: Value) -> bool:
     """Whether tuples may be elements: `np.array([(1, 2.0), (3, 4.0)], dtype=[("a", int), ("b", float)])`."""
-    if values.is_none(dtype) or isinstance(dtype, Library) or dtypes.named(dtype, "numpy") is not None:
+    if values.is_none(dtype) or dtypes.named(dtype, "numpy") is not None:
+        return False
+    if isinstance(dtype, Library) and dtype.path.startswith(("numpy.", "builtins.", "torch.")):
         return False
     if isinstance(dtype, Const) and isinstance(dtype.value, str) and "," not in dtype.value:
         return False
@@ -241,6 +243,8 @@ def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value
 )
 def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> Value:
     given_copy = rest["copy"]
+    if call.name == "numpy.asanyarray" and not isinstance(a, (Tensor, Sequence)):
+        return values.UNKNOWN  # a matrix, whose `flatten()` has two axes, stays one
     if not isinstance(a, Tensor) and not_plain(a, dtype):
         return unranked("numpy", chosen(dtype, None))
     given = array(call, a)

@@ -10,11 +10,14 @@ from tensorlint.inference.ops.numpy.creation import complex_part, ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import SPELLED, laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.values import Tensor, Value, copy
+from tensorlint.inference.values import Const, Number, Tensor, Value, copy
 
 
 @op("numpy.real numpy.imag", "val")
 def real(call: Call, val: Value) -> Value:
+    """Of anything that has a `real` it is that: of a number a number."""
+    if not isinstance(val, (Tensor, values.Sequence)):
+        return values.UNKNOWN
     return complex_part(call, tensor(array_of(call, val)))
 
 
@@ -104,7 +107,7 @@ def window(call: Call, M: Value) -> Value:
     size = arguments.count(M)
     if isinstance(M, Tensor) or (isinstance(size, int) and size < 1):
         raise Undecided
-    return laid(call, "numpy", (size,), (1,), "float64")
+    return laid(call, "numpy", (size,), (1,), "float64" if isinstance(M, (Const, Number)) else None)
 
 
 @op("numpy.fft.fftfreq numpy.fft.rfftfreq", "n d=1.0 device=None")

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from operator import call
@@ -106,6 +107,7 @@ class GlobalState:
         self.expected: Snapshot = ()
         self._getters: tuple[Callable[[], Any], ...] = ()
         self._compared: _Comparison | None = None
+        self._of_libraries: dict[Any, Any] = {}
         self.add(items)
 
     def add(self, items: Iterable[StateItem]) -> None:
@@ -146,11 +148,20 @@ class GlobalState:
             if item.by_key:
                 for key in sorted(set(old) | set(new)):
                     one, other = old.get(key, UNSET), new.get(key, UNSET)
-                    if one != other and not _is_ignored(os.fsdecode(key)):
+                    if one != other and self._of_libraries.get(key) != other and not _is_ignored(os.fsdecode(key)):
                         found.append(Change(index, item, key, one, other))
             elif item.show is not _show_path or _user_entries(old) != _user_entries(new):
                 found.append(Change(index, item, None, old, new))
         return found
+
+    @contextmanager
+    def library_import(self) -> Iterator[None]:
+        """Around the first import of a library: the variables that it sets are its own, and stay, whoever imports it."""
+        before = _environment()
+        try:
+            yield
+        finally:
+            self._of_libraries.update(_environment().items() - before.items())
 
     def put_back(self, changes: Sequence[Change]) -> list[Change]:
         """Set the old values; the changes come back with `restored` saying whether that worked."""
@@ -261,7 +272,7 @@ class ScopedState:
 
 # --- Python's own items ---------------------------------------------------------------------------------------------
 
-_SECRET = re.compile(r"TOKEN|SECRET|KEY|PASS|CREDENTIAL|AUTH|COOKIE|(?:^|_)PAT$", re.IGNORECASE)
+_SECRET = re.compile(r"TOKEN(?!IZ)|SECRET|KEY|PASS|CREDENTIAL|AUTH|COOKIE|(?:^|_)PAT$", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"://[^/\s]*@")  # of a URL: `postgres://user:password@host/`
 
 

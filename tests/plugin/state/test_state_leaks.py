@@ -448,6 +448,54 @@ def test_warning_filters_that_a_library_adds_when_it_is_imported_are_nobodys_lea
     result.stdout.fnmatch_lines(["E*test_leaks left global state changed: warning filters: *"])
 
 
+def test_variables_that_a_library_sets_when_it_is_imported_are_nobodys_leak_and_stay(pytester):
+    """As lightning and torchrl do; a function of the library that sets one when a test calls it is the test's doing."""
+    library = "import os\n\nos.environ['{0}'] = 'set'\n\ndef call(): os.environ['BY_A_CALL'] = 'called'\n"
+    pytester.makepyfile(
+        **{
+            "site-packages/a_library/__init__": "import inner_library\n\n" + library.format("OUTER"),
+            "site-packages/a_library/part": library.format("OF_A_PART"),
+            "site-packages/inner_library": library.format("INNER"),
+            "site-packages/by_fixture": library.format("A_TOKENIZER_OF_ITS_OWN"),
+            "test_it": """
+            import os
+            import pytest
+
+            @pytest.fixture(scope="module")
+            def opt():
+                import by_fixture
+
+            def test_imports(): import a_library
+            def test_imports_a_part(): import a_library.part
+            def test_uses(opt): pass
+            def test_calls():
+                import a_library
+                a_library.call()
+                os.environ["INNER"] = "changed"
+            def test_after():
+                assert [os.environ.get(name) for name in ("OUTER", "INNER", "OF_A_PART", "BY_A_CALL")] == ["set"] * 3 + [None]
+            """,
+            "test_later": """
+            import os
+
+            def test_it():
+                assert os.environ["A_TOKENIZER_OF_ITS_OWN"] == "set"
+                os.environ["A_TOKENIZER_OF_ITS_OWN"] = "changed"
+            """,
+        }
+    )
+    pytester.syspathinsert(pytester.path / "site-packages")
+    result = run(pytester, "--tensorcheck-state", "error")
+    for name in ("A_TOKENIZER_OF_ITS_OWN", "OUTER", "INNER", "OF_A_PART"):
+        assert os.environ.pop(name) == "set"
+    result.assert_outcomes(passed=6, errors=2)
+    assert [line.partition("variable ")[2] for line in result.outlines if line.startswith("  test_")] == [
+        "BY_A_CALL: unset → 'called', left by test_it.py::test_calls",
+        "INNER: 'set' → 'changed', left by test_it.py::test_calls",
+        "A_TOKENIZER_OF_ITS_OWN: 'set' → 'changed', left by test_later.py::test_it",
+    ]
+
+
 def test_a_snapshot_is_cheap():
     """At most 20 µs a test for two of them; the bound here is loose, since the machine may be busy."""
     import timeit

@@ -292,6 +292,7 @@ def _is_ignored(variable: str) -> bool:
     return variable in _IGNORED_VARIABLES or variable.startswith(_IGNORED_PREFIXES)
 
 
+_ENVIRONMENT = os.environ  # the process's own, whatever a test puts in its place
 _GONE = "(a folder that is gone)"
 
 
@@ -306,6 +307,7 @@ def python_items(filters: LibraryFilters | None = None) -> list[StateItem]:
             show=_show_variable,
             witness=_environment_is_as_now,
         ),
+        StateItem("os.environ", _mapping, _set_mapping, at_import=False, show=_show_mapping),
         StateItem(
             "working directory",
             _working_directory,
@@ -327,24 +329,37 @@ def python_items(filters: LibraryFilters | None = None) -> list[StateItem]:
 
 def _environment() -> dict[Any, Any]:
     # os.environ.copy() decodes every entry (25 µs); the mapping below it is compared as it is (bytes on POSIX).
-    return dict(os.environ._data)  # type: ignore[attr-defined]  # Python 3.11 to 3.14
+    return dict(_ENVIRONMENT._data)  # type: ignore[attr-defined]  # Python 3.11 to 3.14
 
 
 def _environment_is_as_now() -> tuple[Callable[[], bool]]:
     then = _environment()
-    return (lambda: os.environ._data == then,)  # type: ignore[attr-defined]
+    return (lambda: _ENVIRONMENT._data == then,)  # type: ignore[attr-defined]
 
 
 def _set_environment(values: dict[Any, Any]) -> None:
     for key, value in values.items():
         if value is UNSET:
-            os.environ.pop(os.fsdecode(key), None)
+            _ENVIRONMENT.pop(os.fsdecode(key), None)
         else:
-            os.environ[os.fsdecode(key)] = os.fsdecode(value)
+            _ENVIRONMENT[os.fsdecode(key)] = os.fsdecode(value)
 
 
 def _show_variable(value: Any) -> str:
     return repr(value if value is UNSET else os.fsdecode(value))
+
+
+def _mapping() -> tuple[int, Any]:
+    """Compared by what it is, not by what is in it: the second is asked only where the first is the same."""
+    return id(os.environ), os.environ
+
+
+def _set_mapping(value: tuple[int, Any]) -> None:
+    os.environ = value[1]  # noqa: B003
+
+
+def _show_mapping(value: tuple[int, Any]) -> str:
+    return "the environment" if value[1] is _ENVIRONMENT else "another mapping"
 
 
 def _working_directory() -> str:

@@ -31,6 +31,7 @@ from pytest_tensorcheck.determinism.operations import (
     Recording,
 )
 from pytest_tensorcheck.own_reads import own_reads
+from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import is_user_file
 
 _MARK = "_tensorcheck_mark"  # the attribute on a storage's Python object
@@ -67,7 +68,7 @@ class _Mark:
         self.written_by: tuple[str, Place | None] | None = None
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
+class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
     """Records the operations of the code inside its `with` into `.recording`.
 
     `run` counts from 0 and chooses the numbers that fill uninitialised memory: two runs get different ones, so that

@@ -19,6 +19,7 @@ from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.shapes.sizes import show
+from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import UserLine, user_line
 
 _Tensor = torch.Tensor
@@ -36,7 +37,7 @@ _ELEMENTWISE_HALF = ("aten::_to_copy", "aten::mul", "aten::div")
 _LINES_KEPT = 200_000
 
 
-class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-call]
     """`found` is called with each observation; it may raise."""
 
     aside_while_tracing = aside_in_torchscript = True  # see torchscript.py

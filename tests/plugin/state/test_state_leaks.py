@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
@@ -38,6 +39,8 @@ LEAKS = {
     "os.environ['INDEX_URL'] = 'https://hunter2@host/x'": "variable INDEX_URL: unset → (not shown)",
     "os.environ['HOME_URL'] = 'https://host/@x'": "variable HOME_URL: unset → 'https://host/@x'",
     "os.environ['MODEL_PATH'] = 'x'": "environment variable MODEL_PATH: unset → 'x'",
+    "os.environ['TOKENIZERS_PARALLELISM'] = 'false'": "variable TOKENIZERS_PARALLELISM: unset → 'false'",
+    "os.environ = dict(os.environ)": "os.environ: the environment → another mapping, left by",
     "os.environ.pop('STATE_TEST')": "environment variable STATE_TEST: 'here' → unset",
     "os.chdir('/')": "working directory: ",
     "sys.path.insert(0, '/somewhere')": "sys.path: added '/somewhere', left by",
@@ -292,6 +295,37 @@ def test_what_fixtures_and_monkeypatch_put_back_is_no_leak(pytester):
     result = run(pytester, "--tensorcheck-state", "error")
     result.assert_outcomes(passed=3)
     assert "global state" not in result.stdout.str()
+
+
+def test_a_mapping_in_the_place_of_the_environment_is_no_hindrance(pytester):
+    pytester.makepyfile(
+        imported_meanwhile="X = 1",
+        test_it="""
+        import os, sys
+        from unittest import mock
+
+        def test_patched():
+            with mock.patch("os.environ", {"ONLY": "this"}):
+                import colorsys, imported_meanwhile
+        def test_patched_until_teardown(monkeypatch): monkeypatch.setattr(os, "environ", {"ONLY": "this"})
+        def test_cleared():
+            with mock.patch.dict(os.environ, clear=True): pass
+        def test_leaves_it(): os.environ = {"ONLY": "this"}
+        def test_after():
+            assert "ONLY" not in os.environ
+            os.environ["LEFT"] = "x"
+        """,
+    )
+    sys.modules.pop("colorsys", None)
+    pytester.syspathinsert()
+    result = run(pytester)
+    result.assert_outcomes(passed=5)
+    assert [
+        line.partition(", left")[0].partition("  ")[2].partition("  ")[2] for line in result.outlines if "→" in line
+    ] == [
+        "os.environ: the environment → another mapping",
+        "environment variable LEFT: unset → 'x'",
+    ]
 
 
 def test_a_module_fixture_that_leaks_is_named_at_its_end(pytester):

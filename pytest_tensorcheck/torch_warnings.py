@@ -96,8 +96,13 @@ def _show_at_its_place(message: Any) -> None:
 _show_at_its_place.__code__ = _show_at_its_place.__code__.replace(co_filename="<frozen importlib._bootstrap>")
 
 
+_OPERATORS = os.path.join("torch", "_ops.py")
+# By way of these torch calls a mode's method that its compiler is not to follow.
+_TO_A_MODE = (os.path.join("torch", "_compile.py"), os.path.join("torch", "_dynamo", "eval_frame.py"))
+
+
 def _is_between(filename: str) -> bool:
-    return filename.startswith(_OURS) or filename.endswith(os.path.join("torch", "_ops.py"))
+    return filename.startswith(_OURS) or filename.endswith(_OPERATORS)
 
 
 def _caller_of_torch(filename: str, start: FrameType) -> FrameType | None:
@@ -107,7 +112,9 @@ def _caller_of_torch(filename: str, start: FrameType) -> FrameType | None:
         frame = frame.f_back
     if frame is not None and not filename.startswith(_OURS) and not _is_ours(frame.f_back):
         return frame  # an operator that nobody of ours called
-    while frame is not None and _is_between(frame.f_code.co_filename):
+    while frame is not None and (
+        _is_between(frame.f_code.co_filename) or frame.f_code.co_filename.endswith(_TO_A_MODE)
+    ):
         frame = frame.f_back
         if frame is not None and frame.f_code.co_name == "handle_torch_function":
             # A function of torch's in Python hands itself over to the mode, which calls it once more.

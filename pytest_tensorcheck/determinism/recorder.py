@@ -129,7 +129,7 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
         if known is None:
             known = self._kernels[id(func)] = (func, read_kernel(func))
         kernel = known[1]
-        if kernel.ignored or _forked:
+        if kernel.ignored or _forked or (kernel.unpacks and _comes_from_another_process(sys._getframe(1))):
             return func(*args, **kwargs) if kwargs else func(*args)
 
         scalars: list[Any] = []
@@ -395,6 +395,19 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
             generator = torch.cuda.default_generators[torch.cuda.current_device() if index is None else index]
             return GeneratorState(False, _generator_hash(generator), None)
         return None
+
+
+def _comes_from_another_process(frame: FrameType | None) -> bool:
+    """Whether a tensor that a worker sent is unpacked: when that happens is the workers' pace, not the program's order.
+    It is met where it is used first. Between here and there may be frames of modes (seen in torch 2.6 to 2.13)."""
+    for _ in range(8):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "_rebuild_tensor":
+            above = frame.f_back
+            return above is not None and above.f_globals.get("__name__") == "torch.multiprocessing.reductions"
+        frame = frame.f_back
+    return False
 
 
 def _is_plain(kind: type) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+import torch._dynamo  # torch loads it (1 s) at the first operation under a mode: not in the time of a test with a deadline
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from operator import call
@@ -106,6 +107,7 @@ class GlobalState:
         self.expected: Snapshot = ()
         self._getters: tuple[Callable[[], Any], ...] = ()
         self._compared: _Comparison | None = None
+        self._of_libraries: dict[Any, Any] = {}
         self.add(items)
 
     def add(self, items: Iterable[StateItem]) -> None:
@@ -146,11 +148,20 @@ class GlobalState:
             if item.by_key:
                 for key in sorted(set(old) | set(new)):
                     one, other = old.get(key, UNSET), new.get(key, UNSET)
-                    if one != other and not _is_ignored(os.fsdecode(key)):
+                    if one != other and self._of_libraries.get(key) != other and not _is_ignored(os.fsdecode(key)):
                         found.append(Change(index, item, key, one, other))
             elif item.show is not _show_path or _user_entries(old) != _user_entries(new):
                 found.append(Change(index, item, None, old, new))
         return found
+
+    @contextmanager
+    def library_import(self) -> Iterator[None]:
+        """Around the first import of a library: the variables that it sets are its own, and stay, whoever imports it."""
+        before = _environment()
+        try:
+            yield
+        finally:
+            self._of_libraries.update(_environment().items() - before.items())
 
     def put_back(self, changes: Sequence[Change]) -> list[Change]:
         """Set the old values; the changes come back with `restored` saying whether that worked."""
@@ -261,7 +272,7 @@ class ScopedState:
 
 # --- Python's own items ---------------------------------------------------------------------------------------------
 
-_SECRET = re.compile(r"TOKEN|SECRET|KEY|PASS|CREDENTIAL|AUTH|COOKIE|(?:^|_)PAT$", re.IGNORECASE)
+_SECRET = re.compile(r"TOKEN(?!IZ)|SECRET|KEY|PASS|CREDENTIAL|AUTH|COOKIE|(?:^|_)PAT$", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"://[^/\s]*@")  # of a URL: `postgres://user:password@host/`
 
 
@@ -281,6 +292,7 @@ def _is_ignored(variable: str) -> bool:
     return variable in _IGNORED_VARIABLES or variable.startswith(_IGNORED_PREFIXES)
 
 
+_ENVIRONMENT = os.environ  # the process's own, whatever a test puts in its place
 _GONE = "(a folder that is gone)"
 
 
@@ -295,6 +307,7 @@ def python_items(filters: LibraryFilters | None = None) -> list[StateItem]:
             show=_show_variable,
             witness=_environment_is_as_now,
         ),
+        StateItem("os.environ", _mapping, _set_mapping, at_import=False, show=_show_mapping),
         StateItem(
             "working directory",
             _working_directory,
@@ -316,24 +329,37 @@ def python_items(filters: LibraryFilters | None = None) -> list[StateItem]:
 
 def _environment() -> dict[Any, Any]:
     # os.environ.copy() decodes every entry (25 µs); the mapping below it is compared as it is (bytes on POSIX).
-    return dict(os.environ._data)  # type: ignore[attr-defined]  # Python 3.11 to 3.14
+    return dict(_ENVIRONMENT._data)  # type: ignore[attr-defined]  # Python 3.11 to 3.14
 
 
 def _environment_is_as_now() -> tuple[Callable[[], bool]]:
     then = _environment()
-    return (lambda: os.environ._data == then,)  # type: ignore[attr-defined]
+    return (lambda: _ENVIRONMENT._data == then,)  # type: ignore[attr-defined]
 
 
 def _set_environment(values: dict[Any, Any]) -> None:
     for key, value in values.items():
         if value is UNSET:
-            os.environ.pop(os.fsdecode(key), None)
+            _ENVIRONMENT.pop(os.fsdecode(key), None)
         else:
-            os.environ[os.fsdecode(key)] = os.fsdecode(value)
+            _ENVIRONMENT[os.fsdecode(key)] = os.fsdecode(value)
 
 
 def _show_variable(value: Any) -> str:
     return repr(value if value is UNSET else os.fsdecode(value))
+
+
+def _mapping() -> tuple[int, Any]:
+    """Compared by what it is, not by what is in it: the second is asked only where the first is the same."""
+    return id(os.environ), os.environ
+
+
+def _set_mapping(value: tuple[int, Any]) -> None:
+    os.environ = value[1]  # noqa: B003
+
+
+def _show_mapping(value: tuple[int, Any]) -> str:
+    return "the environment" if value[1] is _ENVIRONMENT else "another mapping"
 
 
 def _working_directory() -> str:

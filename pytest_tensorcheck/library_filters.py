@@ -5,31 +5,25 @@ Only where pytest does not put the filters back around each test (`-p no:warning
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from types import ModuleType
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from pytest_tensorcheck.first_import import spec_after
-from pytest_tensorcheck.user_line import is_user_file
 
-
-class LibraryFilters(MetaPathFinder):
-    """Notes in `added` what the outermost import of a library adds to the filters."""
+class LibraryFilters:
+    """Notes in `added` what the import of a library adds to the filters."""
 
     def __init__(self) -> None:
         self.added: set[Any] = set()
-        self._importing = False
 
-    def start(self) -> None:
-        sys.meta_path.insert(0, self)
-
-    def stop(self) -> None:
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+    @contextmanager
+    def library_import(self) -> Iterator[None]:
+        before = list(warnings.filters)
+        try:
+            yield
+        finally:
+            self.added.update(one for one in warnings.filters if one not in before)
 
     def of_others(self) -> list[Any]:
         """The filters that are in force and that no library added for itself."""
@@ -43,33 +37,3 @@ class LibraryFilters(MetaPathFinder):
         mutated = getattr(warnings, "_filters_mutated", None)  # the registry of warnings already shown; 3.11 to 3.13
         if mutated is not None:
             mutated()
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if self._importing:
-            return None
-        spec = spec_after(self, fullname, path, target)
-        if spec is not None and spec.has_location and spec.origin is not None and not is_user_file(spec.origin):
-            self._watch(spec.loader)
-        return spec
-
-    def _watch(self, loader: Any) -> None:
-        if not isinstance(loader, SourceFileLoader):
-            return
-        execute = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            vars(loader).pop("exec_module", None)  # the loader is as it was, for whoever looks at it later
-            before, outermost = list(warnings.filters), not self._importing
-            self._importing = True
-            try:
-                execute(module)
-            finally:
-                if outermost:
-                    self._importing = False
-                    self.added.update(one for one in warnings.filters if one not in before)
-
-        # As a frame of the import system it is left out of what `stacklevel` of a warning counts.
-        exec_module.__code__ = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap>")
-        loader.exec_module = exec_module  # type: ignore[method-assign]

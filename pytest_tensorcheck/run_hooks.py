@@ -6,7 +6,7 @@ Wrappers, not autouse fixtures: a wrapper costs 5 µs a test, an autouse fixture
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,10 +25,10 @@ from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, digest_of, loaded_numpy_random
 from pytest_tensorcheck.settings import CHECKS, UNMARKED, MarkerSettings, Settings, read_markers, with_markers
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
+from pytest_tensorcheck.surrounded_imports import SurroundedImports
 from pytest_tensorcheck.surroundings import Surroundings
 from pytest_tensorcheck.test_run import TestRun, at_user_line, describe, surrounds, watching
 from pytest_tensorcheck.unseeded import UnseededGenerators
-from pytest_tensorcheck.user_imports import UserImports
 from pytest_tensorcheck.wider_setups import CollectorSetups, WiderSetups
 from pytest_tensorcheck.worker_threads import share_cores
 
@@ -78,7 +78,9 @@ class RunHooks:
         self._imports = FirstImport(
             {"numpy": self._numpy_loaded, "numpy.random": self._numpy_random_loaded, "torch": self._torch_loaded}
         )
-        self._user_imports = UserImports(lambda name: self.seeder.undisturbed(derive(self.base_seed, "module", name)))
+        self._surrounded_imports = SurroundedImports(
+            lambda name: self.seeder.undisturbed(derive(self.base_seed, "module", name)), self._library_import
+        )
         self._any_marked = False
         self.switched_off: list[str] = []  # the checks that the markers of all tests switch off
         self._surrounded = surrounds(settings, UNMARKED)
@@ -101,15 +103,22 @@ class RunHooks:
             self._numpy_random_loaded()
         self.seeder.watch_random()
         self.seeder.apply(derive(self.base_seed, "conftest"))
-        self._user_imports.start()
+        self._surrounded_imports.start()
 
     def stop(self) -> None:
-        if self._library_filters is not None:
-            self._library_filters.stop()
-        self._user_imports.stop()
+        self._surrounded_imports.stop()
         self._imports.stop()
         self._unseeded.stop()
         self.seeder.stop()
+
+    @contextlib.contextmanager
+    def _library_import(self) -> Iterator[None]:
+        with self.state.library_import():
+            if self._library_filters is None:
+                yield
+            else:
+                with self._library_filters.library_import():
+                    yield
 
     def _numpy_random_loaded(self) -> None:
         self.seeder.watch_numpy()
@@ -151,7 +160,6 @@ class RunHooks:
             from pytest_tensorcheck.library_filters import LibraryFilters
 
             self._library_filters = LibraryFilters()
-            self._library_filters.start()
         self.state.add(python_items(self._library_filters))
         self.state.expected = self.state.snapshot()
         result = yield

@@ -84,7 +84,7 @@ class UnseededGenerators:
 
     def _note(self, source: str, caller: FrameType) -> None:
         user = user_frame(caller)
-        if user is None:
+        if user is None or _is_imported(caller, user):
             return
         library = "" if user is caller else f" in {caller.f_globals.get('__name__', 'a library')}, called from here"
         where = UserLine(user.f_code.co_filename, user.f_lineno, user.f_code.co_qualname)
@@ -104,6 +104,16 @@ def _beyond_this_package(frame: FrameType) -> FrameType:
     while frame.f_globals.get("__name__", "").startswith("pytest_tensorcheck.") and frame.f_back is not None:
         frame = frame.f_back
     return frame
+
+
+def _is_imported(caller: FrameType, user: FrameType) -> bool:
+    """Whether the user merely imported the library: what it makes then (a default argument) is not what they draw from."""
+    frame: FrameType | None = caller
+    while frame is not None and frame is not user:
+        if frame.f_code.co_name == "<module>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def call_at(frame: FrameType) -> ast.Call | None:

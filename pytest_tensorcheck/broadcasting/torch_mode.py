@@ -34,6 +34,7 @@ from pytest_tensorcheck.broadcasting.torch_traits import OPERATIONS, PLAIN, TRAI
 from pytest_tensorcheck.broadcasting.verdict import Kind, Operand, is_accident, relation
 from pytest_tensorcheck.call_source import line_at, line_span_at, rebinds
 from pytest_tensorcheck.shapes.sizes import on_named
+from pytest_tensorcheck.torch_warnings import mode_entered, mode_left
 
 _Tensor = torch.Tensor
 _broadcast_tensors = torch.functional.broadcast_tensors
@@ -87,6 +88,7 @@ class BroadcastMode(TorchFunctionMode):
 
     def __enter__(self) -> Any:
         on_named.append(self.name_axes)
+        mode_entered()
         _push(self)
         return self
 
@@ -94,6 +96,7 @@ class BroadcastMode(TorchFunctionMode):
         """And it is as new, for the next block: what tensors were in this one is nothing to the next."""
         on_named.remove(self.name_axes)
         _pop()
+        mode_left()
         if self.entries or self.named:
             self.entries.clear()
             self.named.clear()

@@ -56,6 +56,8 @@ _OVERWRITE = frozenset(
 _UNDECLARED_VIEWS = frozenset({"aten::_unsafe_view", "aten::_reshape_alias"})
 # Give a tensor another storage, which may come from a file or another process: no number is computed.
 _REBINDS = frozenset({"aten::set_"})
+# What torch.multiprocessing puts a tensor together with that comes from another process.
+_UNPACKS = frozenset({"aten::empty", "aten::set_"})
 # Return their argument, but are where a value made outside torch enters.
 _NO_VIEWS = frozenset({"aten::lift_fresh", "aten::lift"})
 # Write to arguments although the schema does not say so: position of the argument, when the flag at the second position
@@ -98,6 +100,7 @@ def read_kernel(operator: Any) -> Kernel:
         is_empty=name in _EMPTY,
         is_resize=name in _RESIZE,
         ignored=name in _IGNORED,
+        unpacks=name in _UNPACKS,
         makes_results=any(result.alias_info is None for result in schema.returns),
         writes=() if name in _REBINDS else tuple(writes),
         writes_if=writes_if,

@@ -40,11 +40,15 @@ class OperationLogs:
                 f"pass --tensorcheck-seed {recorded}"
             )
         self.missing: list[str] = []
+        self.varying: list[str] = []
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
         __tracebackhide__ = True
         if loaded("torch") is None or getattr(item, "tensorcheck_exempt", False):
+            return (yield)
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            self.varying.append(item.nodeid)
             return (yield)
         if self.writer is not None:
             with self.writer.recording(item.nodeid):
@@ -62,11 +66,12 @@ class OperationLogs:
             raise at_test(error, item) from None
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if self.missing:
-            terminalreporter.write_line(
-                f"tensorcheck: {len(self.missing)} tests are not in the log and were compared with nothing: "
-                + ", ".join(self.missing[:5])
-            )
+        for nodeids, why in (
+            (self.missing, "are not in the log and were compared with nothing"),
+            (self.varying, "get other examples from hypothesis each time and were left out"),
+        ):
+            if nodeids:
+                terminalreporter.write_line(f"tensorcheck: {len(nodeids)} tests {why}: " + ", ".join(nodeids[:5]))
 
     def pytest_unconfigure(self) -> None:
         if self.writer is not None:

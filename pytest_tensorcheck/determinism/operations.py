@@ -72,7 +72,7 @@ class Kernel:
 
     `writes` are the positions (or names, for keyword arguments) it writes to, `overwrites` those of them whose former
     content does not matter; `makes_results` where it returns new tensors beside them; `is_view` where the result shares
-    its argument's memory and no number is read.
+    its argument's memory and no number is read; `unpacks` where tensors that another process sent are put together.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Kernel:
     is_empty: bool = False
     is_resize: bool = False
     ignored: bool = False
+    unpacks: bool = False
     makes_results: bool = False
     writes: tuple[int | str, ...] = ()
     writes_if: int | None = None  # the position of the flag on which it depends whether it writes

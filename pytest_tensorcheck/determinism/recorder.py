@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+import torch._dynamo  # torch loads it (1 s) at the first operation under a mode: not in the time of a test with a deadline
 from torch.utils._python_dispatch import TorchDispatchMode  # seen in torch 2.6 to 2.13
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
@@ -31,6 +32,7 @@ from pytest_tensorcheck.determinism.operations import (
     Recording,
 )
 from pytest_tensorcheck.own_reads import own_reads
+from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import is_user_file
 
 _MARK = "_tensorcheck_mark"  # the attribute on a storage's Python object
@@ -67,7 +69,7 @@ class _Mark:
         self.written_by: tuple[str, Place | None] | None = None
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
+class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
     """Records the operations of the code inside its `with` into `.recording`.
 
     `run` counts from 0 and chooses the numbers that fill uninitialised memory: two runs get different ones, so that
@@ -128,7 +130,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
         if known is None:
             known = self._kernels[id(func)] = (func, read_kernel(func))
         kernel = known[1]
-        if kernel.ignored or _forked:
+        if kernel.ignored or _forked or (kernel.unpacks and _comes_from_another_process(sys._getframe(1))):
             return func(*args, **kwargs) if kwargs else func(*args)
 
         scalars: list[Any] = []
@@ -394,6 +396,19 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
             generator = torch.cuda.default_generators[torch.cuda.current_device() if index is None else index]
             return GeneratorState(False, _generator_hash(generator), None)
         return None
+
+
+def _comes_from_another_process(frame: FrameType | None) -> bool:
+    """Whether a tensor that a worker sent is unpacked: when that happens is the workers' pace, not the program's order.
+    It is met where it is used first. Between here and there may be frames of modes (seen in torch 2.6 to 2.13)."""
+    for _ in range(8):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "_rebuild_tensor":
+            above = frame.f_back
+            return above is not None and above.f_globals.get("__name__") == "torch.multiprocessing.reductions"
+        frame = frame.f_back
+    return False
 
 
 def _is_plain(kind: type) -> bool:

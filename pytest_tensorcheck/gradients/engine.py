@@ -256,12 +256,13 @@ def _backward_mode(
             return None
         report.note(message)
     active: Masks = [None] * len(function.leaves)
+    left_out = []
     for index, gradient in enumerate(raw):
         if gradient is None:
             active[index] = torch.zeros(
                 function.point[index].shape, dtype=torch.bool, device=function.point[index].device
             )
-            _missing(function, outputs, sampler, index, raw, report, steps)
+            left_out.append(_missing(function, outputs, sampler, index, raw, report, steps))
     unconnected = all(gradient is None for gradient in raw)
     if unconnected and not report.problems and not structure.connected(*function.graph(function.point)):
         names = shortened([leaf.name for leaf in function.leaves])
@@ -301,6 +302,8 @@ def _backward_mode(
             report.withdraw(seen, wide.dtypes)
         if options.exhaustive and not report.problems:
             _every_entry(function, outputs, active, options, report, steps)
+    for doubt in filter(None, left_out):
+        report.doubt(doubt)
     return wide
 
 
@@ -337,14 +340,17 @@ def _missing(
     raw: Sequence[torch.Tensor | None],
     report: GradientReport,
     steps: Sequence[float],
-) -> None:
+) -> Problem | None:
     leaf = function.leaves[index]
     moved = structure.missing_gradient(function, outputs, sampler, index, steps)
     if moved is None:
         report.note(f"{leaf.name} has no gradient, and the outputs do not depend on it")
     elif leaf.implicit and any(gradient is not None for gradient in raw):
-        report.note(
-            f"{leaf.name} has no gradient though the outputs depend on it; mark it requires_grad to have that fail"
+        return Problem(
+            Kind.LEFT_OUT,
+            f"{leaf.name} receives no gradient, but the outputs change when it moves; mark the inputs that should have one "
+            "requires_grad: only those are checked then",
+            leaf.name,
         )
     else:
         report.fail(
@@ -356,6 +362,7 @@ def _missing(
                 leaf.name,
             )
         )
+    return None
 
 
 def _other_modes(

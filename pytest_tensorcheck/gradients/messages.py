@@ -24,6 +24,7 @@ _HEADLINE_BY_KIND = {
     Kind.FORWARD_RAISED: "{subject} could not be run",
     Kind.BACKWARD_RAISED: "the backward of {subject} raised",
     Kind.MISSING: "gradients of {subject} are missing",
+    Kind.LEFT_OUT: "{subject} gives no gradient to some of its inputs, perhaps on purpose",
 }
 
 
@@ -31,7 +32,7 @@ def render(report: GradientReport) -> str:
     """The whole report: headline, one block per problem, the suspects, how it was measured."""
     kinds = {problem.kind for problem in report.problems}
     headline = _HEADLINE[report.verdict]
-    if report.verdict is Verdict.FAILED and len(kinds) == 1:
+    if len(kinds) == 1:
         headline = _HEADLINE_BY_KIND.get(next(iter(kinds)), headline)
     subject = report.subject + (f" ({report.defined_at})" if report.defined_at else "")
     lines = ["gradcheck: " + headline.format(subject=subject)]

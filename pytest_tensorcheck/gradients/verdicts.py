@@ -28,7 +28,8 @@ class GradientFlowError(TensorcheckFailure):
 
 
 class Verdict(enum.StrEnum):
-    """`INCONCLUSIVE` is neither: the numbers are too coarse here (low precision inside, a kink) to decide."""
+    """`INCONCLUSIVE` is neither: the numbers are too coarse here (low precision inside, a kink) to decide, or nobody said
+    whether an input without a gradient should have one."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -57,10 +58,11 @@ class Kind(enum.Enum):
     KINK = "kink"
     SURROGATE = "surrogate-gradient"
     LOW_RESOLUTION = "low-resolution"
+    LEFT_OUT = "missing-gradient-of-unmarked-input"
 
 
 # What leaves a check undecided; every other kind is a failure.
-DOUBTS = frozenset({Kind.KINK, Kind.SURROGATE, Kind.LOW_RESOLUTION})
+DOUBTS = frozenset({Kind.KINK, Kind.SURROGATE, Kind.LOW_RESOLUTION, Kind.LEFT_OUT})
 
 
 @dataclass(frozen=True, slots=True)

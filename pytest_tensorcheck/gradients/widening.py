@@ -27,6 +27,9 @@ from pytest_tensorcheck.gradients.twins import is_differentiable_dtype
 _LARGEST = 1 / 16
 
 
+_is_compiling = torch.compiler.is_dynamo_compiling
+
+
 class CannotWiden(Exception):
     """A tensor in low precision from outside the call is written to: its own dtype cannot be changed."""
 
@@ -42,6 +45,10 @@ class Widening(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if (
+            _is_compiling()
+        ):  # torch.compile traces modes too, and warns of the cache below: what it makes is left as it is
+            return func(*args, **kwargs)
         for place, name in _written(func):
             self._refuse(func, args[place] if place < len(args) else kwargs.get(name))
         args = [self._wide(value) for value in args]

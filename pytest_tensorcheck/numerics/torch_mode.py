@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+import torch._dynamo  # torch loads it (1 s) at the first operation under a mode: not in the time of a test with a deadline
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.shapes.sizes import show
+from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import UserLine, user_line
 
 _Tensor = torch.Tensor
@@ -36,7 +38,30 @@ _ELEMENTWISE_HALF = ("aten::_to_copy", "aten::mul", "aten::div")
 _LINES_KEPT = 200_000
 
 
-class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Pending:
+    """What will be told unless all that comes of it is masked. The tensors are kept, so that their memory stays theirs."""
+
+    def __init__(self, observation: Observation, key: tuple[object, ...], made: Any) -> None:
+        self.observation = observation
+        self.key = key
+        self._bad = [made]
+
+    def follow(self, operands: Any, result: Any) -> None:
+        if any(self._is_here(each) for each in _tensors(operands)):
+            self._bad.append(result)
+
+    def is_masked(self, operands: Any, written_bad: bool) -> bool:
+        """Whether an operation whose result is finite took it away."""
+        return any(
+            self._is_here(each) and (written_bad or not bool(torch.isfinite(each).all())) for each in _tensors(operands)
+        )
+
+    def _is_here(self, tensor: Any) -> bool:
+        memory = tensor.untyped_storage().data_ptr()
+        return any(each.untyped_storage().data_ptr() == memory for each in self._bad)
+
+
+class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-call]
     """`found` is called with each observation; it may raise."""
 
     aside_while_tracing = aside_in_torchscript = True  # see torchscript.py
@@ -47,6 +72,9 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._node, self._counter = current_node(), sequence_counter()
         self._forward_lines: dict[int, UserLine] = {}
         self._seen: set[tuple[object, ...]] = set()
+        # Of a node of torch's own whose formula is still running: what it made may be masked before it is a gradient.
+        self._pending: list[_Pending] = []
+        self._pending_node: tuple[str, int] | None = None
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -60,12 +88,28 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         node = self._node()
         if node is None:
             self._remember_line()
+        if self._pending and _identity(node) != self._pending_node:
+            self._tell_pending()
         written_bad = func._schema.is_mutable and not name.startswith(_OVERWRITES) and self._any_bad(args)
         result = func(*args, **kwargs)
         if not name.startswith(_UNWRITTEN) and not func.is_view:
             with own_reads:
                 self._look(name, func, args, kwargs, result, node, written_bad)
         return result
+
+    def __exit__(self, *failure: Any) -> Any:
+        __tracebackhide__ = True
+        super().__exit__(*failure)
+        if failure[0] is None:
+            self._tell_pending()
+
+    def _tell_pending(self) -> None:
+        __tracebackhide__ = True
+        pending, self._pending = self._pending, []
+        for each in pending:
+            if each.key not in self._seen:
+                self._seen.add(each.key)
+                self._found(each.observation)
 
     def _look(self, name: str, func: Any, args: Any, kwargs: Any, result: Any, node: Any, written_bad: bool) -> None:
         __tracebackhide__ = True
@@ -78,7 +122,11 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if bool(torch.isfinite(output).all()):
                 if output.dtype is torch.float16 and name.startswith(_ELEMENTWISE_HALF):
                     self._look_for_underflow(name, args, output, node)
+                if self._pending:  # the gradient of `norm` at zero, of `std` of a constant
+                    self._pending = [each for each in self._pending if not each.is_masked(args, written_bad)]
                 continue
+            for each in self._pending:
+                each.follow(args, output)
             if not written_bad:
                 self._judge(name, args, kwargs, output, node, written=func._schema.is_mutable)
             break
@@ -98,7 +146,7 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if any(math.isnan(each) for each in numbers) or any(bool(torch.isnan(each).any()) for each in operands):
             return
         infinite = any(math.isinf(each) for each in numbers) or any(bool(torch.isinf(each).any()) for each in operands)
-        if infinite and (not made_nan or self._seen):
+        if infinite and (not made_nan or self._seen or self._pending):
             return  # Inf that was asked for, or that has been told already
         self._tell(name, operands, output, node, made_nan=made_nan, infinite=infinite)
 
@@ -118,7 +166,7 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             first = tuple(int(each) for each in bad.nonzero()[0]) if output.dim() else ()
             lines.insert(0, f"first at {list(first)}" + _operands_there(operands, output, first))
         lines += [f"operand {_described(each)}" for each in operands[:4]]
-        self._report("overflow" if "overflowed" in message else what.lower(), name, message, lines, node)
+        self._report("overflow" if "overflowed" in message else what.lower(), name, message, lines, node, output)
 
     def _look_for_underflow(self, name: str, args: Any, output: Any, node: Any) -> None:
         """Numbers that were not zero and are zero now. A few are float16's everyday life, half of them are a loss."""
@@ -143,9 +191,9 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             "this step in float32",
             *(f"operand {_described(each)}" for each in operands[:2]),
         ]
-        self._report("underflow", name, message, lines, node)
+        self._report("underflow", name, message, lines, node, output)
 
-    def _report(self, kind: str, name: str, message: str, lines: list[str], node: Any) -> None:
+    def _report(self, kind: str, name: str, message: str, lines: list[str], node: Any, output: Any) -> None:
         __tracebackhide__ = True
         where = user_line(sys._getframe(1))
         forward = self._forward_lines.get(sequence_of(node)) if node is not None else None
@@ -158,12 +206,14 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         key = (kind, name, where, node is not None)
         if key in self._seen:
             return
-        self._seen.add(key)
         head = f"{where}: {message}" if where is not None else message
         source = [f"    {where.source}"] if where is not None and where.source and forward is None else []
         detail = "\n".join([head, *source, *(f"  {line}" for line in lines)])
         facts = {"kind": kind, "operation": name, "backward": node is not None}
-        self._found(Observation("numerics", message, where, detail, 1, facts))
+        self._pending.append(_Pending(Observation("numerics", message, where, detail, 1, facts), key, output))
+        self._pending_node = _identity(node)
+        if node is None or isinstance(node, torch.autograd.function.BackwardCFunction):
+            self._tell_pending()
 
     def _remember_line(self) -> None:
         """Which line the next autograd node belongs to."""
@@ -174,6 +224,10 @@ class NumericsMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             # Below autograd the node of the running operation already has its number: the counter is one past it.
             # An operation without a node finds the number of the one before, which has its line already.
             self._forward_lines.setdefault(self._counter() - 1, where)
+
+
+def _identity(node: Any) -> tuple[str, int] | None:
+    return None if node is None else (node.name(), sequence_of(node))
 
 
 def _is_looked_at(value: Any) -> bool:

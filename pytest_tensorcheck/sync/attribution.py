@@ -22,6 +22,8 @@ _PASSING_ON = (
     "torch/nn/modules/module.py", "torch/nn/modules/container.py", "torch/cuda/", "torch/testing/", "torch/autograd/",
     "torch/linalg", "torch/_linalg_utils.py", "torch/random.py", "torch/_dynamo/", "torch/_compile.py",
 )  # fmt: skip
+# pytest explains a failed assertion: the assertion itself was the wait.
+_EXPLAINS = tuple(f"{os.sep}_pytest{os.sep}{part}{os.sep}" for part in ("assertion", "_io"))
 _ENGINE = f"torch{os.sep}autograd{os.sep}graph.py"
 
 
@@ -29,7 +31,8 @@ _ENGINE = f"torch{os.sep}autograd{os.sep}graph.py"
 class Place:
     """`in_engine`: between here and the user's line the autograd engine runs (the line is that which called backward).
     `inner_expression`: the expression of the library frame that waits, where it is not the user's own.
-    `ours`: it is one of this package's own checks that reads the value, and not the user's program."""
+    `ours`: it is one of this package's own checks, or pytest about a failed assertion, that reads the value, and not the
+    user's program."""
 
     where: UserLine | None
     expression: str
@@ -86,6 +89,8 @@ def user_place(depth: int = 1, *, functional_counts: bool = False) -> Place:
             # Another check's mode only passes the user's call on.
             passes_on = frame.f_code.co_name in ("__torch_function__", "__torch_dispatch__")
             ours = not passes_on and (ours or not name.startswith(_HERE))
+        elif any(part in name for part in _EXPLAINS):
+            ours = True
         elif not inside:
             library = _library_name(name)
             passing = library.startswith(_PASSING_ON) or (library == "torch/nn/functional.py" and not functional_counts)

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import torch
+import torch._dynamo  # torch loads it (1 s) at the first operation under a mode: not in the time of a test with a deadline
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.sync import private_torch, scopes

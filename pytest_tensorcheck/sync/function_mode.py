@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 from pytest_tensorcheck.sync import scopes
 from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, PINNED, PLAIN, place_of, put, put_all
 from pytest_tensorcheck.sync.shadow import Simulation, current
+from pytest_tensorcheck.torch_warnings import WarnsInPlace
 
 CUDA = torch.device("cuda", 0)
 CPU = torch.device("cpu")
@@ -41,7 +42,7 @@ def check_index(device: Any) -> None:
         raise RuntimeError(f"CUDA error: invalid device ordinal (simulated: there is one device, cuda:0; got {device})")
 
 
-class ShadowFunctionMode(TorchFunctionMode):
+class ShadowFunctionMode(WarnsInPlace, TorchFunctionMode):
     """One for each thread. While torch.jit traces, it answers for a pretended GPU only. `call` is the call that torch is running now; `silent` counts functions not to be looked into."""
 
     def __init__(self, simulation: Simulation) -> None:

@@ -29,6 +29,7 @@ from pytest_tensorcheck.sync import private_torch, scopes
 from pytest_tensorcheck.sync.attribution import Place, called_by_engine_caller, engine_caller, expression_at, user_place
 from pytest_tensorcheck.sync.events import SyncEvent
 from pytest_tensorcheck.sync.table import ROWS
+from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import UserLine, user_frame
 
 _WARNING = "called a synchronizing CUDA operation"
@@ -42,7 +43,7 @@ _THIS_THREAD = threading.local()  # .lines: how many `watching` blocks of this t
 _LINES: list[tuple[int, Any]] = []  # (number of the last autograd node made by a call, its frame's place), ascending
 
 
-class ForwardLines(TorchFunctionMode):
+class ForwardLines(WarnsInPlace, TorchFunctionMode):
     """Remembers which line made which autograd nodes, so that a wait in backward can name its forward line."""
 
     def __torch_function__(

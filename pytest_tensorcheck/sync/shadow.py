@@ -149,13 +149,13 @@ class _Modes:
 
     def __enter__(self) -> None:
         self._dispatch.__enter__()  # type: ignore[no-untyped-call]
-        self._function.__enter__()  # type: ignore[no-untyped-call]
+        self._function.__enter__()
         _PER_THREAD.function_mode = self._function
 
     def __exit__(self, *_: object) -> None:
         _PER_THREAD.function_mode = None
         try:
-            self._function.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+            self._function.__exit__(None, None, None)
         finally:
             self._dispatch.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 

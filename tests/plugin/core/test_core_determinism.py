@@ -276,6 +276,53 @@ def test_a_log_of_one_run_is_compared_with_another(pytester, monkeypatch):
     assert "Traceback" not in wrong.stderr.str()
 
 
+def test_what_hypothesis_draws_is_compared_with_nothing(pytester):
+    pytester.makepyfile(
+        """
+        import torch
+        from hypothesis import given, settings, strategies as st
+
+        @settings(max_examples=3, database=None)
+        @given(st.integers(0, 2**60))
+        def test_draws(number): torch.tensor(number) + 1
+
+        class TestMore:
+            @settings(max_examples=3, database=None)
+            @given(st.integers(0, 2**60))
+            def test_draws(self, number): torch.tensor(number) + 1
+
+        def test_same(): torch.rand(3).sum()
+        """
+    )
+    for option in ("--tensorcheck-record", "--tensorcheck-compare"):
+        result = run(pytester, option, "here.log")
+        result.assert_outcomes(passed=3)
+        result.stdout.fnmatch_lines(
+            ["tensorcheck: 2 tests get other examples from hypothesis each time and were left out: *"]
+        )
+
+
+@pytest.mark.parametrize(
+    "options", [("-numerics", "report"), ("-device", "shadow"), ("-record", "here.log")], ids=" ".join
+)
+def test_the_first_operation_of_a_test_takes_no_second(pytester, options):
+    """torch loads its compiler before it calls a mode: hypothesis gives each example 200 ms."""
+    pytester.makepyfile(
+        """
+        import sys
+        import torch
+
+        def test_it():
+            before = {name for name in sys.modules if name.startswith("torch._dynamo")}
+            torch.ones(3) + 1
+            assert {name for name in sys.modules if name.startswith("torch._dynamo")} == before
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:randomly", "--tensorcheck" + options[0], options[1]).assert_outcomes(
+        passed=1
+    )
+
+
 def test_logs_with_another_base_seed_are_refused(pytester, capsys):
     """Else each test would be told that its numbers differ, for reasons that are not the one."""
     from pytest_tensorcheck.determinism.diverge_command import main

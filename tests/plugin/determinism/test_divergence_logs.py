@@ -8,12 +8,15 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
+from contextlib import nullcontext
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("numpy", reason="needs numpy")
 
+from pytest_tensorcheck.broadcasting import observe  # noqa: E402
 from pytest_tensorcheck.determinism import (  # noqa: E402
     DivergenceError,
     LogChecker,
@@ -22,6 +25,7 @@ from pytest_tensorcheck.determinism import (  # noqa: E402
     deterministic,
     record,
 )
+from pytest_tensorcheck.determinism.causes import Cause  # noqa: E402
 from pytest_tensorcheck.determinism.diverge_command import main  # noqa: E402
 from pytest_tensorcheck.determinism.logs import LogError, read_log  # noqa: E402
 
@@ -48,6 +52,38 @@ def test_equal_runs_agree(tmp_path, capsys):
     assert capsys.readouterr().out == "1 compared, 0 differ\n"
     with gzip.open(b, "rt") as file:
         assert json.loads(file.readline())["tensorcheck_log"] == 1
+
+
+class Paced(torch.utils.data.Dataset):
+    def __init__(self, slow, drift):
+        self.slow, self.drift = slow, drift
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        if torch.utils.data.get_worker_info().id == self.slow:
+            time.sleep(0.1)
+        return torch.rand(3) + self.drift
+
+
+@pytest.mark.parametrize("watched", [False, True], ids=["", "under the broadcast guard"])
+def test_the_pace_of_workers_is_no_difference_and_what_they_send_is(tmp_path, watched):
+    """Whether a batch comes before the sampler draws its last permutation is luck."""
+
+    def logged_epoch(name, slow, drift=0.0):
+        def epoch():
+            torch.manual_seed(0)
+            with observe() if watched else nullcontext():
+                loader = torch.utils.data.DataLoader(Paced(slow, drift), batch_size=2, num_workers=2, shuffle=True)
+                return [batch.sum() for batch in loader]
+
+        return logged(tmp_path / name, epoch)
+
+    first = logged_epoch("first.jsonl", slow=0)
+    assert compare_logs(first, logged_epoch("second.jsonl", slow=1)) == {"": None}
+    [divergence] = compare_logs(first, logged_epoch("third.jsonl", slow=0, drift=1.0)).values()
+    assert divergence.cause is Cause.WORKERS
 
 
 def test_the_first_difference_is_named_at_its_line(tmp_path, capsys):

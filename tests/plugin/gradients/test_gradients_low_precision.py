@@ -229,3 +229,12 @@ def test_a_wrong_element_beside_jumps_is_found(name, factor):
         x = torch.randn(8, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
         report = check_gradients(lambda x: Scaled.apply(x, factor) + JUMPING[name](x), x, seed=seed)
         assert report.verdict is Verdict.FAILED, f"{seed}: {report}"
+
+
+def test_a_compiled_module_is_checked_without_a_word_from_the_compiler(recwarn):
+    model = torch.compile(nn.Sequential(nn.Linear(3, 2), nn.Tanh()), backend="aot_eager")
+    report = check_gradients(model, torch.randn(4, 3, generator=torch.Generator().manual_seed(0)))
+    assert report.verdict is Verdict.PASSED
+    assert not [one for one in recwarn if "Dynamo detected" in str(one.message)]
+    compiled = torch.compile(llama_norm, backend="aot_eager")
+    assert check_gradients(lambda x: x + compiled(x), randn(3, 4)).verdict is not Verdict.FAILED

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="gradient checks need torch")
 np = pytest.importorskip("numpy", reason="needs numpy, as torch's own tests do")
 from torch import nn  # noqa: E402
 
-from pytest_tensorcheck.gradients import Verdict, check_gradients, gradcheck  # noqa: E402
+from pytest_tensorcheck.gradients import GradcheckWarning, Verdict, check_gradients, gradcheck  # noqa: E402
 
 
 def randn(*shape, seed=0, dtype=torch.float32):
@@ -71,6 +71,32 @@ def test_only_marked_inputs_are_checked_when_any_is_marked():
     marked = randn(3).requires_grad_()
     assert checked(lambda a, b: a * b.detach(), (marked, randn(3, seed=1))) == ["a"]
     assert checked(lambda a, b: a * b, (randn(3), randn(3, seed=1))) == ["a", "b"]
+
+
+def test_an_unmarked_input_without_a_gradient_is_a_doubt_and_a_marked_one_a_failure():
+    """A backward that forgot its weight looks like one whose second input is a target: the test's author has to say."""
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(w)
+            return x * w
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0], None
+
+    for function in (Scale, lambda x, w: x * w.detach()):
+        x, w = randn(3), randn(3, seed=1)
+        report = check_gradients(function, (x, w), exhaustive=True)
+        assert (report.verdict, report.kinds) == (Verdict.INCONCLUSIVE, ["missing-gradient-of-unmarked-input"])
+        assert "every one of 9 entries of the Jacobian was compared" in report.notes  # of x alone
+        with pytest.warns(
+            GradcheckWarning, match="gives no gradient to some of its inputs, perhaps on purpose\n  w rec"
+        ):
+            assert gradcheck(function, (x, w))
+        assert check_gradients(function, (x.requires_grad_(), w)).verdict is Verdict.PASSED
+        assert check_gradients(function, (x, w.requires_grad_())).verdict is Verdict.FAILED
 
 
 def test_inputs_that_refuse_to_be_differentiated_are_left_out():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import nullcontext
 
 import pytest
 
@@ -137,6 +138,66 @@ def test_backward_of_a_guarded_forward():
         torch.where(x > 0, x.sqrt(), torch.zeros(3)).sum().backward()
     assert torch.isnan(x.grad).all()
     assert [each.facts["backward"] for each in seen] == [True]
+
+
+AT_ZERO = [
+    *(lambda x, p=p: torch.linalg.vector_norm(x, p) for p in (0.5, 1, 2, 3, float("inf"))),
+    torch.norm,
+    torch.std,
+    lambda x: x.view(2, 3).std(0),
+    torch.var,
+    torch.prod,
+    lambda x: x.cumprod(0),
+    lambda x: F.normalize(x.view(2, 3)),
+    lambda x: F.normalize(x, dim=0),
+    lambda x: F.pairwise_distance(x, x.detach()),
+    lambda x: F.pairwise_distance(x, x.detach(), eps=0.0),
+    lambda x: torch.cdist(x.view(2, 3), x.detach().view(2, 3)),
+    lambda x: F.cosine_similarity(x, torch.ones(6), dim=0),
+    lambda x: torch.atan2(x, x),
+    lambda x: torch.hypot(x, x),
+    lambda x: torch.zeros(6) ** (x + 1),
+    lambda x: torch.zeros(6) ** x,
+    lambda x: x**0.5,
+    lambda x: x**0,
+    lambda x: torch.xlogy(x, x),
+    torch.sinc,
+    torch.sqrt,
+    torch.rsqrt,
+    torch.log,
+    torch.reciprocal,
+    lambda x: torch.logsumexp(torch.where(torch.arange(6) > 2, x, float("-inf")), 0),
+    lambda x: torch.acos(x + 1),
+    lambda x: torch.where(x > 0, 1 / x, 0.0),
+    lambda x: torch.linalg.matrix_norm(x.view(2, 3)),
+    lambda x: torch.linalg.matrix_norm(x.view(2, 3), "nuc"),
+    lambda x: nn.functional.layer_norm(x, (6,), eps=0.0),
+    lambda x: torch.special.entr(x),
+    lambda x: torch.erfinv(x + 1),
+]
+
+
+@pytest.mark.parametrize("function", AT_ZERO, ids=range(len(AT_ZERO)))
+@pytest.mark.parametrize("way", ["backward", "grad", "raises"])
+def test_what_a_formula_of_torchs_masks_before_it_is_a_gradient_is_no_finding(function, way):
+    """`norm` divides by its zero and fills zeros in: nothing bad leaves it. Told exactly where a gradient or a result is bad."""
+
+    def run(x):
+        y = function(x)
+        if way == "backward":
+            y.sum().backward()
+            return y, x.grad
+        return y, *torch.autograd.grad(y.sum(), x)
+
+    bad = not all(bool(torch.isfinite(each).all()) for each in run(torch.zeros(6, requires_grad=True)))
+    x = torch.zeros(6, requires_grad=True)
+    if way == "raises":
+        with pytest.raises(NonfiniteError) if bad else nullcontext(), no_nonfinite():
+            run(x)
+    else:
+        with observe() as seen:
+            run(x)
+        assert bool(seen) == bad, [each.detail for each in seen]
 
 
 def test_underflow_is_told_when_half_of_the_numbers_are_lost():

@@ -198,6 +198,39 @@ def test_unseeded_generators_are_reported_with_their_line_and_seeded_ones_are_no
     }
 
 
+def test_what_a_library_makes_when_it_is_imported_is_not_the_users(pytester):
+    pytest.importorskip("numpy", reason="makes numpy generators")
+    pytester.makepyfile(
+        **{
+            "site-packages/a_library": """
+            import numpy as np
+
+            def grow(rng=np.random.default_rng()):  # as scikit-learn's histogram trees and scipy.stats do
+                return rng
+
+            def draw(rng=None):
+                return np.random.default_rng(rng).random()
+            """,
+            "test_it": """
+            import a_library
+
+            def test_imports_it_again():
+                import importlib
+                importlib.reload(a_library).grow()
+
+            def test_draws(): a_library.draw()
+            """,
+        }
+    )
+    pytester.syspathinsert(pytester.path / "site-packages")
+    result = run(pytester, "--tensorcheck")
+    result.assert_outcomes(passed=2)
+    assert [line for line in result.outlines if "without a seed" in line] == [
+        "random numbers without a seed: 1 finding in 1 test",
+        "  test_it.py:7  np.random.default_rng(rng) in a_library, called from here makes random numbers without a seed",
+    ]
+
+
 def test_torch_generators_start_from_a_constant():
     """Why torch.Generator() is not reported."""
     torch = pytest.importorskip("torch", reason="asks torch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 import pytest
 
@@ -38,6 +39,8 @@ LEAKS = {
     "os.environ['INDEX_URL'] = 'https://hunter2@host/x'": "variable INDEX_URL: unset → (not shown)",
     "os.environ['HOME_URL'] = 'https://host/@x'": "variable HOME_URL: unset → 'https://host/@x'",
     "os.environ['MODEL_PATH'] = 'x'": "environment variable MODEL_PATH: unset → 'x'",
+    "os.environ['TOKENIZERS_PARALLELISM'] = 'false'": "variable TOKENIZERS_PARALLELISM: unset → 'false'",
+    "os.environ = dict(os.environ)": "os.environ: the environment → another mapping, left by",
     "os.environ.pop('STATE_TEST')": "environment variable STATE_TEST: 'here' → unset",
     "os.chdir('/')": "working directory: ",
     "sys.path.insert(0, '/somewhere')": "sys.path: added '/somewhere', left by",
@@ -294,6 +297,37 @@ def test_what_fixtures_and_monkeypatch_put_back_is_no_leak(pytester):
     assert "global state" not in result.stdout.str()
 
 
+def test_a_mapping_in_the_place_of_the_environment_is_no_hindrance(pytester):
+    pytester.makepyfile(
+        imported_meanwhile="X = 1",
+        test_it="""
+        import os, sys
+        from unittest import mock
+
+        def test_patched():
+            with mock.patch("os.environ", {"ONLY": "this"}):
+                import colorsys, imported_meanwhile
+        def test_patched_until_teardown(monkeypatch): monkeypatch.setattr(os, "environ", {"ONLY": "this"})
+        def test_cleared():
+            with mock.patch.dict(os.environ, clear=True): pass
+        def test_leaves_it(): os.environ = {"ONLY": "this"}
+        def test_after():
+            assert "ONLY" not in os.environ
+            os.environ["LEFT"] = "x"
+        """,
+    )
+    sys.modules.pop("colorsys", None)
+    pytester.syspathinsert()
+    result = run(pytester)
+    result.assert_outcomes(passed=5)
+    assert [
+        line.partition(", left")[0].partition("  ")[2].partition("  ")[2] for line in result.outlines if "→" in line
+    ] == [
+        "os.environ: the environment → another mapping",
+        "environment variable LEFT: unset → 'x'",
+    ]
+
+
 def test_a_module_fixture_that_leaks_is_named_at_its_end(pytester):
     leak = """
         import pytest
@@ -446,6 +480,54 @@ def test_warning_filters_that_a_library_adds_when_it_is_imported_are_nobodys_lea
     result = run(pytester, "-p", "no:warnings", "--tensorcheck-state", "error")
     result.assert_outcomes(passed=4, errors=1)
     result.stdout.fnmatch_lines(["E*test_leaks left global state changed: warning filters: *"])
+
+
+def test_variables_that_a_library_sets_when_it_is_imported_are_nobodys_leak_and_stay(pytester):
+    """As lightning and torchrl do; a function of the library that sets one when a test calls it is the test's doing."""
+    library = "import os\n\nos.environ['{0}'] = 'set'\n\ndef call(): os.environ['BY_A_CALL'] = 'called'\n"
+    pytester.makepyfile(
+        **{
+            "site-packages/a_library/__init__": "import inner_library\n\n" + library.format("OUTER"),
+            "site-packages/a_library/part": library.format("OF_A_PART"),
+            "site-packages/inner_library": library.format("INNER"),
+            "site-packages/by_fixture": library.format("A_TOKENIZER_OF_ITS_OWN"),
+            "test_it": """
+            import os
+            import pytest
+
+            @pytest.fixture(scope="module")
+            def opt():
+                import by_fixture
+
+            def test_imports(): import a_library
+            def test_imports_a_part(): import a_library.part
+            def test_uses(opt): pass
+            def test_calls():
+                import a_library
+                a_library.call()
+                os.environ["INNER"] = "changed"
+            def test_after():
+                assert [os.environ.get(name) for name in ("OUTER", "INNER", "OF_A_PART", "BY_A_CALL")] == ["set"] * 3 + [None]
+            """,
+            "test_later": """
+            import os
+
+            def test_it():
+                assert os.environ["A_TOKENIZER_OF_ITS_OWN"] == "set"
+                os.environ["A_TOKENIZER_OF_ITS_OWN"] = "changed"
+            """,
+        }
+    )
+    pytester.syspathinsert(pytester.path / "site-packages")
+    result = run(pytester, "--tensorcheck-state", "error")
+    for name in ("A_TOKENIZER_OF_ITS_OWN", "OUTER", "INNER", "OF_A_PART"):
+        assert os.environ.pop(name) == "set"
+    result.assert_outcomes(passed=6, errors=2)
+    assert [line.partition("variable ")[2] for line in result.outlines if line.startswith("  test_")] == [
+        "BY_A_CALL: unset → 'called', left by test_it.py::test_calls",
+        "INNER: 'set' → 'changed', left by test_it.py::test_calls",
+        "A_TOKENIZER_OF_ITS_OWN: 'set' → 'changed', left by test_later.py::test_it",
+    ]
 
 
 def test_a_snapshot_is_cheap():

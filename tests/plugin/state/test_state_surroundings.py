@@ -244,6 +244,8 @@ def _changes_of(item) -> list:
     value = item.get()
     if item.name == "environment variable":
         return [{b"OF_A_TEST": b"1"}]
+    if item.name == "os.environ":
+        return [(id(other := dict(os.environ)), other)]
     if item.name == "working directory":
         return [os.path.dirname(value)]
     if item.name == "sys.path":

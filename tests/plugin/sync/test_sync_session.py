@@ -119,3 +119,29 @@ def test_error_mode_fails_the_test(pytester: pytest.Pytester, no_gpu: None) -> N
     result = pytester.runpytest_inprocess("--tensorcheck", "--tensorcheck-sync", "error", "-p", "no:randomly")
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(["*the host waits for the GPU once in this test:*"])
+
+
+def test_what_pytest_reads_to_explain_a_failed_assertion_is_no_wait(pytester: pytest.Pytester, no_gpu: None) -> None:
+    """The assertion itself is one, and so is what `pytest.approx` reads."""
+    pytester.makepyfile(
+        """
+        import pytest
+        import torch
+
+        def test_fails():
+            x = torch.ones(3)
+            assert x.sum() == 4
+        def test_message():
+            x = torch.ones(3)
+            with pytest.raises(AssertionError):
+                assert x.sum() > 5, x.shape
+        def test_approx(): assert torch.ones(3).sum() == pytest.approx(3.0)
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:randomly", "--tensorcheck-sync", "report")
+    result.assert_outcomes(passed=2, failed=1)
+    text = result.stdout.str()
+    assert "saferepr" not in text
+    assert "rewrite.py" not in text
+    for line in (6, 10, 11):
+        assert f"py:{line}  " in text or f"py:{line}: " in text

@@ -30,6 +30,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     integer,
+    is_none,
     number,
     size_of,
 )
@@ -189,7 +190,16 @@ def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: 
 
 def _sorted(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = interp.iterate(args[0]) if args else Sequence("iterator")
+    interp.ask_each(kwargs.get("key", NONE), known, node)
     return Sequence("list", None, interp.any_item(known) if known.items != [] else UNKNOWN, interp.length_of(known))
+
+
+def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) != 2:
+        return UNKNOWN
+    known = interp.iterate(args[1])
+    interp.ask_each(args[0], known, node)
+    return Sequence("iterator", None, UNKNOWN if known.items == [] else interp.any_item(known))
 
 
 def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -251,6 +261,11 @@ def _is_object(value: Value) -> bool:
 
 def _extreme(pick: Any) -> Any:
     def extreme(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        many = args[0] if len(args) == 1 else Sequence("list", [containers.share(value) for value in args])
+        if "key" in kwargs and not is_none(kwargs["key"]):
+            known = interp.iterate(many)
+            interp.ask_each(kwargs["key"], known, node)
+            return one_within([many, kwargs["default"]]) if "default" in kwargs else interp.any_item(known)
         values = list(args)
         if len(values) == 1 and isinstance(values[0], Sequence) and values[0].items:
             values = list(values[0].items)
@@ -265,10 +280,9 @@ def _extreme(pick: Any) -> Any:
             if len(sizes) == 1:
                 return values[0]
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
-        many = args[0] if len(args) == 1 else Sequence("list", [containers.share(value) for value in values])
-        if isinstance(many, Sequence) and kwargs.keys() <= {"key"}:
+        if isinstance(many, Sequence) and not kwargs:
             known = interp.iterate(many)
-            one = interp.any_item(known) if kwargs or any(map(_is_object, known.items or [known.element])) else UNKNOWN
+            one = interp.any_item(known) if any(map(_is_object, known.items or [known.element])) else UNKNOWN
             if _is_object(one):
                 return one  # whichever: what is done to it may be done to any of them
         if len(args) == 1 and isinstance(args[0], Sequence) and args[0].items is None:
@@ -471,6 +485,7 @@ _BUILTINS: dict[str, Any] = {
     "enumerate": _enumerate,
     "reversed": _reversed,
     "sorted": _sorted,
+    "filter": _filter,
     "map": _map,
     "sum": _sum,
     "min": _extreme(min),

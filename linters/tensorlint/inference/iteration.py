@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    is_none,
 )
 from tensorlint.inference.variants import any_of, made_anew, varying
 
@@ -161,6 +162,16 @@ class Iteration(State):
         element = any_of(iterable.element)
         aliases.tie(element, iterable.element)
         return Opaque(None) if element is UNKNOWN else element
+
+    def ask_each(self, function: Value, known: Sequence, node: ast.AST | None) -> None:
+        """Follow what is called with each of the items, to sort them or to choose among them."""
+        if is_none(function) or known.items == []:
+            return
+        log = len(self.mutations)
+        each = [self.any_item(known)] if known.items is None or len(known.items) > 8 else [*known.items]
+        for item in each:
+            self.call(function, [item], {}, node)
+        self.forget_since(log)
 
     def length_of(self, value: Value) -> S.Size | None:
         if isinstance(value, Sequence):

@@ -169,8 +169,6 @@ class Methods(State):
             from tensorlint.inference.values import number
 
             return Sequence("tuple", [number(stride) for stride in receiver.strides])
-        if name == "tolist":
-            return UNKNOWN
         if name == "item":
             kind = {"int64": "int", "int32": "int", "bool": "bool", "float32": "float", "float64": "float"}.get(
                 receiver.dtype or ""

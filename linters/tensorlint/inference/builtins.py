@@ -167,7 +167,9 @@ def _zip(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     columns = [each.items for each in known]
     if columns and all(items is not None for items in columns):
         return Sequence("iterator", [Sequence("tuple", list(row)) for row in zip(*columns, strict=False)])
-    return Sequence("iterator", None, Sequence("tuple", [interp.any_item(each) for each in known]))
+    lengths = {interp.length_of(each) for each in known}
+    length = lengths.pop() if len(lengths) == 1 else None
+    return Sequence("iterator", None, Sequence("tuple", [interp.any_item(each) for each in known]), length)
 
 
 def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

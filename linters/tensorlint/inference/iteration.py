@@ -27,6 +27,8 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.variants import any_of, made_anew, varying
 
+_MOST_LETTERS = 64
+
 
 class Iteration(State):
     """Mixed into the interpreter."""
@@ -210,6 +212,8 @@ class Iteration(State):
             if members is not None:
                 return members
             return self.iterate_library_object(value)
+        if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= _MOST_LETTERS:
+            return Sequence("iterator", [Const(letter) for letter in value.value])
         aliases.lose(value)
         if isinstance(value, Dictionary) and value.items is not None:
             return Sequence("iterator", [Const(key) for key in value.items])

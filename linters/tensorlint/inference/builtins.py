@@ -54,7 +54,6 @@ def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], 
         aliases.tie_result(result, args)
         return result
     if name in (
-        "isinstance",
         "print",
         "id",
         "hash",
@@ -297,6 +296,8 @@ def _extreme(pick: Any) -> Any:
 def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interp.attribute_of(args[0], args[1].value, node)
+    if len(args) == 3 and _lacks(args[0], args[1]):
+        return args[2]
     if len(args) == 3 and isinstance(args[0], Instance) and isinstance(args[1], Const):
         interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
     elif len(args) > 1 and isinstance(args[0], Instance):
@@ -337,7 +338,35 @@ def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 def _hasattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[0], Instance) and isinstance(args[1], Const):
         interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
-    return UNKNOWN
+    return Const(False) if len(args) == 2 and _lacks(args[0], args[1]) else UNKNOWN
+
+
+# What outputs of models and tables have, and tensors and arrays have not.
+_OF_OTHERS = frozenset(
+    ["logits", "loss", "last_hidden_state", "hidden_states", "pooler_output", "sample", "iloc", "columns", "to_numpy", "toarray",
+     "todense", "keys", "items"]
+)  # fmt: skip
+_NO_TENSORS = frozenset(["list", "tuple", "dict", "str", "set", "bytes"])
+
+
+def _is_made(value: Value) -> bool:
+    """Whether it is a tensor or an array for certain: one that an operation made, not an annotation."""
+    return isinstance(value, Tensor) and value.made is not None and not value.marks & {"parameter", "optional"}
+
+
+def _lacks(value: Value, name: Value) -> bool:
+    return _is_made(value) and isinstance(name, Const) and name.value in _OF_OTHERS
+
+
+def _isinstance(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) != 2 or not isinstance(value := args[0], Tensor) or not _is_made(value):
+        return UNKNOWN
+    kinds = args[1].items or [UNKNOWN] if isinstance(args[1], Sequence) else [args[1]]
+    paths = [each.path if isinstance(each, Library) else "" for each in kinds]
+    if "torch.Tensor" in paths and value.framework == "torch":
+        return Const(True)
+    plain = all(path.startswith("builtins.") and path[9:] in _NO_TENSORS for path in paths)
+    return Const(False) if plain else UNKNOWN
 
 
 def _property(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -496,6 +525,7 @@ _BUILTINS: dict[str, Any] = {
     "locals": _from_names,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "isinstance": _isinstance,
     "property": _property,
     "exec": _exec,
     "eval": _eval,

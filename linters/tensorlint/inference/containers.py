@@ -172,6 +172,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 return UNKNOWN
             if found is not None and name == "setdefault":
                 return found  # and nothing is changed
+            if name == "setdefault":
+                made = args[1] if len(args) > 1 else NONE
+                interp.store_item(receiver, args[0], made)
+                return made
             if name != "get":
                 interp.forget_contents(receiver)
                 interp.mutations.append((receiver, None))
@@ -180,6 +184,11 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return args[1] if len(args) > 1 else NONE
         if name in ("items", "values", "keys"):
             return _view(receiver, name)
+        if name == "update" and receiver.items is not None and all(_is_known(arg) for arg in args):
+            for given in (*(arg.items or {} for arg in args if isinstance(arg, Dictionary)), kwargs):
+                for key, value in given.items():
+                    interp.store_item(receiver, Const(key), value)
+            return NONE
         if name == "copy":
             return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
         taken = one_within([receiver])
@@ -213,6 +222,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("lower", "upper", "strip") and not args:
             return Const(getattr(receiver.value, name)())
     return UNKNOWN
+
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, Dictionary) and value.items is not None
 
 
 def _view(dictionary: Dictionary, name: str) -> Sequence:

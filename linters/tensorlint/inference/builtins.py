@@ -192,7 +192,7 @@ def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: 
 def _sorted(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = interp.iterate(args[0]) if args else Sequence("iterator")
     interp.ask_each(kwargs.get("key", NONE), known, node)
-    return Sequence("list", None, interp.any_item(known) if known.items != [] else UNKNOWN, interp.length_of(known))
+    return Sequence("list", None, interp.each_of(known), interp.length_of(known))
 
 
 def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -200,7 +200,7 @@ def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: as
         return UNKNOWN
     known = interp.iterate(args[1])
     interp.ask_each(args[0], known, node)
-    return Sequence("iterator", None, UNKNOWN if known.items == [] else interp.any_item(known))
+    return Sequence("iterator", None, interp.each_of(known))
 
 
 def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

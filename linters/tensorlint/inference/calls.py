@@ -239,6 +239,8 @@ class Calls(State):
             listed = [row.items or [] for row in rows.items if isinstance(row, Sequence)]
             return Sequence("iterator", [Sequence("tuple", list(column)) for column in zip(*listed, strict=False)])
         row = rows.element
+        if isinstance(row, Instance):
+            row = self.fields_of_tuple(row) or UNKNOWN
         if not isinstance(row, Sequence) or row.items is None or row.kind != "tuple":
             return Sequence("iterator")
         return Sequence("iterator", [Sequence("tuple", None, item, rows.length) for item in row.items])

@@ -350,8 +350,11 @@ _NO_TENSORS = frozenset(["list", "tuple", "dict", "str", "set", "bytes"])
 
 
 def _is_made(value: Value) -> bool:
-    """Whether it is a tensor or an array for certain: one that an operation made, not an annotation."""
-    return isinstance(value, Tensor) and value.made is not None and not value.marks & {"parameter", "optional"}
+    """Whether it is a tensor or an array for certain: one that an operation made, not an annotation. What is picked out of
+    an array may be a text or an object."""
+    if not isinstance(value, Tensor) or value.made is None or value.marks & {"parameter", "optional"}:
+        return False
+    return value.framework == "torch" or bool(value.shape)
 
 
 def _lacks(value: Value, name: Value) -> bool:

@@ -238,7 +238,9 @@ class Iteration(State):
             return None
         if self.find_in_class(cls, "__iter__") is not None or self.find_in_class(cls, "__getitem__") is not None:
             return None
-        return Sequence("tuple", [self.attribute_of(value, each.name, None) for each in cls.record or ()])
+        fields = Sequence("tuple", [self.attribute_of(value, each.name, None) for each in cls.record or ()])
+        within(fields)
+        return fields
 
     def iterate_range(self, value: Range) -> Sequence:
         if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step, int) and value.step:

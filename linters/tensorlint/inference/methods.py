@@ -16,6 +16,7 @@ from tensorlint.inference import (
     ranks,
 )
 from tensorlint.inference.changes import CHANGES
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -104,6 +105,10 @@ class Methods(State):
                 aliases.lose(receiver)
             return result
         if isinstance(receiver, Instance):
+            if name in ("_replace", "_asdict") and self.fields_of_tuple(receiver) is not None:
+                if name == "_replace":
+                    return library_objects.replaced(self, receiver, kwargs, node)
+                return one_within([receiver])
             given = self.call_instance_method(receiver, name, args, kwargs, node)
             if receiver.generic and receiver.parts:
                 return one_of_class.result(self, receiver, args, kwargs, given)

@@ -30,6 +30,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     integer,
+    is_none,
     number,
     size_of,
 )
@@ -53,7 +54,6 @@ def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], 
         aliases.tie_result(result, args)
         return result
     if name in (
-        "isinstance",
         "print",
         "id",
         "hash",
@@ -166,7 +166,9 @@ def _zip(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     columns = [each.items for each in known]
     if columns and all(items is not None for items in columns):
         return Sequence("iterator", [Sequence("tuple", list(row)) for row in zip(*columns, strict=False)])
-    return Sequence("iterator", None, Sequence("tuple", [interp.any_item(each) for each in known]))
+    lengths = {interp.length_of(each) for each in known}
+    length = lengths.pop() if len(lengths) == 1 else None
+    return Sequence("iterator", None, Sequence("tuple", [interp.any_item(each) for each in known]), length)
 
 
 def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -189,7 +191,16 @@ def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: 
 
 def _sorted(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = interp.iterate(args[0]) if args else Sequence("iterator")
-    return Sequence("list", None, interp.any_item(known) if known.items != [] else UNKNOWN, interp.length_of(known))
+    interp.ask_each(kwargs.get("key", NONE), known, node)
+    return Sequence("list", None, interp.each_of(known), interp.length_of(known))
+
+
+def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) != 2:
+        return UNKNOWN
+    known = interp.iterate(args[1])
+    interp.ask_each(args[0], known, node)
+    return Sequence("iterator", None, interp.each_of(known))
 
 
 def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -251,6 +262,11 @@ def _is_object(value: Value) -> bool:
 
 def _extreme(pick: Any) -> Any:
     def extreme(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        many = args[0] if len(args) == 1 else Sequence("list", [containers.share(value) for value in args])
+        if "key" in kwargs and not is_none(kwargs["key"]):
+            known = interp.iterate(many)
+            interp.ask_each(kwargs["key"], known, node)
+            return one_within([many, kwargs["default"]]) if "default" in kwargs else interp.any_item(known)
         values = list(args)
         if len(values) == 1 and isinstance(values[0], Sequence) and values[0].items:
             values = list(values[0].items)
@@ -265,10 +281,9 @@ def _extreme(pick: Any) -> Any:
             if len(sizes) == 1:
                 return values[0]
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
-        many = args[0] if len(args) == 1 else Sequence("list", [containers.share(value) for value in values])
-        if isinstance(many, Sequence) and kwargs.keys() <= {"key"}:
+        if isinstance(many, Sequence) and not kwargs:
             known = interp.iterate(many)
-            one = interp.any_item(known) if kwargs or any(map(_is_object, known.items or [known.element])) else UNKNOWN
+            one = interp.any_item(known) if any(map(_is_object, known.items or [known.element])) else UNKNOWN
             if _is_object(one):
                 return one  # whichever: what is done to it may be done to any of them
         if len(args) == 1 and isinstance(args[0], Sequence) and args[0].items is None:
@@ -281,6 +296,8 @@ def _extreme(pick: Any) -> Any:
 def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[1], Const) and isinstance(args[1].value, str):
         return interp.attribute_of(args[0], args[1].value, node)
+    if len(args) == 3 and _lacks(args[0], args[1]):
+        return args[2]
     if len(args) == 3 and isinstance(args[0], Instance) and isinstance(args[1], Const):
         interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
     elif len(args) > 1 and isinstance(args[0], Instance):
@@ -321,7 +338,38 @@ def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 def _hasattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[0], Instance) and isinstance(args[1], Const):
         interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
-    return UNKNOWN
+    return Const(False) if len(args) == 2 and _lacks(args[0], args[1]) else UNKNOWN
+
+
+# What outputs of models and tables have, and tensors and arrays have not.
+_OF_OTHERS = frozenset(
+    ["logits", "loss", "last_hidden_state", "hidden_states", "pooler_output", "sample", "iloc", "columns", "to_numpy", "toarray",
+     "todense", "keys", "items"]
+)  # fmt: skip
+_NO_TENSORS = frozenset(["list", "tuple", "dict", "str", "set", "bytes"])
+
+
+def _is_made(value: Value) -> bool:
+    """Whether it is a tensor or an array for certain: one that an operation made, not an annotation. What is picked out of
+    an array may be a text or an object."""
+    if not isinstance(value, Tensor) or value.made is None or value.marks & {"parameter", "optional"}:
+        return False
+    return value.framework == "torch" or bool(value.shape)
+
+
+def _lacks(value: Value, name: Value) -> bool:
+    return _is_made(value) and isinstance(name, Const) and name.value in _OF_OTHERS
+
+
+def _isinstance(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    if len(args) != 2 or not isinstance(value := args[0], Tensor) or not _is_made(value):
+        return UNKNOWN
+    kinds = args[1].items or [UNKNOWN] if isinstance(args[1], Sequence) else [args[1]]
+    paths = [each.path if isinstance(each, Library) else "" for each in kinds]
+    if "torch.Tensor" in paths and value.framework == "torch":
+        return Const(True)
+    plain = all(path.startswith("builtins.") and path[9:] in _NO_TENSORS for path in paths)
+    return Const(False) if plain else UNKNOWN
 
 
 def _property(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -471,6 +519,7 @@ _BUILTINS: dict[str, Any] = {
     "enumerate": _enumerate,
     "reversed": _reversed,
     "sorted": _sorted,
+    "filter": _filter,
     "map": _map,
     "sum": _sum,
     "min": _extreme(min),
@@ -479,6 +528,7 @@ _BUILTINS: dict[str, Any] = {
     "locals": _from_names,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "isinstance": _isinstance,
     "property": _property,
     "exec": _exec,
     "eval": _eval,

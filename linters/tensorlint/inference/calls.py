@@ -79,6 +79,8 @@ _CALLS_NOTHING = frozenset(
      "staticmethod", "classmethod", "list", "tuple", "dict", "set", "len", "zip", "enumerate", "super", "vars", "bool"]
 )  # fmt: skip
 
+_ASKS_EACH = frozenset(["sorted", "min", "max"])
+
 Arguments = tuple[list[Value], dict[str, Value]]
 
 
@@ -189,7 +191,7 @@ class Calls(State):
                     self.saw_handed_forward(self.attribute_of(receiver, func.attr, func), node)
             if isinstance(receiver, Sequence) and isinstance(func.value, (ast.Name, ast.Attribute)):
                 given = iterators.held_arguments(self, arguments[0], node)
-                changed = containers.mutate(self, receiver, func.attr, given, func.value)
+                changed = containers.mutate(self, receiver, func.attr, given, arguments[1], func.value)
                 if changed is not None:
                     return changed
             return self.call_method(receiver, func.attr, arguments[0], arguments[1], node)
@@ -198,7 +200,7 @@ class Calls(State):
 
     def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
         if self.takes_forward:
-            if isinstance(function, (Attribute, Function)):
+            if isinstance(function, (Attribute, Function, Partial)):
                 self.saw_kept_forward(function, node)
             self.saw_handed_forward(function, node)
         if arguments is None:
@@ -237,6 +239,8 @@ class Calls(State):
             listed = [row.items or [] for row in rows.items if isinstance(row, Sequence)]
             return Sequence("iterator", [Sequence("tuple", list(column)) for column in zip(*listed, strict=False)])
         row = rows.element
+        if isinstance(row, Instance):
+            row = self.fields_of_tuple(row) or UNKNOWN
         if not isinstance(row, Sequence) or row.items is None or row.kind != "tuple":
             return Sequence("iterator")
         return Sequence("iterator", [Sequence("tuple", None, item, rows.length) for item in row.items])
@@ -290,8 +294,8 @@ class Calls(State):
         return UNKNOWN
 
     def escape_callbacks(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """`sorted(rows, key=f)` calls f; `map(f, rows)` is followed, and `callable(f)` calls nothing."""
-        if name in _CALLS_NOTHING or (name == "map" and len(args) == 2):
+        """`iter(f, None)` calls f; in `map(f, rows)`, `sorted(rows, key=f)` it is followed; `callable(f)` calls nothing."""
+        if name in _CALLS_NOTHING or name in _ASKS_EACH or (name in ("map", "filter") and len(args) == 2):
             return
         # What f is given is among the others, or in them.
         given = [item for value in args for item in held_by(value)]

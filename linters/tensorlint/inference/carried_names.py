@@ -71,7 +71,7 @@ class _Reader:
                     self.added.add(node.target.id)
             else:
                 self.reads(node.target, bound)
-        elif isinstance(node, ast.Expr) and (call := append_to_name(node.value)) is not None:
+        elif isinstance(node, ast.Expr) and (call := added_to_name(node.value)) is not None:
             self.reads(call.args[0], bound)
         elif isinstance(node, ast.If):
             self.reads(node.test, bound)
@@ -114,9 +114,9 @@ def passes(manager: ast.expr) -> bool:
     return isinstance(manager, ast.Call) and last_name(manager.func) in _PASSING
 
 
-def append_to_name(node: ast.expr) -> ast.Call | None:
-    """`names.append(item)`"""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+def added_to_name(node: ast.expr) -> ast.Call | None:
+    """`names.append(item)`, `names.extend(items)`"""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend"):
         if isinstance(node.func.value, ast.Name) and len(node.args) == 1 and not node.keywords:
             return node
     return None

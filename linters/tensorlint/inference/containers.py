@@ -16,11 +16,13 @@ from tensorlint.inference.values import (
     Const,
     Dictionary,
     Instance,
+    Number,
     Opaque,
     Scalar,
     Sequence,
     Tensor,
     Value,
+    integer,
     number,
     size_of,
 )
@@ -30,9 +32,13 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 _MAX_ITEMS = 256
+# How many items longer a method makes a list.
+_ADDED = {"append": 1, "insert": 1, "pop": -1, "remove": -1, "sort": 0, "reverse": 0}
 
 
-def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
+def mutate(
+    interp: State, receiver: Sequence, name: str, args: list[Value], kwargs: dict[str, Value], target: ast.expr
+) -> Value | None:
     """A list method that changes the list, called on a name or an attribute: the name gets a new value.
 
     None if the method is not one of these.
@@ -60,12 +66,19 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     if name in ("append", "insert") and args and args[-1].__class__ in (Sequence, Dictionary):
         within(args[-1])
     taken: Value = NONE
+    length = None if receiver.shared else interp.length_of(receiver)
+    added: S.Size | None = _ADDED.get(name)
+    more: Sequence | None = None
+    if name == "sort":
+        interp.ask_each(kwargs.get("key", NONE), interp.iterate(receiver), target)
     for arg in args:
         share(arg)
         interp.keep(arg)
-    if name == "extend" and (before is None or receiver.shared):
-        for arg in args:
-            interp.iterate(arg)
+    if name == "extend" and len(args) == 1:
+        more = interp.iterate(args[0])
+        added, args = interp.length_of(more), [more.element] if more.items is None else more.items
+        if isinstance(target, ast.Name):
+            interp.appended[target] = interp.frame, added
     if interp.loop_start is not None:
         # What one round puts in stands for that of all: a size of this round is another one in the next.
         args = [varying(arg, interp.loop_start) if isinstance(arg, Tensor) else arg for arg in args]
@@ -76,25 +89,27 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
             changed = Sequence("list", None, joined_items(receiver, [args[0]]))
     elif name == "insert" and len(args) == 2:
         changed = Sequence("list", None, joined_items(receiver, [args[1]]))
-    elif name == "extend" and len(args) == 1 and not receiver.shared:
-        more = interp.iterate(args[0])
-        if before is not None and more.items is not None and len(before) + len(more.items) < _MAX_ITEMS:
-            changed = Sequence("list", [*before, *more.items])
+    elif name == "extend" and more is not None and not receiver.shared:
+        if before is not None and more.items is not None and len(before) + len(args) < _MAX_ITEMS:
+            changed = Sequence("list", [*before, *args])
         else:
-            changed = Sequence(
-                "list", None, joined_items(receiver, [more.element] if more.items is None else more.items)
-            )
+            changed = Sequence("list", None, joined_items(receiver, args))
     elif name == "pop":
-        taken = joined_items(receiver, [])
-        taken = taken if isinstance(taken, (Instance, Opaque)) and parts_of(taken) else one_within([receiver])
-        if before is not None and not args and before and not receiver.shared:
-            taken, changed = before[-1], Sequence("list", before[:-1])
+        at = integer(args[0]) if args else -1
+        if before is not None and at is not None and -len(before) <= at < len(before) and not receiver.shared:
+            at %= len(before)
+            taken, changed = before[at], Sequence("list", [*before[:at], *before[at + 1 :]])
         else:
-            changed = Sequence("list", None, any_item_of(receiver))
+            taken = interp.any_item(Sequence("list", None, joined_items(receiver, [])))
+            kept = isinstance(taken, Tensor) or (isinstance(taken, (Instance, Opaque)) and parts_of(taken))
+            taken = taken if kept else one_within([receiver])
+            changed = Sequence("list", None, _left(receiver))
     elif name == "clear":
         changed = Sequence("list", [])
     else:
-        changed = Sequence("list", None, any_item_of(receiver))
+        changed = Sequence("list", None, _left(receiver))
+    if changed.items is None and length is not None and added is not None:
+        changed.length = S.add(length, added)
     if receiver.shared or not _only_here(interp, receiver, target):
         # Other names may hold the same list.
         element = changed.element
@@ -109,6 +124,13 @@ def mutate(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     changed.born = receiver.born
     interp.frame.env[target.id] = changed
     return taken
+
+
+def _left(receiver: Sequence) -> Value:
+    """What an item is, whichever is left and wherever it stands."""
+    held = receiver.items if receiver.items is not None else [receiver.element]
+    plain = all(isinstance(item, (Tensor, Const, Number, Scalar)) for item in held)
+    return joined_items(receiver, []) if plain else any_item_of(receiver)
 
 
 def _only_here(interp: State, receiver: Sequence, target: ast.expr) -> bool:
@@ -150,6 +172,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 return UNKNOWN
             if found is not None and name == "setdefault":
                 return found  # and nothing is changed
+            if name == "setdefault":
+                made = args[1] if len(args) > 1 else NONE
+                interp.store_item(receiver, args[0], made)
+                return made
             if name != "get":
                 interp.forget_contents(receiver)
                 interp.mutations.append((receiver, None))
@@ -158,6 +184,11 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return args[1] if len(args) > 1 else NONE
         if name in ("items", "values", "keys"):
             return _view(receiver, name)
+        if name == "update" and receiver.items is not None and all(_is_known(arg) for arg in args):
+            for given in (*(arg.items or {} for arg in args if isinstance(arg, Dictionary)), kwargs):
+                for key, value in given.items():
+                    interp.store_item(receiver, Const(key), value)
+            return NONE
         if name == "copy":
             return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
         taken = one_within([receiver])
@@ -191,6 +222,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("lower", "upper", "strip") and not args:
             return Const(getattr(receiver.value, name)())
     return UNKNOWN
+
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, Dictionary) and value.items is not None
 
 
 def _view(dictionary: Dictionary, name: str) -> Sequence:

@@ -27,6 +27,8 @@ from tensorlint.inference.values import (
     is_none,
     size_of,
 )
+from tensorlint.inference.variants import made_anew
+from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -91,9 +93,19 @@ def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: Lib
     else:
         return None
     length = S.of_symbol(S.Symbol(None, variant=True, plural=True))
-    samples = Sequence("list", None, interp.varying(sample, start), length, shared=True)
+    anew = isinstance(dataset, Instance) and _makes_dictionaries(interp.find_in_class(dataset.cls, "__getitem__"))
+    each = made_anew(sample, start) if anew else interp.varying(sample, start)
+    samples = Sequence("list", None, each, length, shared=True)
     batch = interp.call(collate, [samples], {}, loader.made)
     return None if batch is UNKNOWN else batch
+
+
+def _makes_dictionaries(method: Value | None) -> bool:
+    """Whether each of its samples is a dictionary of its own, that nothing keeps."""
+    if not isinstance(method, Function):
+        return False
+    returns = [part for part in walk(method.node) if isinstance(part, (ast.Return, ast.Yield))]
+    return bool(returns) and all(isinstance(part.value, ast.Dict) for part in returns)
 
 
 def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value | None:

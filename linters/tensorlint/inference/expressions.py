@@ -433,7 +433,12 @@ class Expressions(State):
                 return LibraryObject(value.path, positional=(Sequence("tuple"),))
             return table_parts.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
-            return self.call_method(value, "__getitem__", [index], {}, node)
+            fields = self.fields_of_tuple(value)
+            return (
+                self.call_method(value, "__getitem__", [index], {}, node)
+                if fields is None
+                else self.item(fields, index, node)
+            )
         if isinstance(value, Class) and value.is_module and not _has_metaclass(value):
             # A generic module with its type: `Head[Tensor](64)`.
             return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN

@@ -5,7 +5,8 @@ every round their joined tensors have too.
         outputs.append(model(x))
         targets.append(y)
 
-`torch.cat(outputs)` and `torch.cat(targets)` are of one length, though nobody knows the length of a single batch.
+`torch.cat(outputs)` and `torch.cat(targets)` are of one length, though nobody knows the length of a single batch, and so
+are lists that are extended by `out.tolist()` and `y.tolist()`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import ast
 from typing import TypeGuard
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.carried_names import append_to_name, passes
+from tensorlint.inference.carried_names import added_to_name, passes
 from tensorlint.inference.frames import Environment
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.sizes import Size
@@ -34,7 +35,7 @@ class FilledLists(State):
     def relate_filled(
         self, node: ast.For | ast.AsyncFor | ast.While, before: Environment, start: int, rounds: Size | None
     ) -> None:
-        """Behind a loop: relate the lists that were empty before it and that only one block of it appends to. `rounds`
+        """Behind a loop: relate the lists that were empty before it and that only one block of it adds to. `rounds`
         is how often the loop runs, should nothing leave it."""
         frame = self.frame
         candidates = {name for name, held in frame.env.items() if _is_filled(before.get(name), held)}
@@ -53,12 +54,14 @@ class FilledLists(State):
                 where, item = self.appended.get(target, (None, None))
                 assert isinstance(held, Sequence)
                 filled = Sequence("list", None, held.element, count)
-                if where is frame and isinstance(item, Tensor) and isinstance(held.element, Tensor):
+                if not isinstance(item, Value):  # how many it was extended by
+                    filled.length = _total(item, totals, start, count) if where is frame else None
+                elif where is frame and isinstance(item, Tensor) and isinstance(held.element, Tensor):
                     filled.totals = _totals(item, held.element, totals, start)
                 frame.env[name] = filled
 
     def is_changed_once(self, name: str, node: ast.AST) -> bool:
-        """Whether nothing but one `append` in the loop changes the list."""
+        """Whether nothing but one `append` or `extend` in the loop changes the list."""
         used = 0
         for part in walk(node):
             if isinstance(part, ast.Name):
@@ -110,18 +113,29 @@ def _totals(item: Tensor, element: Tensor, totals: dict[Size, Size], start: int)
         return None
     found: dict[int, Size] = {}
     for axis, size in enumerate(item.shape):
-        atoms = S.symbols(size)
-        if any(atom.since >= start for atom in atoms) and not any(atom.variant for atom in atoms):
-            if size not in totals:
-                totals[size] = S.of_symbol(S.Symbol(None, plural=True))
-            found[axis] = totals[size]
+        if any(atom.since >= start for atom in S.symbols(size)):
+            total = _total(size, totals, start)
+            if total is not None:
+                found[axis] = total
     return found or None
+
+
+def _total(size: Size | None, totals: dict[Size, Size], start: int, count: Size = 1) -> Size | None:
+    """What a size of each round adds up to in `count` rounds."""
+    atoms = S.symbols(0 if size is None else size)
+    if size is None or any(atom.variant for atom in atoms):
+        return None
+    if not any(atom.since >= start for atom in atoms):
+        return S.multiply(size, count)
+    if size not in totals:
+        totals[size] = S.of_symbol(S.Symbol(None, plural=True))
+    return totals[size]
 
 
 def _filling_blocks(
     loop: ast.For | ast.AsyncFor | ast.While,
 ) -> list[tuple[list[ast.stmt], list[tuple[str, ast.Name]]]]:
-    """The blocks of a loop that append to names: either all of these lists get an item, or none does."""
+    """The blocks of a loop that add to names: either all of these lists get items, or none does."""
     found: list[tuple[list[ast.stmt], list[tuple[str, ast.Name]]]] = []
     waiting = [loop.body]
     while waiting:
@@ -129,7 +143,7 @@ def _filling_blocks(
         calls: list[tuple[str, ast.Name]] = []
         left = False
         for statement in body:
-            target = _appended_to(statement)
+            target = _added_to(statement)
             if target is not None and left:
                 # The round may have ended between the lists before and this one.
                 if calls:
@@ -154,8 +168,8 @@ def _may_end(part: ast.AST) -> bool:
     return isinstance(part, (ast.With, ast.AsyncWith)) and not all(passes(item.context_expr) for item in part.items)
 
 
-def _appended_to(statement: ast.stmt) -> ast.Name | None:
-    call = append_to_name(statement.value) if isinstance(statement, ast.Expr) else None
+def _added_to(statement: ast.stmt) -> ast.Name | None:
+    call = added_to_name(statement.value) if isinstance(statement, ast.Expr) else None
     return None if call is None else call.func.value  # type: ignore[attr-defined]
 
 

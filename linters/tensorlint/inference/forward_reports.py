@@ -21,6 +21,7 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     Opaque,
+    Partial,
     Value,
 )
 from tensorlint.inference.walking import children, walk
@@ -207,6 +208,8 @@ class ForwardReports(State):
                 func.id == each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
             ):
                 return
+        while isinstance(function, Partial):
+            function = function.function
         if (isinstance(function, Attribute) and function.name == "forward") or (
             isinstance(function, Function)
             and function.receiver is not None

@@ -13,7 +13,7 @@ from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import bound_names, times_bound
 from tensorlint.inference.state import State
-from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Value
+from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Tensor, Value
 from tensorlint.inference.walking import walk
 
 
@@ -155,7 +155,7 @@ def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -
                 entry.pop(name, None)
             elif name in entry:
                 entry[name] = UNKNOWN  # it may hold what the block bound first
-        elif before[name] is not entry.get(name):
+        elif before[name] is not entry.get(name) and (times > 1 or entry.get(name).__class__ is not Tensor):
             entry[name] = UNKNOWN
     return entry
 

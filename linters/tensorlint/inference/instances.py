@@ -58,7 +58,8 @@ class Instances(State):
                 if not each.kept:
                     passed.append(UNKNOWN if value is None else value)
                 elif value is not None or each.taken:
-                    instance.fields[each.name] = UNKNOWN if value is None else value
+                    shadowed = isinstance(self.find_in_class(cls, each.name), Function)  # by a property of a subclass
+                    instance.fields[each.name] = UNKNOWN if value is None or shadowed else value
             post = self.find_in_class(cls, "__post_init__")
             if isinstance(post, Function):
                 self.call_function(

@@ -154,7 +154,7 @@ class Interpreter(
         self.overrides: dict[ast.AST, set[str]] | None = None
         self.binding_frames: dict[ast.Name, Frame] = {}
         self.memory: dict[Any, Any] = {}
-        self.appended: dict[ast.Name, tuple[Frame, Value]] = {}
+        self.appended: dict[ast.Name, tuple[Frame, Value | S.Size | None]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold

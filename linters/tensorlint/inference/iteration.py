@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorlint.inference import aliases, iterators
 from tensorlint.inference import sizes as S
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.frames import Environment, Inner
@@ -16,6 +17,8 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Const,
     Dictionary,
+    Instance,
+    Library,
     LibraryObject,
     Number,
     Opaque,
@@ -23,8 +26,11 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    is_none,
 )
 from tensorlint.inference.variants import any_of, made_anew, varying
+
+_MOST_LETTERS = 64
 
 
 class Iteration(State):
@@ -162,6 +168,20 @@ class Iteration(State):
         aliases.tie(element, iterable.element)
         return Opaque(None) if element is UNKNOWN else element
 
+    def each_of(self, known: Sequence) -> Value:
+        """What each item is in whatever order, of some of them or all."""
+        return known.element if known.items is None else joined_items(known, [])
+
+    def ask_each(self, function: Value, known: Sequence, node: ast.AST | None) -> None:
+        """Follow what is called with each of the items, to sort them or to choose among them."""
+        if is_none(function) or known.items == []:
+            return
+        log = len(self.mutations)
+        each = [self.any_item(known)] if known.items is None or len(known.items) > 8 else [*known.items]
+        for item in each:
+            self.call(function, [item], {}, node)
+        self.forget_since(log)
+
     def length_of(self, value: Value) -> S.Size | None:
         if isinstance(value, Sequence):
             if value.view_of is not None:
@@ -199,12 +219,28 @@ class Iteration(State):
             if members is not None:
                 return members
             return self.iterate_library_object(value)
+        if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= _MOST_LETTERS:
+            return Sequence("iterator", [Const(letter) for letter in value.value])
+        if isinstance(value, Instance) and (fields := self.fields_of_tuple(value)) is not None:
+            return fields
         aliases.lose(value)
         if isinstance(value, Dictionary) and value.items is not None:
             return Sequence("iterator", [Const(key) for key in value.items])
         if isinstance(value, Opaque) and value.parts:
             return Sequence("iterator", None, Opaque(None, parts=value.parts))  # each may be one of them
         return Sequence("iterator")
+
+    def fields_of_tuple(self, value: Instance) -> Sequence | None:
+        """The items of a named tuple; None for other objects."""
+        cls = value.cls
+        bases = method_order(cls) if cls.record is not None else ()
+        if not any(isinstance(base, Library) and base.path == "typing.NamedTuple" for base in bases):
+            return None
+        if self.find_in_class(cls, "__iter__") is not None or self.find_in_class(cls, "__getitem__") is not None:
+            return None
+        fields = Sequence("tuple", [self.attribute_of(value, each.name, None) for each in cls.record or ()])
+        within(fields)
+        return fields
 
     def iterate_range(self, value: Range) -> Sequence:
         if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step, int) and value.step:

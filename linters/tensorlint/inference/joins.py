@@ -133,10 +133,10 @@ def _is_plain(value: Value) -> bool:
 
 
 def _join_scalars(a: Value, b: Value) -> Value:
-    kind = kind_of(a)
-    if kind is not None and kind == kind_of(b):
-        return Scalar(kind)
-    return UNKNOWN
+    kind, other = kind_of(a), kind_of(b)
+    if kind is None or other is None:
+        return UNKNOWN
+    return Scalar(kind) if kind == other else Opaque(None, kind=PLAIN)
 
 
 def _join_alike(a: Dictionary, b: Dictionary) -> Value:

@@ -252,6 +252,44 @@ def _compare(a: Size, b: Size) -> int | None:
     return None
 
 
+def joined(parts: list[tuple[Shape, Strides | None]], shape: Shape) -> Strides | None:
+    """The strides of the array that numpy joins these to, which have an axis of size 1 along a new one.
+
+    Restates `PyArray_CreateMultiSortedStridePerm` (numpy/_core/src/multiarray/shape.c): the axes are sorted by their
+    strides, an axis of size 1 has none to compare, and where the arrays disagree they stay as they are.
+    """
+    if all(is_contiguous(*part) for part in parts):
+        return contiguous(shape)
+    if 0 in shape:
+        return None
+    order = list(range(len(shape)))
+    for i in range(1, len(shape)):
+        at = i
+        for before in range(i - 1, -1, -1):
+            verdicts = {_is_slower(*part, i, order[before]) for part in parts} - {None}
+            if "unknown" in verdicts:
+                return None
+            if verdicts == {True}:
+                at = before
+            elif verdicts:
+                break
+        order.insert(at, order.pop(i))
+    return dense(tuple(order), shape)
+
+
+def _is_slower(shape: Shape, strides: Strides | None, axis: int, other: int) -> bool | str | None:
+    """Whether an axis takes the longer steps, None where one of the two takes none."""
+    if shape[axis] == 1 or shape[other] == 1:
+        return None
+    if strides is None or not (S.surely_not_one(shape[axis]) and S.surely_not_one(shape[other])):
+        return "unknown"
+    if not all(isinstance(stride, int) or all(factor > 0 for _, factor in stride.terms) for stride in strides):
+        return "unknown"
+    a, b = strides[axis], strides[other]
+    order = _compare(abs(a) if isinstance(a, int) else a, abs(b) if isinstance(b, int) else b)
+    return "unknown" if order is None else order > 0
+
+
 def is_dense(shape: Shape, strides: Strides) -> bool:
     """torch's `is_non_overlapping_and_dense`, where it can be told (else False)."""
     axes = [axis for axis, size in enumerate(shape) if size != 1]

@@ -37,9 +37,11 @@ from tensorlint.inference.values import (
     Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
     Opaque,
     Partial,
+    RecordField,
     Sequence,
     Tensor,
     Value,
@@ -127,6 +129,30 @@ def shallow(interp: State, value: Value) -> Value:
     return Instance(value.cls, dict(value.fields), value.made)
 
 
+def _named_tuple(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """`namedtuple("Step", ["state", "reward"])`, `namedtuple("Step", "state reward")`: a class."""
+    if len(args) != 2 or kwargs or node is None:
+        return UNKNOWN
+    given = args[1]
+    if isinstance(given, Const) and isinstance(given.value, str):
+        names: list[object] = list(given.value.replace(",", " ").split())
+    else:
+        items = given.items if isinstance(given, Sequence) else None
+        names = [item.value if isinstance(item, Const) else None for item in items or ()]
+    if not names or not all(isinstance(name, str) and name.isidentifier() for name in names):
+        return UNKNOWN
+    known = interp.memory.get(("namedtuple", node))
+    if known is None:
+        title = args[0].value if isinstance(args[0], Const) else ""
+        body = ast.copy_location(ast.Pass(), node)
+        code = ast.copy_location(ast.ClassDef(str(title), [], [], [body], []), node)
+        record = tuple(RecordField(str(name), None) for name in names)
+        known = Class(code, interp.frame, (Library("typing.NamedTuple"),), record=record, generated=True)
+        interp.memory["namedtuple", node] = known
+    made: Value = known
+    return made
+
+
 def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """A library's function or class that no table of operations has."""
     if path in ("types.new_class", "dataclasses.make_dataclass"):
@@ -135,6 +161,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         result = operator_functions.call(interp, path, args, kwargs, node)
         if result is not None:
             return result
+    if path == "collections.namedtuple":
+        return _named_tuple(interp, args, kwargs, node)
     if path == "functools.partial" and args:
         for given in (*args, *kwargs.values()):
             containers.contained(given)

@@ -63,8 +63,10 @@ class Loops(State):
             if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
                 self.unrolled(node, iterable.items, held)
                 return
-        # What a range counts no one changes meanwhile.
-        times = self.length_of(iterable) if isinstance(counted, Range) else None
+        times: S.Size | None = None
+        # What a range counts, and the rows of an array, no one changes meanwhile.
+        if isinstance(counted, (Range, Tensor)):
+            times = self.length_of(iterable)
 
         def enter() -> None:
             self.assign(node.target, self.any_item(Sequence("list") if _is_changed(held) else iterable), None)

@@ -17,6 +17,7 @@ from tensorlint.inference import (
     ranks,
 )
 from tensorlint.inference.changes import CHANGES
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -110,6 +111,10 @@ class Methods(State):
                 aliases.lose(receiver)
             return result
         if isinstance(receiver, Instance):
+            if name in ("_replace", "_asdict") and self.fields_of_tuple(receiver) is not None:
+                if name == "_replace":
+                    return library_objects.replaced(self, receiver, kwargs, node)
+                return one_within([receiver])
             given = self.call_instance_method(receiver, name, args, kwargs, node)
             if receiver.generic and receiver.parts:
                 return one_of_class.result(self, receiver, args, kwargs, given)
@@ -175,8 +180,6 @@ class Methods(State):
             from tensorlint.inference.values import number
 
             return Sequence("tuple", [number(stride) for stride in receiver.strides])
-        if name == "tolist":
-            return UNKNOWN
         if name == "item":
             kind = {"int64": "int", "int32": "int", "bool": "bool", "float32": "float", "float64": "float"}.get(
                 receiver.dtype or ""

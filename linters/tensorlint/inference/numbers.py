@@ -17,6 +17,7 @@ from tensorlint.inference.values import (
     Sequence,
     Value,
     an_integer,
+    size_of,
 )
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value])
     if path in _ARITHMETIC:
         numeric = all(kind_of(value) in ("int", "float", "bool") for value in (*args, *kwargs.values()))
         return Scalar("float") if numeric else UNKNOWN
+    if path == "random.sample" and len(args) == 2 and not kwargs:
+        return Sequence("list", None, interp.each_of(interp.iterate(args[0])), size_of(args[1]))
     if path == "random.choice" and len(args) == 1 and not kwargs:
         items = interp.iterate(args[0])
         found = one_of(items.items if items.items is not None else [items.element])

@@ -23,7 +23,7 @@ class State:
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
     the calls that led here;
     `names_given` are the sizes and objects that took a name's;
-    `appended` holds what was last appended to a list at a place;
+    `appended` holds what was last appended to a list at a place, or by how many items it was extended there;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
     `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
     short `try` blocks around the current statement."""
@@ -54,7 +54,7 @@ class State:
     mutations: list[tuple[Any, str | None]]
     overwritten: list[tuple[Any, str, Any]]
     memory: dict[Any, Any]
-    appended: dict[ast.Name, tuple[Frame, Value]]
+    appended: dict[ast.Name, tuple[Frame, Value | Size | None]]
     named: set[str]
     names_given: list[tuple[Symbol, Opaque | None]]
     modules: dict[str, Frame | None]

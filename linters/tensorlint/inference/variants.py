@@ -122,7 +122,8 @@ def varying(value: Value, start: int) -> Value:
     if isinstance(value, Sequence):
         if value.items is not None and len(value.items) <= 32:
             return showing(Sequence(value.kind, [varying(item, start) for item in value.items], parts=_itself(value)))
-        return showing(Sequence(value.kind, None, varying(value.element, start), parts=_itself(value)))
+        length = None if any(atom.since >= start for atom in S.symbols(value.length or 0)) else value.length
+        return showing(Sequence(value.kind, None, varying(value.element, start), length, parts=_itself(value)))
     if isinstance(value, (Instance, LibraryObject)):
         return _each_its_own(value, start)
     return value

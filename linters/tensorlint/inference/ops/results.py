@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
+from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.table import Call, Undecided
-from tensorlint.inference.values import Framework, Sequence, Tensor, Value, copy
+from tensorlint.inference.values import UNKNOWN, Framework, Scalar, Sequence, Tensor, Value, copy, number
 
 NO_MARKS: frozenset[str] = frozenset()
 # What an elementwise operation passes on, and what slicing passes on while a size-1 axis survives.
@@ -170,6 +171,18 @@ def tuple_of(items: Iterable[Value]) -> Sequence:
 
 def list_of(items: Iterable[Value]) -> Sequence:
     return Sequence("list", list(items))
+
+
+def lists_of(given: Tensor) -> Value:
+    """`x.tolist()`: numbers in lists within one another."""
+    shape = given.shape or ()
+    if given.elements is not None and len(shape) == 1:
+        return list_of(number(size) for size in given.elements)
+    kind = None if given.dtype == "uint64" else dtypes.CATEGORY.get(given.dtype or "")
+    made: Value = UNKNOWN if kind is None else Scalar(dtypes.SCALAR_KINDS[kind])
+    for axis in reversed(range(len(shape))):
+        made = list_of(()) if shape[axis] == 0 else Sequence("list", None, made, shape[axis], shared=axis > 0)
+    return made
 
 
 def rank_one(call: Call, tensor: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import fresh, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, LibraryObject, Opaque, Tensor, Value
+from tensorlint.inference.values import LibraryObject, Opaque, Tensor, Value
 
 PACKED = "torch.nn.utils.rnn.PackedSequence"
 _LSTM = (
@@ -61,7 +61,10 @@ def recurrent(call: Call, obj: LibraryObject, input: Value, cell: bool) -> Value
     device = given.device if given is not None else None
     state: Shape | None = None
     if isinstance(input, LibraryObject) and input.path == PACKED:
-        output = LibraryObject(PACKED, {"features": values.number(features), "batch_first": UNKNOWN}, (), {}, call.node)
+        known = {name: held for name, held in input.arguments.items() if name in ("batch", "sorted")}
+        output = LibraryObject(PACKED, {**known, "features": values.number(features)}, (), {}, call.node)
+        batch = values.size_of(known["batch"]) if "batch" in known else None
+        state = None if batch is None else (batch,)
     elif given is None or given.shape is None:
         output = Opaque(None) if given is None and packs(call) else Tensor("torch", None, None, dtype, device)
         output.axes = {-1: features}

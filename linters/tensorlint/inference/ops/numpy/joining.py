@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
-from tensorlint.inference.layout import Shape
+from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
@@ -72,7 +72,7 @@ def joined(call: Call, items: list[Tensor], at: int, dtype: Value = values.NONE)
         for axis, size in enumerate(other):
             sizes[axis] = S.add(sizes[axis], size) if axis == at else agree(sizes[axis], size)
     target = tuple(sizes)
-    strides = layout.contiguous(target) if all(item.contiguous for item in items) else None
+    strides = layout.joined([(item.shape or (), item.strides) for item in items], target)
     marks = surviving(frozenset().union(*(item.marks for item in items)), target)
     return laid(call, "numpy", target, strides, chosen(dtype, common(items)), marks=marks)
 
@@ -94,7 +94,10 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
         varies = any(atom.variant for atom in S.symbols(shape[at]))
         total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at)
         target = tuple(total if place == at else settle(size) for place, size in enumerate(shape))
-        return laid(call, "numpy", target, None, chosen(dtype, element.dtype), marks=surviving(element.marks, target))
+        strides = layout.contiguous(target) if element.contiguous else None
+        return laid(
+            call, "numpy", target, strides, chosen(dtype, element.dtype), marks=surviving(element.marks, target)
+        )
     items = arrays(call, tensors)
     if values.is_none(axis):
         total = S.symbol()
@@ -119,7 +122,10 @@ def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) 
         # A list that is stacked is taken to hold several, as one that is made an array.
         number = S.of_symbol(S.Symbol(None, plural=True)) if count is None else count
         target = (*settled[:at], number, *settled[at:])
-        return laid(call, "numpy", target, None, chosen(dtype, element.dtype), marks=surviving(element.marks, target))
+        strides = layout.contiguous(target) if element.contiguous else None
+        return laid(
+            call, "numpy", target, strides, chosen(dtype, element.dtype), marks=surviving(element.marks, target)
+        )
     items = arrays(call, tensors)
     shape = items[0].shape or ()
     for item in items[1:]:
@@ -129,7 +135,8 @@ def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) 
         shape = tuple(map(agree, shape, other))
     at = arguments.axis(axis, len(shape) + 1)
     target = (*shape[:at], len(items), *shape[at:])
-    strides = layout.contiguous(target) if all(item.contiguous for item in items) and at == 0 else None
+    parts = [((*shape[:at], 1, *shape[at:]), _with_axis(item.strides, at)) for item in items]
+    strides = layout.joined(parts, target)
     return laid(call, "numpy", target, strides, chosen(dtype, common(items)), marks=surviving(items[0].marks, target))
 
 
@@ -152,10 +159,11 @@ def stacked(call: Call, tensors: Value, dtype: Value, casting: Value) -> Value:
         items, at = [at_least(call, item, 3) for item in items], 2
     else:
         items, at = [column(call, item) for item in items], 1
-    result = joined(call, items, at, dtype)
-    if len(result.shape or ()) > 1 and name in ("dstack", "column_stack"):
-        result.strides = None
-    return result
+    return joined(call, items, at, dtype)
+
+
+def _with_axis(strides: Strides | None, at: int) -> Strides | None:
+    return None if strides is None else (*strides[:at], 0, *strides[at:])
 
 
 def column(call: Call, item: Tensor) -> Tensor:

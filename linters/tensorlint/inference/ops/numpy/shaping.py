@@ -10,7 +10,7 @@ from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
-from tensorlint.inference.ops.results import SPELLED, laid, permuted, seen, surviving, tuple_of
+from tensorlint.inference.ops.results import SPELLED, laid, lists_of, permuted, seen, surviving, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Sequence, Tensor, Value, copy
 
@@ -243,7 +243,12 @@ def view(call: Call, input: Value, dtype: Value, type: Value) -> Value:
     raise Undecided
 
 
-@op(".numel .tolist .tobytes", "input", tensor=False)
+@op(".tolist numpy.ndarray.tolist", "input", tensor=False)
+def tolist(call: Call, input: Value) -> Value:
+    return lists_of(tensor(input))
+
+
+@op(".numel .tobytes", "input", tensor=False)
 def plain(call: Call, input: Value) -> Value:
     raise Undecided
 

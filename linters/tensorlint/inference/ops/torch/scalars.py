@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorlint.inference import values
 from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.results import lists_of
 from tensorlint.inference.ops.table import Call, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import (
@@ -49,14 +50,6 @@ def a_truth(call: Call, **rest: object) -> Value:
     return Scalar("bool")
 
 
-@op(".tolist", "input", tensor=False)
+@op(".tolist torch.Tensor.tolist", "input", tensor=False)
 def tolist(call: Call, input: Value) -> Value:
-    ranked = tensor(input)
-    if ranked.elements is not None and len(ranked.shape or ()) == 1:
-        return values.Sequence("list", [values.number(size) for size in ranked.elements])
-    shape = ranked.shape or ()
-    kind = None if ranked.dtype is None else dtypes.CATEGORY.get(ranked.dtype)
-    element: Value = UNKNOWN if kind is None else Scalar(dtypes.SCALAR_KINDS[kind])
-    for size in reversed(shape):
-        element = values.Sequence("list", None, element, size)
-    return element
+    return lists_of(tensor(input))

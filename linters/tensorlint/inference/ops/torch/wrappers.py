@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
-from tensorlint.inference import values
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops import arguments
-from tensorlint.inference.ops.results import laid, tuple_of
+from tensorlint.inference.ops.results import laid, seen, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.ops.torch.joining import members, uniform
 from tensorlint.inference.ops.torch.registry import op
@@ -55,6 +55,11 @@ def random_split(call: Call, dataset: Value, lengths: Value, generator: Value) -
     )
 
 
+def _several() -> S.Size:
+    """How many sequences are packed, and how long the longest is: as a rule neither 0 nor 1, as of a batch."""
+    return S.of_symbol(S.Symbol(None, plural=True))
+
+
 @op("torch.nn.utils.rnn.pad_sequence", "sequences batch_first=False padding_value=0.0 padding_side='right'")
 def pad_sequence(call: Call, sequences: Value, batch_first: Value, **rest: Value) -> Value:
     length: S.Size | None
@@ -72,19 +77,33 @@ def pad_sequence(call: Call, sequences: Value, batch_first: Value, **rest: Value
     if any(atom.variant for size in trailing for atom in S.symbols(size)):
         raise Undecided
     count = S.symbol() if length is None else length
-    longest = S.symbol()
+    longest = _several()
     first = arguments.flag(batch_first)
     target = (count, longest, *trailing) if first else (longest, count, *trailing)
-    return laid(call, "torch", target, None, one.dtype, one.device)
+    return laid(call, "torch", target, layout.contiguous(target), one.dtype, one.device)
 
 
 @op(
-    "torch.nn.utils.rnn.pack_padded_sequence torch.nn.utils.rnn.pack_sequence",
+    "torch.nn.utils.rnn.pack_padded_sequence",
     "input lengths=None batch_first=False enforce_sorted=True",
     tensor=False,
 )
-def pack_padded_sequence(call: Call, input: Value, **rest: Value) -> Value:
-    return LibraryObject(PACKED, {}, (), {}, call.node)
+def pack_padded_sequence(call: Call, input: Value, batch_first: Value, enforce_sorted: Value, **rest: Value) -> Value:
+    shape = input.shape if isinstance(input, Tensor) else None
+    first = arguments.truth(batch_first)
+    batch = shape[0 if first else 1] if shape is not None and len(shape) > 1 and first is not None else None
+    return _packed(call, batch, enforce_sorted)
+
+
+@op("torch.nn.utils.rnn.pack_sequence", "sequences enforce_sorted=True", tensor=False)
+def pack_sequence(call: Call, sequences: Value, enforce_sorted: Value) -> Value:
+    count = len(sequences.items) if isinstance(sequences, Sequence) and sequences.items is not None else None
+    return _packed(call, count, enforce_sorted)
+
+
+def _packed(call: Call, batch: S.Size | None, enforce_sorted: Value) -> Value:
+    known = {"sorted": enforce_sorted} | ({} if batch is None else {"batch": values.number(batch)})
+    return LibraryObject(PACKED, known, (), {}, call.node)
 
 
 @op(
@@ -92,19 +111,28 @@ def pack_padded_sequence(call: Call, input: Value, **rest: Value) -> Value:
     "sequence batch_first=False padding_value=0.0 total_length=None",
     tensor=False,
 )
-def pad_packed_sequence(call: Call, sequence: Value, batch_first: Value, **rest: Value) -> Value:
-    features: S.Size | None = None
-    if isinstance(sequence, LibraryObject):
-        features = values.size_of(sequence.arguments["features"]) if "features" in sequence.arguments else None
-    lengths = Tensor("torch", (S.symbol(),), (1,), "int64", "cpu", call.node)
+def pad_packed_sequence(call: Call, sequence: Value, batch_first: Value, total_length: Value, **rest: Value) -> Value:
+    known = sequence.arguments if isinstance(sequence, LibraryObject) else {}
+    features = values.size_of(known["features"]) if "features" in known else None
+    batch = values.size_of(known["batch"]) if "batch" in known else None
+    if batch is None:
+        batch = _several()
+    lengths = Tensor("torch", (batch,), (1,), "int64", "cpu", call.node)
     if features is None:
         return tuple_of([Tensor("torch"), lengths])
-    batch, time = lengths.shape[0] if lengths.shape else S.symbol(), S.symbol()
-    first = arguments.flag(batch_first)
-    if first:
+    time = values.size_of(total_length)
+    if time is None:
+        time = _several()
+    padded = laid(call, "torch", (time, batch, features), layout.contiguous((time, batch, features)), None)
+    if arguments.flag(batch_first):
         # Turned where the sequences were sorted, and copied into that order where they were not.
-        strides = (S.symbol(), S.symbol(), 1)
-        return tuple_of([laid(call, "torch", (batch, time, features), strides, None), lengths])
-    return tuple_of(
-        [laid(call, "torch", (time, batch, features), (S.multiply(batch, features), features, 1), None), lengths]
-    )
+        in_order = arguments.truth(known.get("sorted", values.UNKNOWN))
+        turned = seen(call, padded, (batch, time, features), (features, S.multiply(batch, features), 1))
+        if in_order is None:
+            turned.strides = None
+        elif in_order and call.node is not None:
+            turned.layout_trail = ((call.node, "returned as a transposed view because of batch_first=True"),)
+        else:
+            turned.strides = layout.contiguous(turned.shape or ())
+        padded = turned
+    return tuple_of([padded, lengths])

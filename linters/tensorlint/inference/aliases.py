@@ -26,7 +26,9 @@ from tensorlint.inference.words import words_of
 
 # What shows in a file's text that it may give a tensor another shape in place.
 _WORDS = RESHAPING | {"swap_tensors"}
-_ASSIGNED = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*=(?!=)|\.data\.__set|\.resize\(")
+_ASSIGNED = re.compile(
+    r"\.(?:shape|strides|dtype|data)[ \t]*=(?!=)|\.data\.__set|\.resize\(|attr[\w.]*\([^\n]*[\"'](?:shape|strides|dtype|data)[\"']"
+)
 # An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
 _OUT = re.compile(r"out=(?<=[ (,]out=)")
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))

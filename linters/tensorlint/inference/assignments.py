@@ -19,9 +19,19 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.containers import contained, within
-from tensorlint.inference.contents import any_item_of, lasts, parts_of
+from tensorlint.inference.contents import (
+    any_item_of,
+    hold_still,
+    is_part_of,
+    lasts,
+    one_within,
+    parts_of,
+    put_unseen,
+    tensors_within,
+)
 from tensorlint.inference.effects import forget_name
 from tensorlint.inference.expressions import ItemKey
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -47,6 +57,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.variants import freshen
 
+_MOST_SHARED = 400  # objects that a name has been bound to, and those that they hold
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
 
@@ -113,8 +124,18 @@ class Assignments(State):
         if value.__class__ is Sequence and value.kind == "iterator":
             self.iterators_named = True
         if target.id in frame.facts.shared:
-            value = UNKNOWN  # a function that declares it global or nonlocal may rebind it at any call
+            self.hold_shared(
+                target.id, value
+            )  # a function that declares it global or nonlocal may rebind it at any call
+            value = UNKNOWN
         frame.env[target.id] = value
+
+    def hold_shared(self, name: str, value: Value) -> None:
+        """Whoever reads the name, which functions may bind anew, may get what the value is or holds."""
+        one = one_within([value])
+        if isinstance(one, Opaque):
+            before = self.shared_names.get(name, ())
+            self.shared_names[name] = tuple(dict.fromkeys((*before, *one.parts)))[:_MOST_SHARED]
 
     def note_round(self, target: ast.Name, value: Value) -> None:
         """In a loop that is followed round by round: what is shown is true of every round."""
@@ -233,8 +254,11 @@ class Assignments(State):
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if value.__class__ is Sequence:
             value = contained(value)
-        if parts_of(receiver):
+        if parts := parts_of(receiver):
             self.touch(receiver, name)
+            for part in parts:
+                if isinstance(part, Instance) and not part.generic:
+                    hold_still(part, [value])
         if isinstance(value, (Function, Attribute, Partial)):
             self.keep(value)
         if isinstance(receiver, Instance):
@@ -304,7 +328,9 @@ class Assignments(State):
                 module_containers.set_member(self, receiver, Const(name), value)
         elif isinstance(receiver, Opaque):
             if name in _DECIDES_SHAPE:
-                self.changed_shape(receiver)
+                self.reshape(receiver)
+            if receiver.name is None:
+                self.forget_in_classes({name})  # one of which it may be
             if receiver.fields is None:
                 receiver.fields = {}
             receiver.fields[name] = aliases.perhaps(value) if self.perhaps_left else value
@@ -312,6 +338,7 @@ class Assignments(State):
             aliases.lose(value)
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Function):
+            receiver.held = (*receiver.held, value)
             receiver.decorated = receiver.decorated or name in ("__defaults__", "__kwdefaults__", "__code__")
             self.mutations.append((receiver, name))
         elif isinstance(receiver, Class):
@@ -319,8 +346,8 @@ class Assignments(State):
             unsure = self.perhaps_left or self.stores_otherwise(receiver)
             receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
-        elif isinstance(receiver, Tensor) and name in _DECIDES_SHAPE:
-            self.forget_tensor(receiver)
+        elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
+            self.reshape(receiver)
         elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
             forget_name(receiver.frame, name)
 
@@ -335,8 +362,8 @@ class Assignments(State):
         aliases.lose(value)
         if isinstance(value, (Sequence, Dictionary)):
             self.escape([value], {})
-        if isinstance(receiver, Tensor):
-            self.forget_tensor(receiver)
+        if isinstance(receiver, (Tensor, Opaque, Unknown)):
+            self.reshape(receiver)
         elif isinstance(receiver, (Instance, Class)):
             own = values_of(receiver.cls) if isinstance(receiver, Instance) else ()
             receiver.fields = dict.fromkeys([*receiver.fields, *own], UNKNOWN)
@@ -374,8 +401,11 @@ class Assignments(State):
             within(value)
             if receiver is UNKNOWN or not isinstance(index, Const):
                 self.kept_by_unknown(receiver, value)
-        if parts_of(receiver):
+        if parts := parts_of(receiver):
             self.touch(receiver, None)
+            for part in parts:
+                if isinstance(part, Instance) and not part.generic:
+                    hold_still(part, [value])  # `vars(box)["rows"] = rows`
         if isinstance(value, (Function, Attribute, Partial)):
             self.keep(value)
         if isinstance(receiver, Instance):
@@ -392,9 +422,11 @@ class Assignments(State):
                     receiver.items[index.value] = value
                 except TypeError:
                     self.forget_contents(receiver)
+                    put_unseen(receiver, value)
                 self.mutations.append((receiver, None))
             else:
                 self.forget_contents_for_all(receiver)
+                put_unseen(receiver, value)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
             if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
                 layer_changes.change_unseen(self, receiver.receiver)
@@ -412,6 +444,7 @@ class Assignments(State):
                     self.mutations.append((receiver, None))
                     return
             self.forget_contents_for_all(receiver)
+            put_unseen(receiver, value)
         elif isinstance(receiver, LibraryObject):
             if receiver.path in CONTAINERS:
                 module_containers.set_member(self, receiver, index, value)
@@ -479,6 +512,32 @@ class Assignments(State):
             value.axes = value.kin = None
             self.reshaped[id(value)] = value
             self.mutations.append((value, None))
+
+    def reshape(self, value: Value) -> None:
+        """The object gets another shape in place. One that is no tensor as far as is known may be any of those that the
+        running functions see; not what they were given themselves, which is older than what they know."""
+        self.changed_shape(value)
+        if isinstance(value, Tensor):
+            self.forget_tensor(value)
+        elif aliases.TIES.on:
+            frames, last = self.frames_seen()
+            given = (last.env.get(name, UNKNOWN) for name in self.parameters)
+            if not any(is_part_of(value, each) for each in given):
+                for other in tensors_within(held for frame in frames for held in frame.env.values()):
+                    self.forget_tensor(other)
+
+    def frames_seen(self) -> tuple[list[Frame], Frame]:
+        """The scopes whose names the running functions see, and that of the one from which the others were called."""
+        found: dict[Frame, None] = {}
+        running = self.frame
+        while True:
+            frame: Frame | None = running
+            while frame is not None and frame not in found:
+                found[frame] = None
+                frame = frame.parent
+            if running.caller is None:
+                return list(found), running
+            running = running.caller
 
     def forget_tensor(self, tensor: Tensor) -> None:
         self.changed_shape(tensor)

@@ -298,10 +298,13 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
         return interp.attribute_of(args[0], args[1].value, node)
     if len(args) == 3 and _lacks(args[0], args[1]):
         return args[2]
-    if len(args) == 3 and isinstance(args[0], Instance) and isinstance(args[1], Const):
-        interp.attribute_of(args[0], str(args[1].value), node)  # it may be a property, which is asked for
-    elif len(args) > 1 and isinstance(args[0], Instance):
+    if len(args) == 3 and isinstance(args[0], (Instance, Class)) and isinstance(args[1], Const):
+        # It may be a property, which is asked for.
+        return one_within([interp.attribute_of(args[0], str(args[1].value), node), args[2]])
+    if len(args) > 1 and isinstance(args[0], Instance):
         interp.forget_attributes(args[0], interp.file.facts.unstable_attributes)  # should it be a method that is called
+    if args and isinstance(args[0], (Instance, Class)):
+        return one_within(args[0].held.values())
     return UNKNOWN
 
 
@@ -332,6 +335,7 @@ def _eval(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 3:
         interp.made_by_call(args[1], args[2])
+        return one_within([args[2]])
     return UNKNOWN
 
 

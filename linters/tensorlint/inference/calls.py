@@ -23,8 +23,8 @@ from tensorlint.inference import (
     tables,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.changes import CHANGES
-from tensorlint.inference.contents import parts_of
+from tensorlint.inference.changes import CHANGES, NEITHER
+from tensorlint.inference.contents import one_within, parts_of, put_unseen
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY
@@ -48,6 +48,7 @@ from tensorlint.inference.values import (
     Partial,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     copy,
     is_none,
@@ -72,6 +73,7 @@ _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
 
+_MAY_BE_TENSORS = frozenset({Tensor, Opaque, Unknown})
 # Functions that give tensors another shape in place, beside `torch.Tensor.unsqueeze_(x, 0)` and its like.
 _RESHAPES = frozenset({"torch.utils.swap_tensors", "numpy.ndarray.resize"})
 _CALLS_NOTHING = frozenset(
@@ -100,6 +102,10 @@ def _decides(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
+
+
+def _is_layer(value: Value) -> bool:
+    return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
 
 
 @lru_cache(4096)
@@ -131,6 +137,7 @@ class Calls(State):
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         known = True
+        unsure: tuple[Value, ...] = ()
         starred: Sequence | None = None
         before = 0
         for argument in node.args:
@@ -142,6 +149,7 @@ class Calls(State):
                 if items is not None and items.items is not None:
                     args.extend(items.items)
                 else:
+                    unsure = (*unsure, value)
                     known = False
                     stars = sum(isinstance(each, ast.Starred) for each in node.args)
                     if stars == 1 and isinstance(value, Sequence):
@@ -155,12 +163,16 @@ class Calls(State):
             elif isinstance(value, Dictionary) and value.items is not None:
                 kwargs.update((str(key), item) for key, item in value.items.items())
             else:
+                unsure = (*unsure, value)
                 known = False
-        if starred is not None:
-            starred.tail = tuple(args[before:])
         self.starred = starred
         self.unsure = args, kwargs
-        return (args, kwargs) if known else None
+        if known:
+            return args, kwargs
+        if starred is not None:
+            starred.tail = tuple(args[before:])
+        self.unsure = [*args, *unsure], kwargs
+        return None
 
     def eval_call(self, node: ast.Call) -> Value:
         func = node.func
@@ -206,8 +218,10 @@ class Calls(State):
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)
-            self.runs_unseen(function, *self.unsure)
-            return UNKNOWN
+            args, kwargs = self.unsure
+            result = one_within([function, *args, *kwargs.values()])
+            self.runs_unseen(function, args, kwargs)
+            return result
         return self.call(function, arguments[0], arguments[1], node)
 
     def starred_method(self, receiver: Value, name: str, node: ast.Call) -> Value:
@@ -229,7 +243,8 @@ class Calls(State):
             return made
         if function.path == "builtins.zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return self.transposed(self.iterate(self.eval(node.args[0].value)))
-        return UNKNOWN
+        args, kwargs = self.unsure
+        return one_within([*args, *kwargs.values()])
 
     def transposed(self, rows: Sequence) -> Value:
         """`zip(*rows)`: rows of one length become columns."""
@@ -267,14 +282,27 @@ class Calls(State):
             return self.kept_shape(args[0], node)
         if isinstance(function, Attribute):
             return self.call_method(function.receiver, function.name, args, kwargs, node)
+        # What it gives may be something that the function, or its object, holds.
+        result: Value = UNKNOWN
+        if parts_of(function):
+            result = one_within([each for each in parts_of(function) if not _is_layer(each)])
         self.escape(args, kwargs)
         for part in parts_of(function):
-            if isinstance(part, Instance):
-                part = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__") or UNKNOWN
-            self.not_followed(part, args, kwargs)
+            if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
+                self.forget_held(part, set(), NEITHER)
+                put_unseen(part, *args, *kwargs.values())
+            elif isinstance(part, Instance):
+                called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
+                if isinstance(called, Function):
+                    called = Function(called.node, called.scope, called.owner, part, called.defaults)
+                elif not part.generic:  # it is a method of it that is called
+                    self.forget_fields(part)
+                self.not_followed(called or UNKNOWN, args, kwargs)
+            else:
+                self.not_followed(part, args, kwargs)
         if self.kept:
             self.run_kept(args, kwargs)
-        return UNKNOWN
+        return result
 
     def with_end(self, made: Value) -> Value:
         """The new object; what its `__del__` changes of what it holds may be changed from here on."""
@@ -325,8 +353,8 @@ class Calls(State):
             return series
         if path in _RESHAPES or (path.startswith(("torch.", "numpy.ndarray.")) and _reshapes(path)):
             for value in args:
-                if isinstance(value, Tensor):
-                    self.forget_tensor(value)
+                if value.__class__ in _MAY_BE_TENSORS:
+                    self.reshape(value)
             return UNKNOWN
         entry = ops.function(path)
         if entry is not None:
@@ -395,7 +423,7 @@ class Calls(State):
                 parts = [UNKNOWN] * len(out.items)
             return Sequence("tuple", [self.written(*pair, node) for pair in zip(parts, out.items, strict=True)])
         if not isinstance(out, Tensor):
-            self.changed_shape(out)
+            self.reshape(out)
             return UNKNOWN
         shape = result.shape if isinstance(result, Tensor) else None
         if shape is not None and shape == out.shape:

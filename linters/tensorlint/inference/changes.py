@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorlint.inference.ops.torch.inplace import RESHAPING
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import children, walk
 
 # Methods that change a list, a dictionary or a set.
 CHANGES = frozenset(
     ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
      "appendleft", "popleft"]
 )  # fmt: skip
+_DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
 )
@@ -24,12 +25,17 @@ NEITHER: frozenset[str] = frozenset()
 EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
+_LOOKED_AT = frozenset(
+    [ast.Attribute, ast.Subscript, ast.Name, ast.Call, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor,
+     ast.comprehension, ast.arguments, ast.withitem, ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
+)  # fmt: skip
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
     ["len", "range", "enumerate", "zip", "print", "isinstance", "tuple", "list", "dict", "set", "sum", "min", "max", "any", "all", "str",
      "int", "float", "bool", "repr", "sorted", "reversed", "hasattr", "getattr", "type", "id", "iter", "super", "issubclass", "abs"]
 )  # fmt: skip
 _LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "logging", "logger", "warnings", "json", "re"])
+_OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
@@ -52,6 +58,13 @@ class Changes:
     lent_attributes: set[str] = field(default_factory=set)
     # (name, attribute) of what may be a class, all but `self` itself; no name if it is computed: `type(self).n = 3`.
     of_classes: set[tuple[str, str]] = field(default_factory=set)
+    # Names and attributes that stand where the function gives something back; `taken` says that something is changed which
+    # a call or a property gives: what those give that are called, it may be.
+    given: set[str] = field(default_factory=set)
+    given_attributes: set[str] = field(default_factory=set)
+    taken: bool = False
+    # Names that it declares global or nonlocal: what it binds them to counts as given.
+    shared: set[str] = field(default_factory=set)
     computed: bool = False
     reshapes: frozenset[str] = NEITHER
 
@@ -59,10 +72,12 @@ class Changes:
 def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     """What the code changes, but for items at the place that the name `spared` holds."""
     found = Changes()
-    others: list[tuple[str, ast.expr]] = []  # `rows = box.rows`, `for row in rows`
+    others: list[tuple[set[str], ast.expr]] = []  # `rows = box.rows`, `for row in rows`
     part: Any
     for part in walk(node):
         kind = part.__class__
+        if kind not in _LOOKED_AT:
+            continue
         if kind is ast.Attribute or kind is ast.Subscript:
             if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
                 if isinstance(part.slice, ast.Name) and part.slice.id == spared:
@@ -73,47 +88,161 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     found.methods.add("__setitem__")
                 elif part.attr in _ASSIGNED:
                     found.reshapes |= {_ASSIGNED[part.attr]}
-            elif kind is ast.Attribute and part.attr in _CALLED:
-                found.reshapes |= {_CALLED[part.attr]}
-        elif kind is ast.Name and part.id == "swap_tensors":
-            found.reshapes |= {"torch"}
-        elif kind is ast.AugAssign and isinstance(part.target, ast.Name):
-            found.names.add(part.target.id)
-        elif kind is ast.Assign:
-            others += [(each.id, part.value) for each in part.targets if isinstance(each, ast.Name)]
-        elif kind is ast.For and isinstance(part.target, ast.Name):
-            others.append((part.target.id, part.iter))
+            elif kind is ast.Attribute:
+                if part.attr in _CALLED:
+                    found.reshapes |= {_CALLED[part.attr]}
+                if part.attr in CHANGES or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
+                    _changed(part.value, found)
+        elif kind is ast.Name:
+            if part.id == "swap_tensors":
+                found.reshapes |= {"torch"}
         elif kind is ast.Call:
             func = part.func
             if not _only_reads(func):
                 for each in (*part.args, *(word.value for word in part.keywords)):
                     _lend(each, found)
             found.handed.update([each.id for each in part.args if isinstance(each, ast.Name)])
+            found.methods.update([each.attr for each in part.args if isinstance(each, ast.Attribute)])
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
                 if func.id in ("setattr", "delattr") and len(part.args) > 1:
                     _set_by_name(part, found)
-                elif func.id in ("getattr", "hasattr") and part.args and isinstance(part.args[0], ast.Name):
-                    found.receivers.add(part.args[0].id)  # what is asked for may be a property
+                elif func.id in ("getattr", "hasattr") and part.args:
+                    if isinstance(part.args[0], ast.Name):
+                        found.receivers.add(part.args[0].id)  # what is asked for may be a property
+                    name = part.args[1] if len(part.args) > 1 else None
+                    if isinstance(name, ast.Constant) and name.value in _CALLED:
+                        found.reshapes |= {_CALLED[name.value]}
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
                 if isinstance(func.value, ast.Name):
                     found.receivers.add(func.value.id)
                     found.called_of.add((func.value.id, func.attr))
-                if func.attr in CHANGES or (func.attr.endswith("_") and not func.attr.startswith("_")):
+                if func.attr.endswith("_") and not func.attr.startswith("_"):
                     _changed(func.value, found)
             else:
                 found.computed = True
+            if part.keywords and isinstance(func, ast.Attribute) and any(word.arg == "out" for word in part.keywords):
+                found.reshapes |= {"torch"}
             if not found.functions.isdisjoint(_SETTERS) or not found.methods.isdisjoint(_SETTERS):
                 found.reshapes |= {
                     _ASSIGNED[each.value]
                     for each in part.args
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
-    for name, value in others:
-        if name in found.names or name in found.lent:
-            _lend(value, found)
+        else:
+            _bind(part, found, others)
+    before = -1
+    while before != len(others):  # until nothing of what is left is known to be changed
+        before = len(others)
+        waiting: list[tuple[set[str], ast.expr]] = []
+        for names, value in others:
+            if not (names.isdisjoint(found.names) and names.isdisjoint(found.lent)):
+                _lend_all(value, found)
+            elif not (names.isdisjoint(found.given) and names.isdisjoint(found.shared)):
+                _give(value, found)
+            else:
+                waiting.append((names, value))
+        others = waiting
     return found
+
+
+def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) -> None:
+    """Look at a statement, or a part of one, that binds names or gives something: the `others` are names with what they get."""
+    kind = part.__class__
+    if kind is ast.Assign:
+        others.append((_bound(part.targets), part.value))
+        if isinstance(part.value, ast.Attribute):
+            found.methods.add(part.value.attr)  # `put = box.put`
+    elif kind is ast.Return or kind is ast.Yield or kind is ast.Lambda:
+        value = part.body if kind is ast.Lambda else part.value
+        if value is not None:
+            _give(value, found)
+    elif kind is ast.For or kind is ast.AsyncFor or kind is ast.comprehension:
+        others.append((_bound([part.target]), part.iter))
+    elif kind is ast.arguments:
+        places = [*part.posonlyargs, *part.args]
+        pairs = [
+            *zip(places[len(places) - len(part.defaults) :], part.defaults, strict=True),
+            *zip(part.kwonlyargs, part.kw_defaults, strict=True),
+        ]
+        others += [({each.arg}, default) for each, default in pairs if default is not None]
+    elif kind is ast.AugAssign:
+        if isinstance(part.target, ast.Name):
+            found.names.add(part.target.id)
+    elif kind is ast.Global or kind is ast.Nonlocal:
+        found.shared.update(part.names)
+    elif kind is ast.withitem:
+        if part.optional_vars is not None:
+            others.append((_bound([part.optional_vars]), part.context_expr))
+    elif kind is ast.Match:
+        captured = {
+            each.name
+            for case in part.cases
+            for each in walk(case.pattern)
+            if isinstance(each, (ast.MatchAs, ast.MatchStar))
+        }
+        others.append(({name for name in captured if name is not None}, part.subject))
+    elif part.value is not None:  # `name: list = value`, `(name := value)`
+        others.append((_bound([part.target]), part.value))
+
+
+def _bound(targets: list[ast.expr]) -> set[str]:
+    """The names among the targets."""
+    if len(targets) == 1 and isinstance(target := targets[0], ast.Name):
+        return {target.id}
+    return {each.id for target in targets for each in walk(target) if isinstance(each, ast.Name)}
+
+
+def _makes(value: ast.expr) -> bool:
+    """Whether what the expression gives is new, and no list or object."""
+    if value.__class__ is ast.Constant:
+        return True
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        owner = value.func.value
+        return isinstance(owner, ast.Name) and owner.id in _OF_TENSORS
+    return False
+
+
+def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
+    """The names and attributes of which the value may be made, and whether anything is called for it."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    calls = False
+    part: Any
+    parts: list[Any] = [] if _makes(value) else [value]
+    for part in parts:  # grows meanwhile
+        kind = part.__class__
+        if kind is ast.Name:
+            names.add(part.id)
+        elif kind is ast.Attribute:
+            attributes.add(part.attr)
+            parts.append(part.value)
+        elif kind is not ast.Constant:
+            calls = calls or kind is ast.Call
+            parts += children(part)
+    return names, attributes, calls
+
+
+def _give(value: ast.expr, found: Changes) -> None:
+    """What any part of the expression stands for may be given back."""
+    names, attributes, _ = _mentioned(value)
+    found.given |= names
+    found.given_attributes |= attributes
+
+
+def _lend_all(value: ast.expr, found: Changes) -> None:
+    """What any part of the expression stands for may be in other hands."""
+    names, attributes, calls = _mentioned(value)
+    found.lent |= names
+    found.lent_attributes |= attributes
+    found.taken = found.taken or calls or bool(attributes)  # which may be properties
+
+
+def _is_namespace(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1
+    return isinstance(node, ast.Attribute) and node.attr == "__dict__"
 
 
 def _lend(value: ast.expr, found: Changes) -> None:
@@ -150,6 +279,16 @@ def _changed(target: ast.expr, found: Changes) -> None:
     while isinstance(target, (ast.Attribute, ast.Subscript)):
         if isinstance(target, ast.Attribute):
             found.attributes.add(target.attr)
+        elif (
+            isinstance(target.slice, ast.Constant)
+            and isinstance(target.slice.value, str)
+            and _is_namespace(target.value)
+        ):
+            found.attributes.add(target.slice.value)  # `vars(box)["rows"][0] = ...`
         target = target.value
+        if isinstance(target, ast.Call) and _is_namespace(target):
+            target = target.args[0]
     if isinstance(target, ast.Name):
         found.names.add(target.id)
+    else:
+        _lend_all(target, found)

@@ -8,7 +8,7 @@ import re
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.called_functions import AUTOGRAD, apply_of
 from tensorlint.inference.class_order import functions_of, method_order, values_of
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import hold_still, one_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import (
     INITIALISERS,
@@ -297,12 +297,11 @@ class Classes(Inheritance):
         return found
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
-        if self.decided_elsewhere(value, name):
-            return perhaps(value.fields.get(name))
         if name == "__dict__" and (not value.generic or self.initialising(value)):
-            entries = one_within([value])
             self.forget_fields(value)
-            return entries
+            return one_within([value])
+        if self.decided_elsewhere(value, name):
+            return self.perhaps_its_own(value, name)
         if (
             value.generic
             and name in value.cls.overridden
@@ -319,7 +318,9 @@ class Classes(Inheritance):
                 return perhaps(value.fields.get(name))
         found = value.fields.get(name)
         if found is not None:
-            if found is UNKNOWN or (value.generic and name in value.cls.unstable):
+            if found is UNKNOWN:
+                return Opaque(None, parts=() if value.cls.is_module else value.given)
+            if value.generic and name in value.cls.unstable:
                 return perhaps(value.fields.get(name))
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return perhaps(value.fields.get(name))
@@ -385,6 +386,18 @@ class Classes(Inheritance):
             self.forget_fields(value)
         return UNKNOWN
 
+    def perhaps_its_own(self, value: Instance, name: str) -> Value:
+        """What an object has under a name that something else may have bound anew."""
+        found = value.fields.get(name) or self.find_in_class(value.cls, name)
+        if not isinstance(found, Function):
+            either = perhaps(found)
+            either.parts += value.given
+            return either
+        bound = Function(found.node, found.scope, found.owner, value, found.defaults, "function", found.decorated)
+        if found.kind in ("property", "cached"):
+            return self.unseen_result(bound, [], {})
+        return Opaque(None, parts=(bound,))
+
     def one_of_several(self, name: str, held: Value) -> None:
         """What an object holds that stands for several: each of them has its own."""
         if isinstance(held, (Instance, LibraryObject)):
@@ -396,6 +409,7 @@ class Classes(Inheritance):
         """Any of its attributes may have changed."""
         if value.waiting is not None:
             value.fields = attributes_unknown(value.cls)
+        hold_still(value, value.held.values())
         value.fields = dict.fromkeys([*value.fields, *values_of(value.cls)], UNKNOWN)
         self.mutations.append((value, None))
 

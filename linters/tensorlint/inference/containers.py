@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
-from tensorlint.inference.contents import any_item_of, one_within, parts_of
+from tensorlint.inference.contents import any_item_of, one_within, parts_of, put_unseen
 from tensorlint.inference.frames import Inner
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
@@ -118,6 +118,8 @@ def mutate(
         interp.forget_contents(receiver)
         if name in ("append", "insert"):
             receiver.element = element
+        else:
+            put_unseen(receiver, *args)
         interp.mutations.append((receiver, None))
         return taken
     assert isinstance(target, ast.Name)
@@ -178,6 +180,7 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 return made
             if name != "get":
                 interp.forget_contents(receiver)
+                put_unseen(receiver, *args[1:])
                 interp.mutations.append((receiver, None))
             if found is not None:
                 return found
@@ -193,8 +196,9 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
         taken = one_within([receiver])
         interp.forget_contents(receiver)
+        put_unseen(receiver, *args, *kwargs.values())
         interp.mutations.append((receiver, None))
-        return taken if name == "popitem" else UNKNOWN
+        return taken if name in ("popitem", "setdefault") else UNKNOWN
     if isinstance(receiver, Sequence):
         if name == "copy" and receiver.kind == "list":
             return Sequence(
@@ -210,9 +214,12 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if receiver.kind in ("list", "deque"):
             taken = one_within([receiver])
             interp.forget_contents(receiver)
+            put_unseen(receiver, *args)
             interp.mutations.append((receiver, None))
-            return taken if name in ("pop", "popleft") else UNKNOWN
-        return UNKNOWN
+            return taken if name in ("pop", "popleft", "__iadd__") else UNKNOWN
+        if receiver.kind == "iterator" and name in ("send", "asend"):
+            interp.sent(args)
+        return one_within([receiver])
     if isinstance(receiver, Const) and isinstance(receiver.value, str):
         if name == "split" and not kwargs and all(isinstance(arg, Const) for arg in args):
             try:

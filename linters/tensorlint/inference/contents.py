@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from tensorlint.inference.aliases import lose
+from tensorlint.inference.aliases import TIES, lose
 from tensorlint.inference.values import (
     UNKNOWN,
+    Attribute,
+    Class,
     Dictionary,
     Function,
     Instance,
     LibraryObject,
     Opaque,
+    Partial,
     Sequence,
+    Tensor,
     Value,
 )
 
+if TYPE_CHECKING:
+    from tensorlint.inference.frames import Frame
+
 _MOST_OBJECTS = 200
 _MOST_GIVEN = 20
+_MOST_REACHED = 5_000
+_REACHING = frozenset(
+    {Tensor, Sequence, Dictionary, Instance, Class, Function, Partial, Attribute, LibraryObject, Opaque}
+)
 HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
-_ONE_OF = HOLDING | {Opaque}  # what may be one of several objects, too
+_OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
+_MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque})
+_ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
@@ -33,23 +47,43 @@ def objects_within(values: Iterable[Value]) -> list[Instance]:
 def one_within(values: Iterable[Value]) -> Value:
     """What is one of the values, or of what they hold: changing it may change any list, dictionary or object there."""
     values = list(values)
-    for value in values:
+    for value in values if TIES.on else ():
         lose(value)
+    if _ONE_OF.isdisjoint(map(type, values)):
+        return UNKNOWN
     parts = [
         each
         for each in _within(values, _ONE_OF)
         if each.__class__ is Dictionary
-        or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
-        or (isinstance(each, Instance) and not each.generic)
+        or (each.__class__ is Sequence and each.kind in ("list", "deque"))
+        or (each.__class__ is Instance and not each.generic)
     ]
     return Opaque(None, parts=tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
 def any_item_of(value: Sequence | Dictionary) -> Value:
     """What any item is one of, of a list or a dictionary of which it is not known any more what it holds."""
-    items = value.items.values() if isinstance(value.items, dict) else value.items
-    one = one_within([value.element] if items is None else [*items][:_MOST_OBJECTS])
+    items = value.items
+    if items is None and (value.element is UNKNOWN or (isinstance(value.element, Opaque) and value.element.variant)):
+        return value.element  # it was forgotten before
+    one = one_within(items_of(value)[:_MOST_OBJECTS])
     return Opaque(None, variant=True, parts=one.parts) if isinstance(one, Opaque) else UNKNOWN
+
+
+def items_of(value: Sequence | Dictionary) -> list[Value]:
+    """What it holds, or what stands for any item where that is not known."""
+    if value.items is None:
+        return [value.element]
+    return list(value.items.values() if isinstance(value.items, dict) else value.items)
+
+
+def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
+    """The list or dictionary, of which it is not known what it holds, may hold these too."""
+    one = one_within(values)
+    if isinstance(one, Opaque) and not (isinstance(holder, Sequence) and holder.kind == "tuple"):
+        before = holder.element if isinstance(holder.element, Opaque) else one_within([holder.element])
+        parts = dict.fromkeys((*parts_of(before), *one.parts))
+        holder.element = Opaque(None, variant=True, parts=tuple(parts)[:_MOST_OBJECTS])
 
 
 def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:
@@ -65,15 +99,65 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
             held = value.items if value.items is not None else (value.element,)
         elif isinstance(value, Dictionary):
             held = value.items.values() if value.items is not None else (value.element,)
-        elif isinstance(value, Function) and value.receiver is not None:
-            held = (value.receiver,)
-        if kinds is _ONE_OF and (parts := parts_of(value)):
+        elif isinstance(value, Function):
+            held = value.held if value.receiver is None else (value.receiver, *value.held)
+        elif isinstance(value, (Partial, Attribute)):
+            held = reached_by(value)
+        if kinds is _ONE_OF and value.__class__ in _OF_PARTS and (parts := parts_of(value)):
             held = (*held, *parts)
         if len(waiting) < _MOST_OBJECTS:
             further = {id(inner): inner for inner in held if inner.__class__ in kinds}
             order += [further[key] for key in further.keys() - waiting.keys()]
             waiting |= further
     return order
+
+
+def tensors_within(values: Iterable[Value]) -> list[Tensor]:
+    """The tensors among the values, and all that can be reached by way of these."""
+    found: dict[int, Value] = {}
+    frames: dict[int, Frame] = {}
+    waiting = list(values)
+    while waiting and len(found) < _MOST_REACHED:
+        value = waiting.pop()
+        if value.__class__ in _REACHING and id(value) not in found:
+            found[id(value)] = value
+            waiting += reached_by(value)
+            scope = value.scope if isinstance(value, Function) else None
+            while scope is not None and scope.parent is not None and id(scope) not in frames:
+                frames[id(scope)] = scope
+                waiting += scope.env.values()
+                scope = scope.parent
+    return [value for value in found.values() if isinstance(value, Tensor)]
+
+
+def is_part_of(value: Value, whole: Value, depth: int = 0) -> bool:
+    """Whether the value is this object that nobody knows, or an attribute or item of it."""
+    if value is whole:
+        return True
+    if not isinstance(whole, Opaque) or depth > 4:
+        return False
+    return any(is_part_of(value, each, depth + 1) for each in (whole.fields or {}).values())
+
+
+def reached_by(value: Value) -> Iterable[Value]:
+    """What may be reached by way of the value in one step."""
+    if isinstance(value, Sequence):
+        return (*(value.items or ()), value.element, *value.parts)
+    if isinstance(value, Dictionary):
+        return (*(value.items or {}).values(), value.element)
+    if isinstance(value, Instance):
+        return (value.cls, *value.held.values(), *value.given, *value.parts)
+    if isinstance(value, Class):
+        return value.held.values()
+    if isinstance(value, Function):
+        return (*value.defaults.values(), *value.held, value.receiver or UNKNOWN)
+    if isinstance(value, Partial):
+        return (value.function, *value.positional, *value.keywords.values())
+    if isinstance(value, Attribute):
+        return (value.receiver,)
+    if isinstance(value, LibraryObject):
+        return (*value.positional, *value.arguments.values(), *value.fields.values(), *value.parts)
+    return (*value.parts, *(value.fields or {}).values()) if isinstance(value, Opaque) else ()
 
 
 def data_of(values: Iterable[Value]) -> list[Value]:
@@ -96,11 +180,32 @@ def link(values: Iterable[Value]) -> None:
                 each.given = (*each.given, *others)[:_MOST_GIVEN]
 
 
+def hold_still(holder: Instance, held: Iterable[Value]) -> None:
+    """It is not known any more what the object holds: it may be these still."""
+    if _MAY_BE_HELD.isdisjoint(map(type, held)):
+        return
+    more: list[Value] = []
+    for each in held:
+        parts = each.parts if isinstance(each, Opaque) else (each,)
+        # What is done to modules is read off the file.
+        more += [
+            part
+            for part in parts
+            if part.__class__ in _MAY_BE_HELD
+            and not (isinstance(part, Instance) and part.cls.is_module)
+            and part not in holder.given
+        ]
+    if more:
+        holder.given = (*holder.given, *more)[:_MOST_GIVEN]
+
+
 def parts_of(value: Value) -> tuple[Value, ...]:
     """The objects that the value is one of."""
+    if value.__class__ not in _OF_PARTS:
+        return ()
     if isinstance(value, LibraryObject) and value.path.startswith(("pandas.", "sklearn.")):
         return ()  # what changes one of these changes all that it may be
-    return value.parts if isinstance(value, (Opaque, Instance, LibraryObject, Sequence)) else ()
+    return value.parts  # type: ignore[attr-defined]
 
 
 _HOLDERS = frozenset([Instance, Sequence, Dictionary, LibraryObject])

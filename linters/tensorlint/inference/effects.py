@@ -11,10 +11,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tensorlint.inference import estimators, iterators, layer_changes, table_values
+from tensorlint.inference import aliases, estimators, iterators, layer_changes, table_values
 from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
 from tensorlint.inference.class_order import functions_of, names_among
-from tensorlint.inference.contents import HOLDING, lasts, objects_within, parts_of
+from tensorlint.inference.contents import (
+    HOLDING,
+    hold_still,
+    items_of,
+    lasts,
+    objects_within,
+    parts_of,
+    reached_by,
+    tensors_within,
+)
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -32,6 +41,7 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     ModuleScope,
+    Opaque,
     Partial,
     Sequence,
     Tensor,
@@ -46,7 +56,10 @@ if TYPE_CHECKING:
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
 # Methods that give a container other layers.
 _PUTS = CHANGES | {"add_module", "register_module", "set_submodule", "__setitem__", "__delitem__"}
-_KEEPS = HOLDING | {Tensor, LibraryObject, Class}
+_KEEPS = HOLDING | {Tensor, LibraryObject, Class, Opaque, Partial, Attribute}
+# Items of a list that is one of several: what changes with it, and what may have an attribute.
+_TOUCHED = frozenset({Sequence, Dictionary, Opaque})
+_MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance})
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
@@ -107,8 +120,13 @@ class Effects(State):
         attributes, reshapes = reached.attributes, reached.reshapes
         if reached.of_classes or reached.elsewhere.of_classes:
             self.forget_of_classes(reached)
+        if reached.shared:
+            bound = [*given, *(self.held_by_name(*place) or UNKNOWN for place in reached.given_names)]
+            for name in reached.shared:
+                for value in bound:
+                    self.hold_shared(name, value)
         for scope, name, changed in self.places_in(reached):
-            found = scope.lookup(name)
+            found = self.held_by_name(scope, name)
             if isinstance(found, Instance):
                 # Any of its properties may be asked for.
                 self.forget_held(found, attributes | self.changed_by_any_property(found.cls), reshapes)
@@ -122,19 +140,31 @@ class Effects(State):
                 lasts(found)
         if self.iterators_named:
             self.spend_around(function.scope)
-        if reached.lent:
-            self.forget_lent(given, reached.lent)
+        lent = reached.lent | reached.given if reached.taken else reached.lent
+        if lent:
+            self.forget_lent(given, lent)
         for scope, name in self.lent_in(reached):
-            held = scope.lookup(name)
-            if isinstance(held, (Sequence, Dictionary)):
-                self.forget_held(held, set(), NEITHER)
+            held = self.held_by_name(scope, name)
+            if isinstance(held, (Sequence, Dictionary, Instance, Opaque, Partial, Attribute)):
+                self.forget_held(held, attributes, NEITHER)
+                if isinstance(held, Instance) and lent:
+                    self.forget_lent([held], lent)
+            elif isinstance(held, Function) and reached.taken:
+                for place in self.reached_from(held).given_names:
+                    self.forget_held(self.held_by_name(*place) or UNKNOWN, attributes, NEITHER)
+            elif isinstance(held, Class):
+                for name in lent & held.held.keys():
+                    self.forget_held(held.held[name], attributes, NEITHER)
             elif held is None and not scope.file.own:
                 changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
+        if "torch" in reshapes and aliases.TIES.on:
+            self.reshape_unseen(function, given)
+        seen: set[int] = set()
         for value in given:
             if not function.scope.file.own and isinstance(value, Instance):
                 for name in attributes if value.waiting is not None else attributes & value.held.keys():
                     self.changed_by_others(value, name)
-            self.forget_held(value, attributes, reshapes)
+            self.forget_held(value, attributes, reshapes, seen)
             if isinstance(value, LibraryObject) and value.path in CONTAINERS and not reached.methods.isdisjoint(_PUTS):
                 layer_changes.change_unseen(self, value)
             elif isinstance(value, Instance) and BASE in value.held and "__init__" in reached.methods:
@@ -142,6 +172,24 @@ class Effects(State):
                 self.mutations.append((value, BASE))
             if later:
                 lasts(value)
+
+    def reshape_unseen(self, function: Function, given: list[Value]) -> None:
+        """The function gives tensors another shape: any that it finds by what it is given, or by the names around it."""
+        own = function.scope.file.own
+        # Code of another file that has a module in hand changes it by the names of its attributes.
+        values = [each for each in given if own or not (isinstance(each, Instance) and each.cls.is_module)]
+        scope: Frame | None = function.scope
+        while scope is not None:
+            values += scope.env.values()
+            scope = scope.parent
+        for each in tensors_within(values):
+            if each.framework != "numpy":
+                self.forget_tensor(each)
+
+    def held_by_name(self, scope: Frame, name: str) -> Value | None:
+        """What code finds under a name that it sees; what the name has held, if functions bind it anew."""
+        found = scope.lookup(name)
+        return Opaque(None, parts=held) if (held := self.shared_names.get(name)) else found
 
     def spend_around(self, scope: Frame | None) -> None:
         """A function may go through any iterator that it sees by a name."""
@@ -159,9 +207,8 @@ class Effects(State):
                 continue
             for name in names & each.held.keys():
                 held = each.held[name]
-                if isinstance(held, Dictionary) or (isinstance(held, Sequence) and held.kind != "tuple"):
-                    self.forget_contents(held)
-                    self.mutations.append((held, None))
+                if isinstance(held, (Sequence, Dictionary, Opaque)):
+                    self.forget_held(held, set(), NEITHER)
 
     def forget_of_classes(self, reached: Reached) -> None:
         """Code that is not followed assigns these of objects of which nobody knows whether they are classes, or modules."""
@@ -233,14 +280,28 @@ class Effects(State):
             )
         return known
 
-    def forget_held(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
+    def forget_held(
+        self, value: Value, attributes: set[str], reshapes: frozenset[str], seen: set[int] | None = None
+    ) -> None:
         """What code that has the object in hand, and assigns these attributes, may have changed of it."""
         if value.__class__ not in _KEEPS:
             return
-        if isinstance(value, Instance):
+        if seen is None:
+            seen = set()
+        elif id(value) in seen:
+            return
+        seen.add(id(value))
+        if isinstance(value, (Opaque, Partial, Attribute)):
+            for part in value.parts if isinstance(value, Opaque) else reached_by(value):
+                self.forget_held(part, attributes, reshapes, seen)
+        elif isinstance(value, Instance):
             if not value.generic:
                 self.forget_attributes(value, attributes, reshapes)
         elif isinstance(value, (Sequence, Dictionary)):
+            items = items_of(value)
+            for item in () if _KEEPS.isdisjoint(map(type, items)) else items:
+                if item.__class__ in _KEEPS and item.__class__ is not Class:
+                    self.forget_held(item, attributes, reshapes, seen)
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
@@ -259,18 +320,25 @@ class Effects(State):
     def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
         # All of them first: nobody finds them once it is forgotten what holds them.
-        for each in {value: None, **dict.fromkeys(objects_within([value]))}:
+        bare = not value.given and HOLDING.isdisjoint(map(type, value.held.values()))
+        for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
             if each.waiting is not None:
                 each.waiting.forgotten |= names
                 each.waiting.reshapes |= reshapes
                 continue
-            for name in (names & each.fields.keys()) | names_among(each.cls, names):
-                self.forget_attribute(each, name, reshapes)
+            fields = each.held
+            for name in (names & fields.keys()) | names_among(each.cls, names):
+                if fields.get(name) is not UNKNOWN:
+                    self.forget_attribute(each, name, reshapes)
 
     def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
         held = value.fields.get(name) or self.find_in_class(value.cls, name)  # which all of its objects have
-        if isinstance(held, (Sequence, Dictionary, Tensor)):
+        if isinstance(held, (Sequence, Dictionary, Tensor, Opaque)):
             self.forget_held(held, set(), reshapes)
+        elif isinstance(held, Function) and held.kind in ("property", "cached"):
+            self.forget_lent([value], self.changes_in(held.node).given_attributes)
+        if held.__class__ in _MAY_HAVE:
+            hold_still(value, [held])  # type: ignore[list-item]
         value.fields[name] = UNKNOWN
         self.mutations.append((value, name))
 
@@ -287,13 +355,15 @@ class Effects(State):
             if isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
+                        waiting += [each for each in part.held.values() if each.__class__ in _TOUCHED]
                         self.forget_fields(part)
                     else:
                         self.forget_attributes(part, {name})
             elif isinstance(part, (Sequence, Dictionary)):
+                waiting += [
+                    each for each in items_of(part) if each.__class__ in (_TOUCHED if name is None else _MAY_HAVE)
+                ]
                 if name is None:
-                    held = part.items.values() if isinstance(part.items, dict) else part.items or (part.element,)
-                    waiting += [each for each in held if each.__class__ is Sequence or each.__class__ is Dictionary]
                     self.forget_contents(part)
                     self.mutations.append((part, None))
             elif isinstance(part, LibraryObject) and table_values.is_table(part):

@@ -60,6 +60,9 @@ class OfAnyObject:
     methods: set[str] = field(default_factory=set)
     reshapes: frozenset[str] = NEITHER
     lent: set[str] = field(default_factory=set)
+    given: set[str] = field(default_factory=set)  # attributes, as in Changes
+    shared: set[str] = field(default_factory=set)
+    taken: bool = False
     anything: bool = False  # it calls what a name or an attribute holds, which may be any function that something keeps
 
     def take(self, other: OfAnyObject) -> None:
@@ -67,6 +70,9 @@ class OfAnyObject:
         self.methods |= other.methods
         self.reshapes |= other.reshapes
         self.lent |= other.lent
+        self.given |= other.given
+        self.shared |= other.shared
+        self.taken = self.taken or other.taken
         self.anything = self.anything or other.anything
 
 
@@ -78,6 +84,7 @@ class Part(OfAnyObject):
     names: dict[str, bool] = field(default_factory=dict)
     of_classes: set[tuple[str, str]] = field(default_factory=set)
     lent_names: set[str] = field(default_factory=set)
+    given_names: set[str] = field(default_factory=set)
     imported: set[Import] = field(default_factory=set)
 
     def add(self, changes: Changes, facts: ScopeFacts | None, file: SourceFile, closed: bool) -> None:
@@ -86,6 +93,9 @@ class Part(OfAnyObject):
         self.reshapes |= changes.reshapes
         self.of_classes |= changes.of_classes
         self.lent |= changes.lent_attributes
+        self.given |= changes.given_attributes
+        self.shared |= changes.shared
+        self.taken = self.taken or changes.taken
         self.anything = (
             self.anything
             or changes.computed
@@ -98,10 +108,12 @@ class Part(OfAnyObject):
             changed, receivers = changed & (variables(file) | file.facts.imported), receivers & _objects(file)
         # What is imported is no object of the program's; if it is one all the same, it is not known under that name.
         for name in changed | receivers:
-            if facts is None or name not in facts.assigned or name in facts.shared:
+            if facts is None or name not in facts.assigned or name in facts.shared or name in file.facts.named:
                 self.names[name] = self.names.get(name, False) or name in changes.names
-        if facts is not None:
-            self.lent_names |= (changes.lent & variables(file)) - facts.assigned.keys()
+        if facts is not None or not closed:
+            own = set() if facts is None else facts.assigned.keys() - file.facts.named
+            self.lent_names |= (changes.lent & variables(file) if closed else changes.lent) - own
+            self.given_names |= (changes.given & variables(file) if closed else changes.given) - own
 
 
 @dataclass(slots=True)
@@ -112,6 +124,7 @@ class Elsewhere(OfAnyObject):
     of_classes: set[str] = field(default_factory=set)
     of_imported: set[tuple[str, str, str]] = field(default_factory=set)  # path, name, attribute
     lent_names: set[Place] = field(default_factory=set)
+    given_names: set[Place] = field(default_factory=set)
 
     def add(self, other: Elsewhere) -> None:
         self.take(other)
@@ -120,6 +133,7 @@ class Elsewhere(OfAnyObject):
         self.of_classes |= other.of_classes
         self.of_imported |= other.of_imported
         self.lent_names |= other.lent_names
+        self.given_names |= other.given_names
 
     def add_part(self, part: Part, file: SourceFile) -> None:
         path = file.path
@@ -128,6 +142,7 @@ class Elsewhere(OfAnyObject):
             self.names[path, name] = self.names.get((path, name), False) or changed
         self.of_classes.update([name for _, name in part.of_classes])
         self.lent_names.update([(path, name) for name in part.lent_names])
+        self.given_names.update([(path, name) for name in part.given_names])
 
 
 NOTHING = Elsewhere()

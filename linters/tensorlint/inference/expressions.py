@@ -21,11 +21,13 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import contained, share, within
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.layer_changes import CHANGED, held
 from tensorlint.inference.ops import indexing, modules
+from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -91,7 +93,7 @@ class Expressions(State):
                 return self.resolve(value)
             if value is UNKNOWN:
                 if node.id in self.frame.facts.shared:
-                    return Opaque(None)  # which any call may bind anew
+                    return self.held_shared(node.id)
                 # Whatever it is, it is one object until the name is bound anew.
                 value = env[node.id] = Opaque(None)
             return value
@@ -102,7 +104,11 @@ class Expressions(State):
             return self.resolve(value)
         if value is None:
             return UNKNOWN if node.id in self.patched and "builtins" in self.file.text else _builtin(node.id)
-        return value
+        return self.held_shared(node.id) if value is UNKNOWN and node.id in self.shared_names else value
+
+    def held_shared(self, name: str) -> Value:
+        """What a name holds that any call may bind anew."""
+        return Opaque(None, parts=self.shared_names.get(name, ()))
 
     def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
@@ -110,7 +116,7 @@ class Expressions(State):
         before = env.get(name)
         self.assign(node.target, share(value), node.value)
         self.named.add(name)
-        if before is not None and self.places and self.places[-1] is None:
+        if before is not None and self.places and self.places[-1] is None and name not in self.frame.facts.shared:
             env[name] = aliases.joined(before, value)  # in what may not be evaluated: `flag and (x := ...)`
         return value
 
@@ -132,7 +138,7 @@ class Expressions(State):
                         if rest is not element:
                             tail.append(self.eval(rest.value if isinstance(rest, ast.Starred) else rest))
                             starred = starred and not isinstance(rest, ast.Starred)
-                    made = Sequence(kind)
+                    made = Sequence(kind, None, one_within([inner, *items, *tail]))
                     behind = node.elts[node.elts.index(element) + 1 :]
                     if kind == "tuple" and behind and not any(isinstance(rest, ast.Starred) for rest in behind):
                         made.tail = tuple(tail[-len(behind) :])
@@ -164,12 +170,14 @@ class Expressions(State):
 
     def eval_dict(self, node: ast.Dict) -> Value:
         items: dict[Any, Value] | None = {}
+        held: list[Value] = []
         for key, value in zip(node.keys, node.values, strict=True):
             evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else hold(self, self.eval(value), value)
             if evaluated.__class__ in _HELD:
                 within(evaluated)
             if isinstance(evaluated, _CALLED_LATER):
                 self.keep(evaluated)
+            held.append(evaluated)
             if key is None:
                 if isinstance(evaluated, Dictionary) and evaluated.items is not None and items is not None:
                     items.update(evaluated.items)
@@ -183,7 +191,7 @@ class Expressions(State):
                 items[name.value] = evaluated
             else:
                 items = None
-        return Dictionary(items, born=self.steps)
+        return Dictionary(items, UNKNOWN if items is not None else one_within(held), born=self.steps)
 
     def eval_joined_string(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
@@ -227,6 +235,8 @@ class Expressions(State):
         if isinstance(value, Tensor):
             return self.tensor_attribute(value, name, node)
         if isinstance(value, Opaque):
+            if name in RESHAPING:
+                return Attribute(value, name)
             if name == "shape" and value.kind is None and (value.fields is None or "shape" not in value.fields):
                 return self.shape_of(value)
             return self.opaque_field(value, name)
@@ -274,8 +284,10 @@ class Expressions(State):
         if isinstance(value, (Sequence, Dictionary, Const, Partial, Function)):
             if name.startswith("__") or name == "keywords":
                 self.asked_for_parts(value, name)
+            if isinstance(value, Function) and value.held:
+                return one_within([value])
             return Attribute(value, name)
-        return UNKNOWN
+        return Attribute(value, name) if value is UNKNOWN and name in RESHAPING else UNKNOWN
 
     def asked_for_parts(self, value: Value, name: str) -> None:
         """What `f.__kwdefaults__` and `partial.keywords` give can be changed, by whatever name it is then called."""
@@ -302,7 +314,9 @@ class Expressions(State):
 
     def opaque_field(self, value: Opaque, name: object) -> Value:
         if isinstance(name, str) and name in self.file.facts.unstable_attributes:
-            return aliases.perhaps(value.fields.get(name)) if value.fields else Opaque(None)
+            either = aliases.perhaps(value.fields.get(name) if value.fields else None)
+            either.parts += value.parts
+            return either
         if value.fields is None:
             value.fields = {}
         found = value.fields.get(name)
@@ -310,7 +324,7 @@ class Expressions(State):
             name in self.rebound.attributes
             or (self.rebound.everything and found is not None and not isinstance(found, Opaque))
         ):
-            return Opaque(None)
+            return Opaque(None, parts=value.parts)
         if found is None:
             if value.name is None:
                 text = None
@@ -417,7 +431,7 @@ class Expressions(State):
         if isinstance(value, Opaque):
             if isinstance(index, Const) and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
-            return Opaque(None)
+            return Opaque(None, parts=value.parts)
         if isinstance(value, LibraryObject):
             members = self.members(value)
             if members is not None:
@@ -480,7 +494,9 @@ class Expressions(State):
             for item in value.items[1:]:
                 result = aliases.joined(result, share(item))
             return result
-        return any_of(value.element)
+        item = any_of(value.element)
+        aliases.tie(item, value.element)
+        return item
 
 
 def part_of_shape(shape: Sequence, index: Value) -> Value:

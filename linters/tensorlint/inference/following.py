@@ -152,8 +152,10 @@ class Following(State):
             code, file, function.scope, bound, file.facts.scopes.get(code) or _NO_FACTS(), owner=function.owner
         )
         frame.first_argument = code.args.args[0].arg if code.args.args else None
+        frame.caller = caller
         for name in frame.facts.shared:  # which a function within may bind anew at any call
             if name in bound:
+                self.hold_shared(name, bound[name])
                 bound[name] = UNKNOWN
         changed, begun = len(self.mutations), self.steps
         self.depth += 1
@@ -163,7 +165,7 @@ class Following(State):
         self.frame, self.file = frame, file
         try:
             if isinstance(code, ast.Lambda):
-                return self.eval(code.body)
+                return share(self.eval(code.body))
             before = self.steps
             self.block(code.body, ALWAYS)
             self.budget -= self.steps - before

@@ -64,6 +64,8 @@ class Frame:
     owner: Class | None = None
     first_argument: str | None = None
     is_class: bool = False
+    # Of a function that is followed at a call: where that stands.
+    caller: Frame | None = None
     # Of another module: the statements that bind its names, followed when a name is first asked for.
     waiting: dict[str, ast.stmt] | None = None
 

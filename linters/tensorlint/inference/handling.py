@@ -76,8 +76,13 @@ class Handling(State):
     def exec_with(self, node: ast.With | ast.AsyncWith) -> None:
         suppresses, entry = False, ALWAYS
         managers: list[Instance] = []
+        generators: list[tuple[Function, list[Value], dict[str, Value]]] = []
         for item in node.items:
             value = self.eval(item.context_expr)
+            if isinstance(item.context_expr, ast.Call) and isinstance(item.context_expr.func, ast.Name):
+                made = self.frame.lookup(item.context_expr.func.id)
+                if isinstance(made, Function) and made.decorated:
+                    generators.append((made, *self.unsure))
             if not self.lets_errors_out(item.context_expr):
                 entry = CAUGHT
                 suppresses = suppresses or self.may_suppress(item.context_expr, value)
@@ -96,6 +101,8 @@ class Handling(State):
         self.expected_errors -= expected
         for manager in reversed(managers):
             self.call_method(manager, "__exit__", [UNKNOWN] * 3, {}, None)  # which may change the object
+        for function, args, kwargs in generators:  # which go on behind their `yield`
+            self.runs_unseen(function, args, kwargs)
         if before is not None:
             after = self.frame.env
             if self.frame.dead:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tensorlint.inference import aliases, estimators, table_values
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within
+from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within, tensors_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -42,7 +42,7 @@ _MOST_KEPT = 20
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
 _HELD = frozenset({Sequence, Dictionary})
-_NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict)
+_NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict, ast.Call)
 # Holds nothing, and nothing of it can be changed.
 _BARE = frozenset({Opaque, Unknown, Const, Number, Scalar})
 _CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
@@ -98,16 +98,22 @@ class ImplicitCalls(State):
         names, attributes = kept_with(code, "held given", lambda: _held_given(code))
         if not (names or attributes):
             return []
-        found: list[Value] = []
+        reached = self.reached_from(function)
+        attributes = attributes | reached.given
+        found: list[Value] = [self.held_by_name(scope, name) or UNKNOWN for scope, name in reached.given_names]
         scope: Frame | None = function.scope
         while scope is not None:
             found += [scope.env[name] for name in names & scope.env.keys()]
             scope = scope.parent
         given = [*args, *kwargs.values()] if function.receiver is None else [function.receiver, *args, *kwargs.values()]
-        for value in given if attributes else ():
+        for value in (*given, *found) if attributes else ():
             if isinstance(value, Instance) and not value.generic and value.waiting is None:
                 found += [value.held[name] for name in attributes & value.held.keys()]
-        return [each for each in found if each.__class__ in _HELD][:_MOST_KEPT]
+        return [
+            each
+            for each in found
+            if each.__class__ in _HELD or (isinstance(each, Instance) and not (each.generic or each.cls.is_module))
+        ][:_MOST_KEPT]
 
     def escape(self, args: list[Value], kwargs: dict[str, Value], *, reads_tables: bool = False) -> None:
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
@@ -132,6 +138,10 @@ class ImplicitCalls(State):
             for item in _items(value) if depth < _DEEPEST else ():
                 if isinstance(item, (Sequence, Dictionary, Instance)):
                     self.escape_value(item, depth + 1)
+                elif isinstance(item, Opaque):
+                    for part in item.parts:
+                        if not isinstance(part, Opaque):
+                            self.escape_value(part, _DEEPEST)
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
@@ -145,6 +155,15 @@ class ImplicitCalls(State):
         elif isinstance(value, Instance) and not value.generic:
             self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
             lasts(value)
+
+    def sent(self, values: list[Value]) -> None:
+        """A generator of the program's own goes on with these, of which nobody knows what it does with them."""
+        self.escape(values, {})
+        for each in objects_within(values):
+            self.forget_fields(each)
+        if aliases.TIES.on:
+            for tensor in tensors_within(values):
+                self.forget_tensor(tensor)
 
     def escape_fields(self, value: Opaque, depth: int) -> None:
         """An object that nobody knows may hold other tensors and lists from here on; if it is a list, more or fewer items.

@@ -157,6 +157,7 @@ class Interpreter(
         self.appended: dict[ast.Name, tuple[Frame, Value | S.Size | None]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
+        self.shared_names: dict[str, tuple[Value, ...]] = {}  # what names have held that functions may bind anew
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}

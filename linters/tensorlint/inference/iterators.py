@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.containers import share
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
-    UNKNOWN,
     Const,
     Dictionary,
     Function,
@@ -46,7 +46,7 @@ def hold(interp: State, value: Value, source: ast.expr | None) -> Value:
             return _held_items(interp, value, source)
         return value
     if source is not None and not isinstance(source, ast.Name) and changes_meanwhile(interp, source):
-        return Sequence(value.kind, shared=True)
+        return Sequence(value.kind, None, one_within([value]), shared=True)
     return share(value)
 
 
@@ -66,7 +66,7 @@ def look(interp: State, view: Sequence) -> None:
     now = dictionary.items
     if now is None or len(now) != len(before) or any(now.get(key) is not value for key, value in before.items()):
         view.items = view.view_of = None
-        view.element = UNKNOWN
+        view.element = one_within([dictionary, view])
         interp.mutations.append((view, None))
 
 

@@ -244,7 +244,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         parts = [interp.iterate(arg) for arg in args]
         if all(part.items is not None for part in parts):
             return Sequence("iterator", [item for part in parts for item in part.items or ()])
-        return Sequence("iterator")
+        return Sequence("iterator", None, one_within(args))
     if path in ("csv.reader", "csv.DictReader"):
         return Sequence("iterator")
     if path in text_files.TEXT_FILES:

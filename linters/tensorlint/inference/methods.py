@@ -29,6 +29,7 @@ from tensorlint.inference.values import (
     Class,
     Const,
     Dictionary,
+    Function,
     Instance,
     Library,
     LibraryObject,
@@ -99,10 +100,10 @@ class Methods(State):
     def call_method(
         self, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
-        if name in RESHAPING and name not in ("set_", "resize_as_"):
+        if name in RESHAPING:
             if not isinstance(receiver, (Tensor, Opaque)):
-                self.changed_shape(receiver)
-            for arg in args:  # `type(x).t_(x)`
+                self.reshape(receiver)
+            for arg in args if name not in ("set_", "resize_as_") else ():  # `type(x).t_(x)`
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)
         if isinstance(receiver, Tensor):
@@ -134,6 +135,8 @@ class Methods(State):
             for arg in args:  # `"".join(parts)`
                 iterators.spend(self, arg)
             return containers.call_method(self, receiver, name, args, kwargs)
+        if name == "__call__" and isinstance(receiver, (Function, Partial)):
+            return self.call(receiver, args, kwargs, node)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
         self.escape(args, kwargs)
@@ -236,7 +239,7 @@ class Methods(State):
             self.changed_items(receiver, longer=True)
         self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
         if name in RESHAPING or name == "resize":
-            self.changed_shape(receiver)
+            (self.reshape if name in RESHAPING else self.changed_shape)(receiver)
             self.escape(args, kwargs)
             return UNKNOWN
         if name == "size":
@@ -278,6 +281,8 @@ class Methods(State):
         self.escape(args, kwargs)
         if receiver.fields and name not in READS and not _is_of_tensors(name):
             self.escape_fields(receiver, 0)
+        if receiver.parts and any(map(_is_container, receiver.parts)):
+            return Opaque(None, parts=receiver.parts)
         return UNKNOWN
 
     def call_object_method(

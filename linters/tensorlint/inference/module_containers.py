@@ -95,7 +95,7 @@ def hold_stars(made: LibraryObject, starred: Sequence | None, unsure: tuple[list
     """What `nn.Sequential(*blocks)` holds, for when it is called: loops that go through it would be followed at length."""
     args, kwargs = unsure
     if made.path == "torch.nn.Sequential" and starred is not None and starred.element is not UNKNOWN and not kwargs:
-        made.fields[_EACH] = _any_of([*args, starred.element]) if args else starred.element
+        made.fields[_EACH] = _any_of([*args[:-1], starred.element]) if len(args) > 1 else starred.element
 
 
 def repeated(interp: State, value: LibraryObject, given: Value, node: ast.AST | None) -> Value:

@@ -52,6 +52,8 @@ class FileFacts:
     # (torch, relu) of `torch.relu = mine`, and the names that imports bind.
     stored_below: set[tuple[str, str]] = field(default_factory=set)
     imported: set[str] = field(default_factory=set)
+    # Names that `:=` binds, in whichever scope.
+    named: set[str] = field(default_factory=set)
     imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
     # Where an error of the body may be caught.
     guards: list[ast.Try | ast.TryStar | ast.With | ast.AsyncWith] = field(default_factory=list)
@@ -91,7 +93,8 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
     known = FileFacts()
     _Walk(known).scope(tree, tree.body, initialiser=True)
     if text is not None and ":=" in text:
-        for name in _named(text):
+        known.named = _named(text)
+        for name in known.named:
             for scope in known.scopes.values():
                 # In whichever scope, and how often, is not looked at.
                 scope.assigned[name] = scope.assigned.get(name, 0) + 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorlint.inference.values import NONE, UNKNOWN, Const, Library, Partial, Sequence, Value
+from tensorlint.inference.values import NONE, UNKNOWN, Const, Dictionary, Library, Partial, Sequence, Value
 
 if TYPE_CHECKING:
     import ast
@@ -29,6 +29,8 @@ def call(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         interp.store_item(args[0], args[1], args[2] if len(args) > 2 else UNKNOWN)
         interp.escape(args[:1], {})
         return NONE
+    if name in ("iadd", "iconcat", "ior") and len(args) == 2 and isinstance(args[0], (Sequence, Dictionary)):
+        return interp.call_method(args[0], "__iadd__" if name != "ior" else "update", args[1:], {}, node)
     return None
 
 

@@ -327,7 +327,8 @@ class Operators(State):
                 if side.kin is not None and other.items is not None:
                     kin = moved(side.kin, len(other.items))
             tail = (*left.tail, *right.items) if right.items is not None else right.tail
-            return Sequence(left.kind, None, UNKNOWN, length, kin=kin, tail=tuple(tail) if left.kind == "tuple" else ())
+            tail = tuple(tail) if left.kind == "tuple" else ()
+            return Sequence(left.kind, None, one_within([left, right]), length, kin=kin, tail=tail)
         if sign == "*":
             sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):
@@ -337,9 +338,7 @@ class Operators(State):
                 size = size_of(count)
                 if len(sequence.items) == 1 and size is not None:
                     return Sequence(sequence.kind, None, sequence.items[0], size)
-                return Sequence(sequence.kind)
-        if isinstance(left, Sequence) and left.kind == "list" and sign == "+":
-            return UNKNOWN
+                return Sequence(sequence.kind, None, one_within([sequence]))
         return UNKNOWN
 
 

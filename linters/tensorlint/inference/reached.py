@@ -27,14 +27,25 @@ from tensorlint.inference.elsewhere import (
     functions_of_modules,
     reshaped_by_any,
     reshapes,
+    variables,
 )
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Class, Function, Imported, Instance, Library, ModuleScope, Value
+from tensorlint.inference.values import Class, Function, Imported, Instance, Library, ModuleScope, Partial, Value
 
 _MOST_IMPORTS = 4  # of a name that is imported from where it is imported
 Called = tuple[ast.AST, Frame]
+
+
+def _is_variable(scope: Frame, name: str) -> bool:
+    """Whether a function around binds the name, or the module does and to no function, class or module."""
+    frame = scope
+    while frame.parent is not None:
+        if not frame.is_class and (name in frame.env or name in frame.facts.assigned):
+            return True
+        frame = frame.parent
+    return name in variables(frame.file)
 
 
 @dataclass(slots=True)
@@ -45,6 +56,7 @@ class Reached(OfAnyObject):
     names: dict[tuple[Frame, str], bool] = field(default_factory=dict)
     of_classes: set[tuple[Frame, str, str]] = field(default_factory=set)  # as in Changes, and where
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
+    given_names: set[tuple[Frame, str]] = field(default_factory=set)
     elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # the same, by files, of functions of others
     _assigned: set[str] | None = None
 
@@ -65,6 +77,7 @@ class Reached(OfAnyObject):
             self.names[place] = self.names.get(place, False) or changed
         self.of_classes |= other.of_classes
         self.lent_names |= other.lent_names
+        self.given_names |= other.given_names
         self._add_places(other.elsewhere)
 
     def add_part(self, part: Part, scope: Frame) -> None:
@@ -72,7 +85,8 @@ class Reached(OfAnyObject):
         for name, changed in part.names.items():
             self.names[scope, name] = self.names.get((scope, name), False) or changed
         self.of_classes.update([(scope, *each) for each in part.of_classes])
-        self.lent_names.update([(scope, name) for name in part.lent_names])
+        self.lent_names.update([(scope, name) for name in part.lent_names if _is_variable(scope, name)])
+        self.given_names.update([(scope, name) for name in part.given_names if _is_variable(scope, name)])
 
     def add_elsewhere(self, other: Elsewhere) -> None:
         self.take(other)
@@ -170,6 +184,8 @@ class Reaching(State):
         computed = changes.computed
         for name in changes.functions | changes.handed:
             called = scope.lookup(name)
+            while isinstance(called, Partial):
+                called = called.function
             if isinstance(called, Imported):
                 path = self.file_of(called.module, called.level, called.importer)
                 if path is not None:
@@ -242,7 +258,11 @@ class Reaching(State):
     def lent_in(self, reached: Reached) -> Iterator[tuple[Frame, str]]:
         """Likewise, of names whose objects are in other hands."""
         yield from reached.lent_names
-        for path, name in reached.elsewhere.lent_names:
+        places = reached.elsewhere.lent_names
+        if reached.taken:
+            yield from reached.given_names - reached.lent_names
+            places = places | reached.elsewhere.given_names
+        for path, name in places:
             module = self.frame_at(path)
             if module is not None:
                 yield module, name

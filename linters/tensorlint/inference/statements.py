@@ -7,7 +7,7 @@ import builtins
 
 from tensorlint.inference import aliases, iterators, module_containers, refinement, table_values
 from tensorlint.inference.containers import share, within
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.ops import reshaping
@@ -135,7 +135,7 @@ class Statements(State):
             if isinstance(receiver, Tensor):
                 self.note_unseen(receiver)
             else:
-                self.store_item(receiver, index, result if table_values.is_table(receiver) else UNKNOWN)
+                self.store_item(receiver, index, result if table_values.is_table(receiver) else aliases.perhaps(result))
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
         iterators.spend(self, right)
@@ -164,12 +164,15 @@ class Statements(State):
                 result = self.sequence_operation(sign, left, Sequence("list", right.items, right.element, right.length))
                 return result if isinstance(result, Sequence) else Sequence("list")
             self.forget_contents(left)
-            return Sequence("list", shared=True)
+            put_unseen(left, right)
+            self.mutations.append((left, None))
+            return left
         if isinstance(left, Dictionary) and sign == "|":
             self.update(left, right)
             return left
         if isinstance(left, Sequence) and left.kind in ("set", "deque"):
             self.forget_contents(left)
+            put_unseen(left, right)
             self.mutations.append((left, None))
             return left
         if isinstance(left, LibraryObject) and left.path in CONTAINERS:
@@ -186,6 +189,7 @@ class Statements(State):
                 self.store_item(changed, Const(key), value)
         else:
             self.forget_contents(changed)
+            put_unseen(changed, more)
             self.mutations.append((changed, None))
 
     def exec_return(self, node: ast.Return) -> None:

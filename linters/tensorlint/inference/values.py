@@ -500,6 +500,7 @@ class Function(Value):
     defaults: dict[str, Value] = field(default_factory=dict)
     kind: Literal["function", "static", "class", "property", "cached"] = "function"
     decorated: bool = False
+    held: tuple[Value, ...] = ()  # what was assigned to its attributes
 
 
 @dataclass(slots=True, eq=False)

@@ -59,7 +59,11 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
             return showing(Sequence(value.kind, items, shared=value.shared, parts=_itself(value)))
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
-        return value.another({key: freshen(item, renamed) for key, item in value.items.items()})
+        fresh = {key: freshen(item, renamed) for key, item in value.items.items()}
+        if value.alike is not None:
+            return value.another(fresh)
+        if any(fresh[key] is not item for key, item in value.items.items()):
+            return Opaque(None, parts=(value,))
     return value
 
 

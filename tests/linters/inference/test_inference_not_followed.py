@@ -20,7 +20,6 @@ CALLING = {name: source for name, source in PROGRAMS.items() if "def " in source
 # What `docs/inference.md` says is not seen.
 NOT_SEEN = {
     "param base": "a class that a function derives from what it is given",
-    "kept in a class attribute": "a method that a generator hands out",
 }
 
 

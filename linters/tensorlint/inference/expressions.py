@@ -87,9 +87,9 @@ class Expressions(State):
         env = self.frame.env
         value = env.get(node.id)
         if value is not None:
-            if type(value) is Imported:
+            if type(value) is Imported and node.id not in self.frame.facts.shared:
                 return self.resolve(value)
-            if value is UNKNOWN:
+            if value is UNKNOWN or type(value) is Imported:
                 if node.id in self.frame.facts.shared:
                     return Opaque(None)  # which any call may bind anew
                 # Whatever it is, it is one object until the name is bound anew.

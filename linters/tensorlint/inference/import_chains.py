@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tensorlint.inference.import_effects import NONE, ImportEffects, of_part, of_text, replaced_by, together
+from tensorlint.inference.import_effects import NONE, ImportEffects, imported, of_part, of_text, replaced_by, together
 from tensorlint.inference.words import is_of_word, places_of
 
 if TYPE_CHECKING:
+    from tensorlint.inference.names import FileFacts
+    from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
 _MOST_MODULES = 64
@@ -58,6 +60,8 @@ class ModuleText:
     ends: set[str] = field(default_factory=set)
     setting: tuple[str, ...] | None = None  # see `_setting`
     parts: list[tuple[Place, str, bool]] | None = None  # see `_Chains.segments`
+    assigned: Assigned | None = None  # see `outside_changes.py`
+    reshapes: bool | None = None
 
 
 def module_text(project: Project, path: str) -> ModuleText:
@@ -121,6 +125,12 @@ def beyond(project: Project, path: str, text: str, direct: set[str]) -> ImportEf
         return NONE
     modules = {each: module_text(project, each) for each in _reached(project, starts) if each != path}
     return _Chains(project, modules).of(text)
+
+
+def in_reach(project: Project, path: str, facts: FileFacts) -> list[str]:
+    """The modules whose code may have run before, or between, the lines of the file: the nearest of them."""
+    starts = [*sorted(imported(project, path, facts)), *_packages_of(project, path)]
+    return [each for each in _reached(project, starts) if each != path]
 
 
 def _reached(project: Project, starts: list[str]) -> dict[str, None]:

@@ -265,13 +265,13 @@ class _Chains:
         own = any(name == word for name, *_ in segments)
         # `from c import begin as run`, `run = c.begin`, `KNOWN = {"run": begin}`
         if word in module.names:
-            known += [match[1] for end in _ends_of(word, text) if (match := _AS.match(text, end)) is not None]
+            known += [match[1] for end in ends_of(word, text) if (match := _AS.match(text, end)) is not None]
         for name, segment, is_class in segments:
             if name == word or not _mentions(module, segment, word, own):
                 continue
             if is_class and name is not None:
                 module.ends.add(name)  # which of its methods runs when, nobody follows further than this
-            if name is not None or any(_CALLED.match(segment, end) for end in _ends_of(word, segment)):
+            if name is not None or any(_CALLED.match(segment, end) for end in ends_of(word, segment)):
                 known.append(name)
             elif (alias := _ALIAS.match(segment)) is not None:
                 known.append(alias[1])
@@ -305,7 +305,7 @@ def _segments(text: str) -> Iterator[tuple[Place, str, bool]]:
 def _mentions(module: ModuleText, text: str, word: str, own: bool) -> bool:
     """Whether the text of the module, or a part, means what the word stands for: it is imported, or the module's own."""
     known = module.starred or word in module.names or own
-    for end in _ends_of(word, text):
+    for end in ends_of(word, text):
         at = end - len(word)
         if text[at - 1 : at] != ".":
             if known:
@@ -317,7 +317,7 @@ def _mentions(module: ModuleText, text: str, word: str, own: bool) -> bool:
     return False
 
 
-def _ends_of(word: str, text: str) -> Iterator[int]:
+def ends_of(word: str, text: str) -> Iterator[int]:
     """Where the word ends, each time that it stands in the text as a word of its own."""
     for at in places_of(word, text):
         end = at + len(word)

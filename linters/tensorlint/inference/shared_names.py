@@ -16,7 +16,7 @@ from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.following import gives_nothing
 from tensorlint.inference.frames import SourceFile
-from tensorlint.inference.import_chains import in_reach
+from tensorlint.inference.import_chains import ends_of, in_reach
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -160,8 +160,10 @@ class SharedNames(State):
         if texts is None:
             texts = self.memory["texts in reach"] = {path: self.project.text(path) for path in self.modules_in_reach()}
         for path, text in texts.items():
-            if name in text and (module := self.project.read_module(path)) is not None:
-                yield module.tree
+            if name in text and any(True for _ in ends_of(name, text)):
+                module = self.project.read_module(path)
+                if module is not None:
+                    yield module.tree
 
     def reshapes_in_reach(self) -> bool:
         """Whether a module gives tensors another shape in place."""

@@ -89,12 +89,19 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 for each in (*part.args, *(word.value for word in part.keywords)):
                     _lend(each, found)
             found.handed.update([each.id for each in part.args if isinstance(each, ast.Name)])
+            for each in part.args:
+                if each.__class__ is ast.Attribute:
+                    _called_later(each, found)  # `map(box.add, xs)`
+                elif isinstance(each, (ast.List, ast.Tuple, ast.Set)):
+                    found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
                 if func.id in ("setattr", "delattr") and len(part.args) > 1:
                     _set_by_name(part, found)
                 elif func.id in ("getattr", "hasattr") and part.args and isinstance(part.args[0], ast.Name):
                     found.receivers.add(part.args[0].id)  # what is asked for may be a property
+                    if len(part.args) > 1 and isinstance(part.args[1], ast.Constant):
+                        found.methods.add(str(part.args[1].value))
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
                 if isinstance(func.value, ast.Name):
@@ -111,9 +118,19 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
     for name, value in others:
+        if name in found.functions and isinstance(value, ast.Attribute):
+            _called_later(value, found)  # `add = box.add`
         if name in found.names or name in found.lent:
             _lend(value, found)
     return found
+
+
+def _called_later(method: ast.Attribute, found: Changes) -> None:
+    found.methods.add(method.attr)
+    if isinstance(method.value, ast.Name):
+        found.receivers.add(method.value.id)
+    if method.attr in CHANGES:
+        _changed(method.value, found)
 
 
 def _lend(value: ast.expr, found: Changes) -> None:

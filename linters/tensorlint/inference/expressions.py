@@ -24,7 +24,7 @@ from tensorlint.inference.containers import contained, share, within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.iterators import hold, spend
-from tensorlint.inference.layer_changes import CHANGED, held
+from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
@@ -241,7 +241,7 @@ class Expressions(State):
                     held(self, stored)
                 return stored
             if modules.known(value.path):
-                if name in self.file.facts.distant.anywhere or (CHANGED in value.fields and name in ("weight", "bias")):
+                if name in changed_anywhere(self) or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
                 found = modules.module_attribute(value, name)
                 if found is UNKNOWN and value.path in KEYED:

@@ -301,8 +301,9 @@ class Assignments(State):
                 self.changed_by_others(receiver, name)
             # What it is where the line is not reached: its own, or the class's.
             before = receiver.fields.get(name, shown) if self.perhaps_left else None
-            if before is not None and before is not value and not isinstance(before, Function):
-                value = aliases.joined(before, value)
+            if before is not None and before is not value:
+                # Of two functions of different names either may be called.
+                value = UNKNOWN if isinstance(before, Function) else aliases.joined(before, value)
             if name in receiver.fields:
                 self.overwritten.append((receiver, name, receiver.fields[name]))
             receiver.fields[name] = value

@@ -534,7 +534,7 @@ class Calls(State):
         if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
             self.escape(args, kwargs)
             return UNKNOWN
-        if self.file.facts.distant.anywhere:
+        if layer_changes.changed_anywhere(self):
             changed = layer_changes.changed_elsewhere(self, receiver)
             if not isinstance(changed, LibraryObject):
                 self.escape(args, kwargs)

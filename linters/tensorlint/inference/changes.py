@@ -102,7 +102,11 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 for each in (*part.args, *(word.value for word in part.keywords)):
                     _lend(each, found)
             found.handed.update([each.id for each in part.args if isinstance(each, ast.Name)])
-            found.methods.update([each.attr for each in part.args if isinstance(each, ast.Attribute)])
+            for each in part.args:
+                if each.__class__ is ast.Attribute:
+                    _called_later(each, found)  # `map(box.add, xs)`
+                elif isinstance(each, (ast.List, ast.Tuple, ast.Set)):
+                    found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
                 if func.id in ("setattr", "delattr") and len(part.args) > 1:
@@ -111,8 +115,10 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     if isinstance(part.args[0], ast.Name):
                         found.receivers.add(part.args[0].id)  # what is asked for may be a property
                     name = part.args[1] if len(part.args) > 1 else None
-                    if isinstance(name, ast.Constant) and name.value in _CALLED:
-                        found.reshapes |= {_CALLED[name.value]}
+                    if isinstance(name, ast.Constant):
+                        found.methods.add(str(name.value))
+                        if name.value in _CALLED:
+                            found.reshapes |= {_CALLED[name.value]}
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
                 if isinstance(func.value, ast.Name):
@@ -132,6 +138,9 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 }
         else:
             _bind(part, found, others)
+    for names, value in others:
+        if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):
+            _called_later(value, found)  # `put = box.put`
     before = -1
     while before != len(others):  # until nothing of what is left is known to be changed
         before = len(others)
@@ -185,6 +194,12 @@ def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) ->
         others.append(({name for name in captured if name is not None}, part.subject))
     elif part.value is not None:  # `name: list = value`, `(name := value)`
         others.append((_bound([part.target]), part.value))
+
+
+def _called_later(method: ast.Attribute, found: Changes) -> None:
+    found.methods.add(method.attr)
+    if isinstance(method.value, ast.Name):
+        found.receivers.add(method.value.id)
 
 
 def _bound(targets: list[ast.expr]) -> set[str]:

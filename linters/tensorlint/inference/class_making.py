@@ -91,7 +91,10 @@ class ClassMaking(State):
             if isinstance(maker, Function):
                 changed = self.assigned_by(maker.node)
                 everything = _stores_items(maker.node)
-                for name in cls.fields:
+                names = set(cls.fields)
+                if everything:  # also what hides something of the bases from it
+                    names.update(*(base.names() for base in method_order(cls) if isinstance(base, Class)))
+                for name in names:
                     if everything or name in changed:
                         cls.fields[name] = UNKNOWN
         if any(each is not None for each in found[2:]):

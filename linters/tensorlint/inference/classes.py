@@ -123,6 +123,8 @@ class Classes(Inheritance):
             # Code that ran before anybody asked for the class may have set it.
             if not isinstance(cls.held[name], Function):
                 cls.held[name] = UNKNOWN
+        if not cls.scope.file.own:
+            self.forget_shared_attributes(cls)
         cls.generated = cls.generated and not cls.has("__init__")
         if decorators and cls.record is None and not all(isinstance(each, Library) for each in decorators):
             cls.complete = False

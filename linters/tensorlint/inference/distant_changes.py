@@ -30,7 +30,21 @@ SETTINGS = frozenset([
 RESHAPING = frozenset([
     "set_", "resize_", "resize_as_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "as_strided_",
 ])  # fmt: skip
-_PUTS = frozenset(["append", "extend", "insert", "pop", "add_module", "register_module", "update", "clear", "popitem"])
+_PUTS = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "add_module",
+        "register_module",
+        "update",
+        "clear",
+        "popitem",
+        "__setitem__",
+        "__delitem__",
+    ]
+)
 _REGISTERS = frozenset([
     "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -98,6 +112,10 @@ class DistantChanges:
         func = node.func
         if node.args and isinstance(func, (ast.Attribute, ast.Name)) and _name(func) == "register_parametrization":
             self._change(node.args[0], "weight", initialiser)  # what it computes may have any shape
+        elif isinstance(func, ast.Name) and func.id == "setattr" and len(node.args) == 3:
+            name = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
+            if name in SETTINGS:
+                self._change(node.args[0], str(name), initialiser)
         elif isinstance(func, ast.Attribute) and func.attr == "to":
             self.converts = self.converts or may_convert(node)
         elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
@@ -124,7 +142,7 @@ class DistantChanges:
             if held is not None:
                 self.of_class.setdefault(held, set()).add(setting)
             self.waiting.append((owner.id, held, setting))
-        elif setting != MEMBERS:
+        elif setting != MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
             self.anywhere.add(setting)
 
     def leave(self, scope: ast.AST) -> list[tuple[str, str | None, str]]:

@@ -429,7 +429,7 @@ class Effects(State):
     def note_changed_by_call(self, since: int, begun: int) -> None:
         """What a call at the top of the file has changed of older objects was otherwise for the calls before it."""
         for owner, name in self.mutations[since:]:
-            if 0 < getattr(owner, "born", 0) < begun and owner not in self.being_made:
+            if isinstance(owner, Class) or (0 < getattr(owner, "born", 0) < begun and owner not in self.being_made):
                 self.changed_by_calls.append((owner, name))
 
     def forget_what_function_changed(self, since: int, begun: int) -> None:

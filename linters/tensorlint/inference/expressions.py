@@ -25,7 +25,7 @@ from tensorlint.inference.contents import one_within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.iterators import hold, spend
-from tensorlint.inference.layer_changes import CHANGED, held
+from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.rebinding import NOTHING
@@ -89,9 +89,9 @@ class Expressions(State):
         env = self.frame.env
         value = env.get(node.id)
         if value is not None:
-            if type(value) is Imported:
+            if type(value) is Imported and node.id not in self.frame.facts.shared:
                 return self.resolve(value)
-            if value is UNKNOWN:
+            if value is UNKNOWN or type(value) is Imported:
                 if node.id in self.frame.facts.shared:
                     return self.held_shared(node.id)
                 # Whatever it is, it is one object until the name is bound anew.
@@ -251,7 +251,7 @@ class Expressions(State):
                     held(self, stored)
                 return stored
             if modules.known(value.path):
-                if name in self.file.facts.distant.anywhere or (CHANGED in value.fields and name in ("weight", "bias")):
+                if name in changed_anywhere(self) or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
                 found = modules.module_attribute(value, name)
                 if found is UNKNOWN and value.path in KEYED:

@@ -65,7 +65,7 @@ class Following(State):
         if foreign and (
             code in self.tells_nothing
             or not worth_following(args, kwargs)
-            or (function.receiver is None and _gives_nothing(code))
+            or (function.receiver is None and gives_nothing(code))
         ):
             return self.unseen_result(function, args, kwargs)
         # `main()`: its statements are followed by themselves, with no less known of what they are given.
@@ -287,7 +287,7 @@ def _says_little(args: list[Value], kwargs: dict[str, Value]) -> bool:
     return all(isinstance(value, (Const, Opaque, Sequence, Dictionary)) for value in (*args, *kwargs.values()))
 
 
-def _gives_nothing(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+def gives_nothing(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     """Whether the function is called for its effect alone, and does not end the program: it checks, prints, assigns."""
 
     def find() -> bool:

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tensorlint.inference.import_effects import NONE, ImportEffects, of_part, of_text, replaced_by, together
+from tensorlint.inference.import_effects import NONE, ImportEffects, imported, of_part, of_text, replaced_by, together
 from tensorlint.inference.words import is_of_word, places_of
 
 if TYPE_CHECKING:
+    from tensorlint.inference.names import FileFacts
+    from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
 _MOST_MODULES = 64
@@ -58,6 +60,8 @@ class ModuleText:
     ends: set[str] = field(default_factory=set)
     setting: tuple[str, ...] | None = None  # see `_setting`
     parts: list[tuple[Place, str, bool]] | None = None  # see `_Chains.segments`
+    assigned: Assigned | None = None  # see `outside_changes.py`
+    reshapes: bool | None = None
 
 
 def module_text(project: Project, path: str) -> ModuleText:
@@ -121,6 +125,12 @@ def beyond(project: Project, path: str, text: str, direct: set[str]) -> ImportEf
         return NONE
     modules = {each: module_text(project, each) for each in _reached(project, starts) if each != path}
     return _Chains(project, modules).of(text)
+
+
+def in_reach(project: Project, path: str, facts: FileFacts) -> list[str]:
+    """The modules whose code may have run before, or between, the lines of the file: the nearest of them."""
+    starts = [*sorted(imported(project, path, facts)), *_packages_of(project, path)]
+    return [each for each in _reached(project, starts) if each != path]
 
 
 def _reached(project: Project, starts: list[str]) -> dict[str, None]:
@@ -255,13 +265,13 @@ class _Chains:
         own = any(name == word for name, *_ in segments)
         # `from c import begin as run`, `run = c.begin`, `KNOWN = {"run": begin}`
         if word in module.names:
-            known += [match[1] for end in _ends_of(word, text) if (match := _AS.match(text, end)) is not None]
+            known += [match[1] for end in ends_of(word, text) if (match := _AS.match(text, end)) is not None]
         for name, segment, is_class in segments:
             if name == word or not _mentions(module, segment, word, own):
                 continue
             if is_class and name is not None:
                 module.ends.add(name)  # which of its methods runs when, nobody follows further than this
-            if name is not None or any(_CALLED.match(segment, end) for end in _ends_of(word, segment)):
+            if name is not None or any(_CALLED.match(segment, end) for end in ends_of(word, segment)):
                 known.append(name)
             elif (alias := _ALIAS.match(segment)) is not None:
                 known.append(alias[1])
@@ -295,7 +305,7 @@ def _segments(text: str) -> Iterator[tuple[Place, str, bool]]:
 def _mentions(module: ModuleText, text: str, word: str, own: bool) -> bool:
     """Whether the text of the module, or a part, means what the word stands for: it is imported, or the module's own."""
     known = module.starred or word in module.names or own
-    for end in _ends_of(word, text):
+    for end in ends_of(word, text):
         at = end - len(word)
         if text[at - 1 : at] != ".":
             if known:
@@ -307,7 +317,7 @@ def _mentions(module: ModuleText, text: str, word: str, own: bool) -> bool:
     return False
 
 
-def _ends_of(word: str, text: str) -> Iterator[int]:
+def ends_of(word: str, text: str) -> Iterator[int]:
     """Where the word ends, each time that it stands in the text as a word of its own."""
     for at in places_of(word, text):
         end = at + len(word)

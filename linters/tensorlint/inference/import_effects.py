@@ -124,12 +124,12 @@ def of_imports(project: Project | None, path: str, facts: FileFacts, text: str) 
 
     if project is None:
         return NONE
-    direct = _imported(project, path, facts)
+    direct = imported(project, path, facts)
     found = {import_chains.module_text(project, each).effects for each in direct}
     return together({*found, import_chains.beyond(project, path, text, direct)})
 
 
-def _imported(project: Project, path: str, facts: FileFacts) -> set[str]:
+def imported(project: Project, path: str, facts: FileFacts) -> set[str]:
     found: set[str | None] = set()
     for statement in facts.imports:
         if isinstance(statement, ast.Import):

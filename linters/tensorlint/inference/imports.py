@@ -101,6 +101,7 @@ class Imports(State):
                 imported = isinstance(value, (Library, Imported))
                 if path and not name.startswith("_") and may_bind(self.project, path, name, imported):
                     env[name] = UNKNOWN  # the module's, or this one's: `__all__` says which
+                    self.frame.facts.shared.add(name)  # which code there may change
 
     def awaited(self, name: str) -> Value | None:
         """A name of another module that has not been made yet, or one that a star import brings."""
@@ -128,8 +129,17 @@ class Imports(State):
         self.frame, self.file, self.conditional = frame, frame.file, 0
         self.depth += 1
         before = self.steps
+        known = dict(frame.env)
         try:
             self.block([statement], ALWAYS)
+            for name in frame.env.keys() - known.keys():
+                value = frame.env[name]
+                if isinstance(value, Opaque) and any(frame.env[each] is value for each in known):
+                    frame.env[name] = UNKNOWN  # another name for what may change
+                else:
+                    frame.env[name] = self.as_others_leave_it(name, value)
+            # A statement for several names leaves those as they are that code in reach assigns.
+            frame.env.update(known)
         finally:
             self.depth -= 1
             self.budget -= self.steps - before
@@ -171,7 +181,7 @@ class Imports(State):
         frame.finished = True
         frame.waiting = dict(kept_with(module.tree, "index", lambda: _indexed(module.tree)))
         changed = self.changed_before_use.get(path, _NO_NAMES) | self.patched  # `settings.width = 3`
-        for name in changed & frame.waiting.keys():
+        for name in (changed & frame.waiting.keys()) | self.names_assigned(path, frame.waiting):
             del frame.waiting[name]
             frame.env[name] = UNKNOWN
         self.modules[path] = frame

@@ -11,6 +11,7 @@ from tensorlint.inference.layer_changes import (
     CHANGED,
     FORWARD_HOOKS,
     SELF_METHODS,
+    changed_anywhere,
     held_elsewhere,
     may_return,
     note_conversion,
@@ -103,7 +104,7 @@ class Instances(State):
             method = Function(own.node, own.scope, own.owner, value, own.defaults, "function", own.decorated)
             return self.call(method, args, kwargs, node)
         if value.cls.is_module:
-            if "forward" in value.fields or CHANGED in value.fields or self.file.facts.distant.anywhere & REPLACED:
+            if "forward" in value.fields or CHANGED in value.fields or changed_anywhere(self) & REPLACED:
                 self.escape(args, kwargs)
                 return UNKNOWN
             return self.call_instance_method(value, "forward", args, kwargs, node)

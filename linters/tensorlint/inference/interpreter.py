@@ -50,6 +50,7 @@ from tensorlint.inference.operators import OPERATORS, Operators
 from tensorlint.inference.quiet_functions import is_quiet, is_unread
 from tensorlint.inference.reached import Reaching
 from tensorlint.inference.reports import Attempt, Reports
+from tensorlint.inference.shared_names import SharedNames
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
     PLAIN,
@@ -73,6 +74,7 @@ from tensorlint.inference.values import (
 )
 
 if TYPE_CHECKING:
+    from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
@@ -103,6 +105,7 @@ class Interpreter(
     ClassMaking,
     ImplicitCalls,
     Imports,
+    SharedNames,
     Demands,
     Reports,
 ):
@@ -175,6 +178,8 @@ class Interpreter(
         self.class_attributes_assigned: set[str] = set()  # by code that is not the class's body
         self.set_on_classes: set[str] = set()  # by code that is not followed
         self.changed_before_use: dict[str, set[str]] = {}  # names of modules, by their files
+        self.reach: list[str] | None = None  # the modules in reach, and what they assign: see `shared_names.py`
+        self.assigned_anywhere: Assigned | None = None
         self.class_names: tuple[int, set[str]] = 0, set()
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned

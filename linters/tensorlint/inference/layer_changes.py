@@ -75,10 +75,17 @@ def after_assignment(receiver: LibraryObject, result: Value) -> Value:
     return result
 
 
+def changed_anywhere(interp: State) -> set[str]:
+    """What code changes of layers that it reaches in ways nobody follows: that of the file whose lines are followed, which may
+    be another's class, and of the one that is analysed."""
+    file, own = interp.file.facts.distant.anywhere, interp.own_file.facts.distant.anywhere
+    return file if file is own else file | own
+
+
 def held(interp: State, tensor: Tensor) -> Tensor:
     """A parameter or buffer as the program finds it, whose module may have been converted since it was made."""
     file = interp.file
-    if DATA in file.facts.distant.anywhere:
+    if DATA in changed_anywhere(interp):
         tensor.shape = tensor.strides = tensor.axes = None
     if not file.module_dtypes or (tensor.dtype in _NARROWED and ".float(" in file.text):
         tensor.dtype = None
@@ -103,7 +110,7 @@ def note_conversion(interp: State, args: list[Value], kwargs: dict[str, Value], 
 
 def changed_elsewhere(interp: State, receiver: LibraryObject) -> Value:
     """The layer as a call of it meets it, should any layer of the file have other settings: UNKNOWN if that may be."""
-    settings = interp.file.facts.distant.anywhere
+    settings = changed_anywhere(interp)
     if receiver.path in CONTAINERS:
         return UNKNOWN if MEMBERS in settings or settings & REPLACED else receiver
     return _with_settings(receiver, settings)
@@ -112,6 +119,8 @@ def changed_elsewhere(interp: State, receiver: LibraryObject) -> Value:
 def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | Tensor, generic: bool) -> Value:
     """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
     settings = interp.file.facts.distant.settings(name, generic)
+    if interp.file is not interp.own_file:
+        settings = settings | interp.own_file.facts.distant.settings(name, generic)
     if isinstance(layer, Tensor):
         if "shape" not in settings:
             return layer

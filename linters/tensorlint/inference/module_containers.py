@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import call_method, joined_items
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join, join_all
-from tensorlint.inference.layer_changes import held
+from tensorlint.inference.layer_changes import changed_anywhere, held
 from tensorlint.inference.values import (
     CONTAINERS,
     KEYED,
@@ -42,7 +42,7 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
     """The modules in a container, in order; None if the object is no container."""
     if value.path not in CONTAINERS:
         return None
-    if MEMBERS in interp.file.facts.distant.anywhere:
+    if MEMBERS in changed_anywhere(interp):
         return unknown_members(value.path)
     if "members" in value.fields:
         known = value.fields["members"]
@@ -103,7 +103,7 @@ def repeated(interp: State, value: LibraryObject, given: Value, node: ast.AST | 
     each = value.fields.get(_EACH, UNKNOWN)
     if each is UNKNOWN or not isinstance(given, Tensor) or given.shape is None or aliases.TIES.on:
         return UNKNOWN
-    if value.made in interp.tells_nothing or MEMBERS in interp.file.facts.distant.anywhere:
+    if value.made in interp.tells_nothing or MEMBERS in changed_anywhere(interp):
         return UNKNOWN
     log, start = len(interp.mutations), S.symbol_serial()
     found: Value = given

@@ -35,6 +35,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import Class, Function, Imported, Instance, Library, ModuleScope, Partial, Value
 
 _MOST_IMPORTS = 4  # of a name that is imported from where it is imported
+_CALLED = frozenset({"__call__", "forward"})  # the methods of an object that is called as a function
 Called = tuple[ast.AST, Frame]
 
 
@@ -191,13 +192,20 @@ class Reaching(State):
                 if path is not None:
                     step.places.append((path, called.name or ""))
             elif isinstance(called, (Function, Class, Instance)):
-                step.calls += _functions_in(called, INITIALISERS)
+                step.calls += _functions_in(called, _CALLED if isinstance(called, Instance) else INITIALISERS)
+                if isinstance(called, Instance):
+                    part.names.setdefault(name, False)  # it is called, or given to what is
             elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True  # `make = TABLE[key]; make(x)`
+                part.methods |= _CALLED
         for module, name, level in functions_of_modules(changes, file):
             path = self.file_of(module, level, file.path)
             if path is not None:
                 step.places.append((path, name))
+        for owner, name in changes.called_of:  # `Box.change(box)`
+            cls = self.named_in(scope, owner)
+            if isinstance(cls, Class):
+                step.calls += _functions_in(cls, (name,))
         for decorator in getattr(node, "decorator_list", ()):
             step.calls += self.run_by_decorator(decorator, scope)
         if computed and reshapes(file):

@@ -28,6 +28,9 @@ _SOUGHT = {
     "__delattr__": ("__delattr__",),
     "__dict__": ("__dict__",),
     "__class__": ("__class__ =",),
+    "__bases__": ("__bases__ =",),
+    "__set__": (".__set__(",),
+    "fset": (".fset(",),
     "vars": ("vars(",),
     "patch": ("patch(", "patch.object", "patch.multiple"),
     "globals": ("globals()",),
@@ -147,7 +150,7 @@ class _Walk:
         if isinstance(target, (ast.Tuple, ast.List)):
             for each in target.elts:
                 self.target(each, owner, method)
-        elif isinstance(target, ast.Attribute) and target.attr in ("__dict__", "__class__"):
+        elif isinstance(target, ast.Attribute) and target.attr in ("__dict__", "__class__", "__bases__"):
             self.unknown_name(target.value, owner, method)
         elif isinstance(target, ast.Subscript):
             holder = _attribute_store(target.value)
@@ -184,6 +187,8 @@ class _Walk:
             own = _is_self(func.value) and method in _INITIALISERS
             if not (own or isinstance(node.args[0], ast.Constant) or self.is_container(func.value, owner)):
                 self.named(node.args[0], func.value, owner, method)
+        elif name in ("__set__", "fset") and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute):
+            self.found.attributes.add(func.value.attr)  # `Box.n.__set__(box, 5)`
         elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
             self.named(node.args[1], node.args[0], owner, "")
         elif name == "multiple" and isinstance(func, ast.Attribute):
@@ -224,7 +229,7 @@ class _Walk:
             return
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             if not (method in _INITIALISERS and _is_self(holder)):  # that is followed as an assignment is
-                self.found.attributes.add(name.value)
+                self.found.attributes.add(name.value.partition(".")[0])  # `set_submodule("layers.0", layer)`
                 if owner is None:
                     self.add_globals([name.value])
         elif (prefix := prefix_of(name)) is not None:

@@ -13,6 +13,7 @@ from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Tensor, Value
 
 if TYPE_CHECKING:
+    from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
 
@@ -64,6 +65,8 @@ class State:
     class_attributes_assigned: set[str]
     set_on_classes: set[str]
     changed_before_use: dict[str, set[str]]
+    reach: list[str] | None
+    assigned_anywhere: Assigned | None
     class_names: tuple[int, set[str]]
     attributes_stored: set[str]
     changed_by_calls: list[tuple[Any, str | None]]

@@ -52,7 +52,7 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
         return copy(value, axes=dict(value.axes) if value.axes else None, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Number(S.symbol())
-    if isinstance(value, Opaque) and value.variant:
+    if isinstance(value, Opaque) and (value.variant or value.parts):
         return Opaque(None, parts=value.parts)
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
         items = [freshen(item, renamed) for item in value.items]

@@ -97,6 +97,8 @@ def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: Lib
     each = made_anew(sample, start) if anew else interp.varying(sample, start)
     samples = Sequence("list", None, each, length, shared=True)
     batch = interp.call(collate, [samples], {}, loader.made)
+    if _makes_dictionaries(collate):
+        batch = made_anew(batch, start)
     return None if batch is UNKNOWN else batch
 
 

@@ -24,7 +24,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER
-from tensorlint.inference.contents import one_within, parts_of, put_unseen
+from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.methods import TENSOR_ONLY
@@ -129,6 +129,11 @@ def _in_layout(made: Value, kind: Value) -> Value:
     return copy(made, shape=shape, strides=None)
 
 
+def _unpacked(value: Value) -> list[Value]:
+    """What a call is handed of `*value` and `**value`: never the list or the dictionary itself."""
+    return items_of(value) if isinstance(value, (Sequence, Dictionary)) else [value]
+
+
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
@@ -149,7 +154,7 @@ class Calls(State):
                 if items is not None and items.items is not None:
                     args.extend(items.items)
                 else:
-                    unsure = (*unsure, value)
+                    unsure = (*unsure, *_unpacked(value))
                     known = False
                     stars = sum(isinstance(each, ast.Starred) for each in node.args)
                     if stars == 1 and isinstance(value, Sequence):
@@ -163,7 +168,7 @@ class Calls(State):
             elif isinstance(value, Dictionary) and value.items is not None:
                 kwargs.update((str(key), item) for key, item in value.items.items())
             else:
-                unsure = (*unsure, value)
+                unsure = (*unsure, *_unpacked(value))
                 known = False
         self.starred = starred
         self.unsure = args, kwargs
@@ -287,17 +292,26 @@ class Calls(State):
         if parts_of(function):
             result = one_within([each for each in parts_of(function) if not _is_layer(each)])
         self.escape(args, kwargs)
+        seen: set[int] = set()
+        run: set[ast.AST | None] = set()
+        handed: Value | None = None
         for part in parts_of(function):
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
-                self.forget_held(part, set(), NEITHER)
-                put_unseen(part, *args, *kwargs.values())
+                self.forget_held(part, set(), NEITHER, seen)
+                handed = handed or one_within([*args, *kwargs.values()])
+                put_one(part, handed)
             elif isinstance(part, Instance):
                 called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
                 if isinstance(called, Function):
                     called = Function(called.node, called.scope, called.owner, part, called.defaults)
                 elif not part.generic:  # it is a method of it that is called
                     self.forget_fields(part)
-                self.not_followed(called or UNKNOWN, args, kwargs)
+                code = called.node if isinstance(called, Function) else None
+                if code in run:  # what it changes of what it is given is forgotten
+                    self.not_followed(called or UNKNOWN, [], {})
+                else:
+                    self.not_followed(called or UNKNOWN, args, kwargs)
+                run.add(code)
             else:
                 self.not_followed(part, args, kwargs)
         if self.kept:

@@ -31,6 +31,7 @@ _REACHING = frozenset(
     {Tensor, Sequence, Dictionary, Instance, Class, Function, Partial, Attribute, LibraryObject, Opaque}
 )
 HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
+_CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
 _MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque})
 _ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
@@ -77,9 +78,23 @@ def items_of(value: Sequence | Dictionary) -> list[Value]:
     return list(value.items.values() if isinstance(value.items, dict) else value.items)
 
 
+def is_forgotten(value: Sequence | Dictionary) -> bool:
+    """Whether nothing is known of the list or dictionary that could be forgotten, but for what it may hold."""
+    element = value.element
+    if value.items is not None or not (element is UNKNOWN or (element.__class__ is Opaque and element.variant)):
+        return False
+    if isinstance(value, Dictionary):
+        return not value.alike
+    return value.kind in _CHANGING and value.length is None is value.totals and not (value.shown or value.parts)
+
+
 def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
     """The list or dictionary, of which it is not known what it holds, may hold these too."""
-    one = one_within(values)
+    put_one(holder, one_within(values))
+
+
+def put_one(holder: Sequence | Dictionary, one: Value) -> None:
+    """Likewise, of what is one of several already."""
     if isinstance(one, Opaque) and not (isinstance(holder, Sequence) and holder.kind == "tuple"):
         before = holder.element if isinstance(holder.element, Opaque) else one_within([holder.element])
         parts = dict.fromkeys((*parts_of(before), *one.parts))
@@ -88,27 +103,30 @@ def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
 
 def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:
     """The values that hold others, and those of them that these hold, however deep."""
-    waiting: dict[int, Value] = {id(value): value for value in values if value.__class__ in kinds}
-    order = list(waiting.values())
+    order = list({id(value): value for value in values if value.__class__ in kinds}.values())
+    seen = set(map(id, order))
+    with_parts = kinds is _ONE_OF
     for value in order:  # grows meanwhile
+        if len(order) >= _MOST_OBJECTS:
+            break
+        kind: type[Value] = value.__class__
         held: Iterable[Value] = ()
-        if isinstance(value, Instance):
+        if kind is Sequence or kind is Dictionary:
+            items = value.items  # type: ignore[attr-defined]
+            held = (value.element,) if items is None else items.values() if items.__class__ is dict else items  # type: ignore[attr-defined]
+        elif isinstance(value, Instance):
             if not value.generic:
                 held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
-        elif isinstance(value, Sequence):
-            held = value.items if value.items is not None else (value.element,)
-        elif isinstance(value, Dictionary):
-            held = value.items.values() if value.items is not None else (value.element,)
         elif isinstance(value, Function):
             held = value.held if value.receiver is None else (value.receiver, *value.held)
         elif isinstance(value, (Partial, Attribute)):
             held = reached_by(value)
-        if kinds is _ONE_OF and value.__class__ in _OF_PARTS and (parts := parts_of(value)):
+        if with_parts and kind in _OF_PARTS and (parts := parts_of(value)):
             held = (*held, *parts)
-        if len(waiting) < _MOST_OBJECTS:
-            further = {id(inner): inner for inner in held if inner.__class__ in kinds}
-            order += [further[key] for key in further.keys() - waiting.keys()]
-            waiting |= further
+        for inner in held:
+            if inner.__class__ in kinds and (key := id(inner)) not in seen:
+                seen.add(key)
+                order.append(inner)
     return order
 
 

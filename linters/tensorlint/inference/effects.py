@@ -17,6 +17,7 @@ from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
     HOLDING,
     hold_still,
+    is_forgotten,
     items_of,
     lasts,
     objects_within,
@@ -295,14 +296,14 @@ class Effects(State):
             for part in value.parts if isinstance(value, Opaque) else reached_by(value):
                 self.forget_held(part, attributes, reshapes, seen)
         elif isinstance(value, Instance):
-            if not value.generic:
+            if not value.generic and (attributes or reshapes):
                 self.forget_attributes(value, attributes, reshapes)
         elif isinstance(value, (Sequence, Dictionary)):
-            items = items_of(value)
-            for item in () if _KEEPS.isdisjoint(map(type, items)) else items:
-                if item.__class__ in _KEEPS and item.__class__ is not Class:
+            for item in (value.element,) if value.items is None else items_of(value):
+                kind = item.__class__
+                if kind in _KEEPS and kind is not Class and (kind is not Instance or attributes or reshapes):
                     self.forget_held(item, attributes, reshapes, seen)
-            if not (isinstance(value, Sequence) and value.kind == "tuple"):
+            if not ((isinstance(value, Sequence) and value.kind == "tuple") or is_forgotten(value)):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
         elif isinstance(value, Tensor):
@@ -363,7 +364,7 @@ class Effects(State):
                 waiting += [
                     each for each in items_of(part) if each.__class__ in (_TOUCHED if name is None else _MAY_HAVE)
                 ]
-                if name is None:
+                if name is None and not is_forgotten(part):
                     self.forget_contents(part)
                     self.mutations.append((part, None))
             elif isinstance(part, LibraryObject) and table_values.is_table(part):

@@ -43,6 +43,7 @@ MAX_MODULE_BYTES = 2_000_000
 # Of source whose trees are kept; about 60 bytes of tree per byte of source. With 4 MB the check of scikit-learn took
 # 23.2 s and 177 MB, with these 19.5 s and 354 MB.
 MAX_PARSED_BYTES = 10_000_000
+MAX_TEXTS = 4_000_000  # characters of files that are read and not parsed
 
 Lookup = tuple[str, int]
 
@@ -84,6 +85,8 @@ class Project:
         self._search: dict[str, tuple[str, ...]] = {}
         self._parsed: OrderedDict[str, ProjectModule | None] = OrderedDict()
         self._parsed_bytes = 0
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._texts_size = 0
         self._matters: dict[str, bool] = {}
         self._consulted: set[str] = set()
         self.effects: dict[str, ModuleText] = {}  # what the text of a module says that it does to all code
@@ -108,6 +111,7 @@ class Project:
         self.lookups.pop(path, None)
         self.digests.pop(path, None)
         self._parsed.pop(path, None)
+        self._texts_size -= len(self._texts.pop(path, ""))
         self._matters.clear()
         self._other_files = None
         self.effects.pop(path, None)
@@ -233,10 +237,19 @@ class Project:
     def text(self, path: str) -> str:
         """The text of a module that `locate` named; empty if it cannot be read."""
         module = self._parsed.get(path)
-        try:
-            return self._read(path).decode("utf-8", "replace") if module is None else module.source
-        except SourceError:
-            return ""
+        if module is not None:
+            return module.source
+        text = self._texts.get(path)
+        if text is None:
+            try:
+                text = self._read(path).decode("utf-8", "replace")
+            except SourceError:
+                text = ""
+            self._texts[path] = text
+            self._texts_size += len(text)
+            while self._texts_size > MAX_TEXTS and len(self._texts) > 1:
+                self._texts_size -= len(self._texts.popitem(last=False)[1])
+        return text
 
     def tree_of(self, path: str, text: str) -> ast.Module | None:
         """The tree of a file that another has imported, if it is still kept and of this text."""

@@ -18,7 +18,7 @@ from tensorlint.inference.words import is_of_word, places_of
 
 if TYPE_CHECKING:
     from tensorlint.inference.names import FileFacts
-    from tensorlint.inference.outside_changes import Assigned
+    from tensorlint.inference.outside_changes import Assigned, Uses
     from tensorlint.project import Project
 
 _MOST_MODULES = 64
@@ -62,6 +62,7 @@ class ModuleText:
     parts: list[tuple[Place, str, bool]] | None = None  # see `_Chains.segments`
     assigned: Assigned | None = None  # see `outside_changes.py`
     reshapes: bool | None = None
+    uses: Uses | None = None
 
 
 def module_text(project: Project, path: str) -> ModuleText:

@@ -211,10 +211,19 @@ def _use(node: ast.AST, part: ast.AST) -> int:
     return _SAFE if kind in (ast.Compare, ast.UnaryOp, ast.FormattedValue, ast.Expr, ast.Slice) else _OUT
 
 
-def has_out(tree: ast.Module, name: str, deep: bool) -> bool:
-    uses = uses_in(tree)
-    names = {name, *(after for before, after in uses.renamed if before == name)}
-    return not names.isdisjoint(uses.items if deep else uses.out)
+def uses_of_module(project: Project, path: str) -> Uses | None:
+    """Kept for every file that asks: the tree of a module lives for a few files only."""
+    module = module_text(project, path)
+    if module.uses is None:
+        parsed = project.read_module(path)
+        if parsed is not None:
+            module.uses = uses_in(parsed.tree)
+    return module.uses
+
+
+def has_out(uses: Uses, name: str, deep: bool) -> bool:
+    names = uses.items if deep else uses.out
+    return name in names or any(before == name and after in names for before, after in uses.renamed)
 
 
 def assigned_in(project: Project, path: str) -> Assigned:

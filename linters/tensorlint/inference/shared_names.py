@@ -16,7 +16,7 @@ from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.following import gives_nothing
 from tensorlint.inference.frames import SourceFile
-from tensorlint.inference.import_chains import ends_of, in_reach
+from tensorlint.inference.import_chains import ends_of, in_reach, module_text
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -32,7 +32,7 @@ from tensorlint.inference.values import (
 )
 
 if TYPE_CHECKING:
-    from tensorlint.inference.outside_changes import Assigned
+    from tensorlint.inference.outside_changes import Assigned, Uses
 
 _CHANGED = frozenset([Sequence, Dictionary, Instance, LibraryObject, Tensor])
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -148,22 +148,27 @@ class SharedNames(State):
         key = "out", name, deep
         known: bool | None = self.memory.get(key)
         if known is None:
-            known = self.memory[key] = any(has_out(tree, name, deep) for tree in self.trees_with(name))
+            known = self.memory[key] = any(has_out(uses, name, deep) for uses in self.uses_of(name))
         return known
 
-    def trees_with(self, name: str) -> Iterator[ast.Module]:
-        """The modules in reach that speak of the name, this one among them."""
+    def uses_of(self, name: str) -> Iterator[Uses]:
+        """What the modules in reach that speak of the name do with names, this one among them."""
+        from tensorlint.inference.outside_changes import uses_in, uses_of_module
+
         if name in self.own_file.text:
-            yield self.own_file.tree
-        assert self.project is not None
-        texts = self.memory.get("texts in reach")
-        if texts is None:
-            texts = self.memory["texts in reach"] = {path: self.project.text(path) for path in self.modules_in_reach()}
-        for path, text in texts.items():
-            if name in text and any(True for _ in ends_of(name, text)):
-                module = self.project.read_module(path)
-                if module is not None:
-                    yield module.tree
+            yield uses_in(self.own_file.tree)
+        project = self.project
+        assert project is not None
+        modules = self.memory.get("modules in reach")
+        if modules is None:
+            modules = [(path, module_text(project, path)) for path in self.modules_in_reach()]
+            self.memory["modules in reach"] = modules
+        for path, module in modules:
+            uses = module.uses
+            if uses is None and name in (text := project.text(path)) and any(True for _ in ends_of(name, text)):
+                uses = uses_of_module(project, path)
+            if uses is not None:
+                yield uses
 
     def reshapes_in_reach(self) -> bool:
         """Whether a module gives tensors another shape in place."""

@@ -164,7 +164,9 @@ def of_objects(value: Value, depth: int = 0) -> bool:
     if isinstance(value, Instance):
         plain = all(isinstance(base, Library) and base.path == "builtins.object" for base in value.cls.bases)
         return plain and not _CONVERTIBLE & value.cls.methods.keys()
-    return is_none(value) or isinstance(value, (Dictionary, Function, Class, Slice, Library))
+    if isinstance(value, Library):  # what is imported from elsewhere may be data
+        return value.path.startswith("builtins.")
+    return is_none(value) or isinstance(value, (Dictionary, Function, Class, Slice))
 
 
 def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor:

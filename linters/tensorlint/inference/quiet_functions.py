@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.kept import kept_with, lines_of
 from tensorlint.inference.walking import parameters_of, root_name, walk
-from tensorlint.inference.words import is_mentioned_once
+from tensorlint.inference.words import is_mentioned_once, is_of_word, places_of, words_of
 
 # Attributes and methods that a finding may be about.
 _TOLD_OF = frozenset(
@@ -42,10 +43,22 @@ _LIBRARIES = frozenset(
         "jax",
     ]
 )
+_LIBRARIES_IN_TEXT = ("torch.", "np.", "nn.", "F.")
+# What computes nothing: types, settings, files, processes. Of torch.nn, what makes layers.
+_OF_TORCH = frozenset(
+    ["Size", "device", "dtype", "no_grad", "enable_grad", "inference_mode", "is_grad_enabled", "set_grad_enabled", "is_tensor", "cuda",
+     "distributed", "backends", "jit", "save", "manual_seed", "Generator", "finfo", "iinfo", "float16", "bfloat16", "float32", "float64",
+     "int8", "uint8", "int16", "int32", "int64", "long", "bool", "memory_format", "channels_last", "contiguous_format", "compile",
+     "autocast", "amp", "optim", "is_floating_point", "Tensor"]
+)  # fmt: skip
+_OF_NUMPY = frozenset(
+    ["ndarray", "float32", "float64", "int32", "int64", "integer", "floating", "generic", "inf", "nan", "pi"]
+)
 # Most functions that are followed show it in their text, which is searched in a tenth of the time that their tree takes.
-_TOLD_OF_IN_TEXT = re.compile(r"\b(?:torch|np|F|nn)\.|\.(?:view|reshape|transpose|permute|forward|sum|T)\b")
-# One of these is in any text that the pattern is found in; most of such functions have the first.
-_BEGINNINGS = (".T", "torch.", "np.", "nn.", "F.", ".view", ".reshape", ".transpose", ".permute", ".forward", ".sum")
+_TOLD_OF_IN_TEXT = re.compile(r"\.(?:view|reshape|transpose|permute|forward|sum|T)\b")
+# One of these is in any text that the pattern is found in.
+_BEGINNINGS = (".T", ".view", ".reshape", ".transpose", ".permute", ".forward", ".sum")
+_WORD = re.compile(r"\w+")
 # Whose functions are given anything, and do nothing with it that a finding is about.
 _HARMLESS = frozenset(
     ["isinstance", "issubclass", "len", "str", "int", "float", "bool", "print", "hasattr", "repr", "type", "super", "tuple", "list",
@@ -66,13 +79,14 @@ _WRITTEN = (ast.Constant, ast.JoinedStr)
 def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> bool:
     """Whether nothing can be found in the function that is not found where it is called, or in what it calls."""
     text = "\n".join(lines_of(file.tree, file.text)[function.lineno : function.end_lineno])
-    if any(map(text.__contains__, _BEGINNINGS)) and _TOLD_OF_IN_TEXT.search(text):
+    if _shows_that_it_computes(text):
         return False  # it need not be so, in a comment: then it is looked at for nothing
     spec = function.args
     parameters = parameters_of(spec)
     first = spec.args[0].arg if spec.args and spec.args[0].arg in ("self", "cls") else None
     own = kept_with(file.tree, "own names", lambda: _own_names(file))
     called: set[ast.expr] = set()
+    harmless: set[ast.expr] = set()
     handed = False  # a function of the file goes where another may call it
     hands = False  # something is given what was made here
     part: Any
@@ -80,12 +94,14 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile)
         for part in walk(statement):
             kind = part.__class__
             if kind is ast.Name:
-                if part.id in _LIBRARIES:
+                if part.id in own.libraries and part not in harmless:
                     return False
                 handed = handed or (part.id in own.functions and part not in called)
             elif kind is ast.Attribute:
                 if part.attr in _TOLD_OF:
                     return False
+                if part.value.__class__ is ast.Name and _computes_nothing(part.value.id, part.attr, part in called):
+                    harmless.add(part.value)
                 handed = handed or (part.attr in own.functions and part not in called)
                 if not isinstance(part.ctx, ast.Load):
                     # What others hold may be changed, which those that follow have to know.
@@ -121,6 +137,27 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile)
     return not (handed and hands)
 
 
+def _shows_that_it_computes(text: str) -> bool:
+    for library in _LIBRARIES_IN_TEXT:
+        for at in places_of(library, text):
+            if not is_of_word(text[at - 1 : at]):
+                word = _WORD.match(text, at + len(library))
+                if word and not _computes_nothing(
+                    library[:-1], word[0], called=text[word.end() : word.end() + 1] == "("
+                ):
+                    return True
+    return any(map(text.__contains__, _BEGINNINGS)) and _TOLD_OF_IN_TEXT.search(text) is not None
+
+
+def _computes_nothing(library: str, name: str, called: bool) -> bool:
+    """Whether it is one of the library's types, settings or layers: `torch.float32`, `nn.Linear`, but not `torch.Tensor(3, 1)`."""
+    if library == "torch":
+        return name in _OF_TORCH and not (called and name == "Tensor")
+    if library == "nn":
+        return name[0].isupper() or name == "init"
+    return library == "np" and name in _OF_NUMPY and not (called and name == "ndarray")
+
+
 def makes_records(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, file: SourceFile) -> bool:
     """Whether the function does no more than put together what it is given: `return {"url": url, **kwargs}`."""
 
@@ -148,19 +185,22 @@ def is_unread(statement: ast.stmt, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """The functions and classes of the file, by their names, but for properties. Objects that can be called are made of its classes, if `objects`;
-    `held` are the attributes that may hold one."""
+    """The functions and classes of the file, by their names, but for properties. Objects that can be called are made of its
+    classes or of torch's, if `objects`; `held` are the attributes that may hold one, `variables` the names of the module.
+    `libraries` are the names of libraries and of what is imported from them that computes."""
 
     functions: frozenset[str]
     classes: frozenset[str]
     objects: bool
     held: frozenset[str]
+    variables: frozenset[str]
     imported: frozenset[str]
+    libraries: frozenset[str]
 
     def may_be_called(self, func: ast.expr, parameters: set[str]) -> bool:
         """Whether the call may be one of a function of the file, where what it is given may be worth a message."""
         if isinstance(func, ast.Name):
-            if func.id in self.functions or func.id in self.classes:
+            if func.id in self.functions or func.id in self.classes or func.id in self.variables:
                 return True
             return self.objects and func.id not in self.imported and func.id not in parameters
         if isinstance(func, ast.Attribute):
@@ -177,10 +217,27 @@ def _own_names(file: SourceFile) -> _Own:
             node.name for node in functions if not any(last_name(each) in _ASKED for each in node.decorator_list)
         ),
         frozenset(node.name for node in scopes if isinstance(node, ast.ClassDef)),
-        any(node.name in ("forward", "__call__") for node in functions),
+        # Layers and losses of torch are called, too: `criterion(net(x), y)`.
+        "nn" in words_of(file.text) or any(node.name in ("forward", "__call__") for node in functions),
         frozenset(attribute for scope in scopes.values() for _, attribute in scope.stored),
+        frozenset(scopes[file.tree].textual),
         frozenset(file.facts.imported),
+        _LIBRARIES.union(name for each in file.facts.imports for name in _names_that_compute(each)),
     )
+
+
+def _names_that_compute(statement: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """What is imported of torch, numpy and the like, but for types and settings: `import numpy as onp`, `from torch import cat`."""
+    for alias in statement.names:
+        module = alias.name if isinstance(statement, ast.Import) else statement.module or ""
+        library, _, inner = module.partition(".")
+        if library not in _LIBRARIES or (isinstance(statement, ast.ImportFrom) and statement.level):
+            continue
+        if isinstance(statement, ast.Import):
+            if alias.asname is not None or not inner:
+                yield alias.asname or library
+        elif not (alias.name[0].isupper() or (library == "torch" and alias.name in _OF_TORCH)):
+            yield alias.asname or alias.name
 
 
 def _is_given(argument: ast.expr, parameters: set[str], first: str | None) -> bool:

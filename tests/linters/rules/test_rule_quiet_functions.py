@@ -24,6 +24,14 @@ class Kept:
     def device(self): ...
     def step(self, x): ...
 """
+_LIBRARIES = """
+import numpy as onp
+from torch import Tensor
+from torch.nn import functional as layers
+from torch.nn.functional import mse_loss as mse
+
+criterion = elsewhere.load("criterion")
+"""
 _CALLABLE = """
 class Layer:
     def __init__(self): self.layer = build()
@@ -41,6 +49,10 @@ QUIET = [
     "def __init__(self, n): self.n = n",
     "def f(x): return build(elsewhere.load(x))",
     "def f(self): return elsewhere.load(self.device)",
+    "def f(self, x: str):\n    return isinstance(x, torch.Tensor) and torch.cuda.is_available()",
+    "def f(self):\n    self.layer = nn.Linear(3, self.width)\n    nn.init.zeros_(self.layer.weight)",
+    "def f(x):\n    with torch.no_grad():\n        return isinstance(x, (np.ndarray, Tensor))",
+    "def f(model, path):\n    torch.save(model, path)\n    return nn.Identity",
 ]
 FOLLOWED = [
     "def f(a, b): return a - b",
@@ -68,6 +80,14 @@ FOLLOWED = [
     "def f(self, x): return elsewhere.run(self.step, elsewhere.load(x))",
     "def f(x): return elsewhere.run(train, elsewhere.load(x))",
     "def f(x): return elsewhere.fit(x, RNG.rand(5))",
+    "def f(n):\n    return torch.Tensor(n, 1)",
+    "def f(n):\n    return np.ndarray((n, 1))",
+    "def f(x):\n    return nn.functional.relu(x)",
+    "def f(x, y):\n    return nn.MSELoss()(x, y.flatten())",
+    "def f(x, y):\n    return mse(x, y.flatten())",
+    "def f(x):\n    return onp.subtract(x, x.flatten())",
+    "def f(x):\n    return layers.relu(x.flatten())",
+    "def f():\n    for x, y in LOADER:\n        criterion(x, y.flatten())",
 ]
 
 
@@ -90,12 +110,12 @@ def quiet(source: str, around: str) -> bool:
 
 @pytest.mark.parametrize("source", QUIET)
 def test_quiet(source: str) -> None:
-    assert quiet(source, _AROUND + _CALLABLE)
+    assert quiet(source, _LIBRARIES + _AROUND + _CALLABLE)
 
 
 @pytest.mark.parametrize("source", FOLLOWED)
 def test_followed(source: str) -> None:
-    assert not quiet(source, _AROUND)
+    assert not quiet(source, _LIBRARIES + _AROUND)
 
 
 @pytest.mark.parametrize("source", QUIET_WITHOUT_OBJECTS)

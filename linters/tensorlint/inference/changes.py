@@ -25,10 +25,12 @@ NEITHER: frozenset[str] = frozenset()
 EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
-_LOOKED_AT = frozenset(
-    [ast.Attribute, ast.Subscript, ast.Name, ast.Call, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor,
-     ast.comprehension, ast.arguments, ast.withitem, ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
+_TOLD_OF = CHANGES | _DOUBLE | _CALLED.keys()
+_BINDING = frozenset(
+    [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
+     ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
 )  # fmt: skip
+_SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
     ["len", "range", "enumerate", "zip", "print", "isinstance", "tuple", "list", "dict", "set", "sum", "min", "max", "any", "all", "str",
@@ -76,36 +78,38 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     part: Any
     for part in walk(node):
         kind = part.__class__
-        if kind not in _LOOKED_AT:
-            continue
-        if kind is ast.Attribute or kind is ast.Subscript:
-            if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
-                if isinstance(part.slice, ast.Name) and part.slice.id == spared:
-                    continue
-            if isinstance(part.ctx, (ast.Store, ast.Del)):
+        if kind is ast.Name:  # as half of the parts are
+            if part.id == "swap_tensors":
+                found.reshapes |= {"torch"}
+        elif kind is ast.Attribute or kind is ast.Subscript:
+            if part.ctx.__class__ is not ast.Load:
+                if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
+                    if isinstance(part.slice, ast.Name) and part.slice.id == spared:
+                        continue
                 _changed(part, found)
                 if kind is ast.Subscript:
                     found.methods.add("__setitem__")
                 elif part.attr in _ASSIGNED:
                     found.reshapes |= {_ASSIGNED[part.attr]}
-            elif kind is ast.Attribute:
+            elif kind is ast.Attribute and part.attr in _TOLD_OF:
                 if part.attr in _CALLED:
                     found.reshapes |= {_CALLED[part.attr]}
                 if part.attr in CHANGES or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
-        elif kind is ast.Name:
-            if part.id == "swap_tensors":
-                found.reshapes |= {"torch"}
         elif kind is ast.Call:
             func = part.func
             if not _only_reads(func):
-                for each in (*part.args, *(word.value for word in part.keywords)):
+                for each in part.args:
                     _lend(each, found)
-            found.handed.update([each.id for each in part.args if isinstance(each, ast.Name)])
+                for word in part.keywords:
+                    _lend(word.value, found)
             for each in part.args:
-                if each.__class__ is ast.Attribute:
+                given = each.__class__
+                if given is ast.Name:
+                    found.handed.add(each.id)
+                elif given is ast.Attribute:
                     _called_later(each, found)  # `map(box.add, xs)`
-                elif isinstance(each, (ast.List, ast.Tuple, ast.Set)):
+                elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
@@ -136,7 +140,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     for each in part.args
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
-        else:
+        elif kind in _BINDING:
             _bind(part, found, others)
     for names, value in others:
         if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):

@@ -118,31 +118,41 @@ class Part(OfAnyObject):
 
 @dataclass(slots=True)
 class Elsewhere(OfAnyObject):
-    """As in Part, of functions of several files: where the names are, and whether they are what the module imports."""
+    """As in Part, of functions of several files: the names are those of modules, by the paths of their files, and
+    `of_imported` is what they assign of what a module imports."""
 
-    names: dict[Place, bool] = field(default_factory=dict)
+    names: dict[str, dict[str, bool]] = field(default_factory=dict)
     of_classes: set[str] = field(default_factory=set)
     of_imported: set[tuple[str, str, str]] = field(default_factory=set)  # path, name, attribute
-    lent_names: set[Place] = field(default_factory=set)
-    given_names: set[Place] = field(default_factory=set)
+    lent_names: dict[str, set[str]] = field(default_factory=dict)
+    given_names: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, other: Elsewhere) -> None:
         self.take(other)
-        for place, changed in other.names.items():
-            self.names[place] = self.names.get(place, False) or changed
+        for path, names in other.names.items():
+            self._add_names(path, names)
         self.of_classes |= other.of_classes
         self.of_imported |= other.of_imported
-        self.lent_names |= other.lent_names
-        self.given_names |= other.given_names
+        for mine, others in ((self.lent_names, other.lent_names), (self.given_names, other.given_names)):
+            for path, named in others.items():
+                mine.setdefault(path, set()).update(named)
 
     def add_part(self, part: Part, file: SourceFile) -> None:
         path = file.path
         self.take(part)
-        for name, changed in part.names.items():
-            self.names[path, name] = self.names.get((path, name), False) or changed
+        self._add_names(path, part.names)
         self.of_classes.update([name for _, name in part.of_classes])
-        self.lent_names.update([(path, name) for name in part.lent_names])
-        self.given_names.update([(path, name) for name in part.given_names])
+        if part.lent_names:
+            self.lent_names.setdefault(path, set()).update(part.lent_names)
+        if part.given_names:
+            self.given_names.setdefault(path, set()).update(part.given_names)
+
+    def _add_names(self, path: str, names: dict[str, bool]) -> None:
+        if names:
+            mine = self.names.setdefault(path, {})
+            for name, changed in names.items():
+                if changed or name not in mine:
+                    mine[name] = changed
 
 
 NOTHING = Elsewhere()

@@ -215,9 +215,10 @@ class ImplicitCalls(State):
             return True
         if any(value.__class__ in HOLDING for value in function.defaults.values()):
             return True
-        if any(self.frame_at(path) is not None for path, _ in reached.elsewhere.lent_names):
+        elsewhere = reached.elsewhere
+        if any(self.frame_at(path) is not None for path in elsewhere.lent_names):
             return True
-        if any(changed and self.frame_at(path) is not None for (path, _), changed in reached.elsewhere.names.items()):
+        if any(any(names.values()) and self.frame_at(path) is not None for path, names in elsewhere.names.items()):
             return True
         return not self.held_by_classes().isdisjoint(reached.assigned_of_classes)
 

@@ -59,6 +59,7 @@ class Reached(OfAnyObject):
     lent_names: set[tuple[Frame, str]] = field(default_factory=set)
     given_names: set[tuple[Frame, str]] = field(default_factory=set)
     elsewhere: Elsewhere = field(default_factory=lambda: NOTHING)  # the same, by files, of functions of others
+    _own_elsewhere: bool = False  # whether `elsewhere` is no one else's
     _assigned: set[str] | None = None
 
     @property
@@ -90,17 +91,19 @@ class Reached(OfAnyObject):
         self.given_names.update([(scope, name) for name in part.given_names if _is_variable(scope, name)])
 
     def add_elsewhere(self, other: Elsewhere) -> None:
-        self.take(other)
-        self._add_places(other)
+        if other is not NOTHING:
+            self.take(other)
+            self._add_places(other)
 
     def _add_places(self, other: Elsewhere) -> None:
         if self.elsewhere is NOTHING:
             self.elsewhere = other
         elif other is not NOTHING and other is not self.elsewhere:
-            both = Elsewhere()
-            both.add(self.elsewhere)
-            both.add(other)
-            self.elsewhere = both
+            if not self._own_elsewhere:
+                both = Elsewhere()
+                both.add(self.elsewhere)
+                self.elsewhere, self._own_elsewhere = both, True
+            self.elsewhere.add(other)
 
 
 @dataclass(slots=True)
@@ -256,26 +259,28 @@ class Reaching(State):
         """The names of other scopes that are changed, of the modules that are in use."""
         for (scope, name), changed in reached.names.items():
             yield scope, name, changed
-        for (path, name), changed in reached.elsewhere.names.items():
+        for path, names in reached.elsewhere.names.items():
             module = self.frame_at(path)
             if module is not None:
-                yield module, name, changed
-            elif changed:
-                self.changed_before_use.setdefault(path, set()).add(name)
+                for name, changed in names.items():
+                    yield module, name, changed
+            elif any(names.values()):
+                self.changed_before_use.setdefault(path, set()).update([name for name in names if names[name]])
 
     def lent_in(self, reached: Reached) -> Iterator[tuple[Frame, str]]:
         """Likewise, of names whose objects are in other hands."""
         yield from reached.lent_names
-        places = reached.elsewhere.lent_names
+        places = [*reached.elsewhere.lent_names.items()]
         if reached.taken:
             yield from reached.given_names - reached.lent_names
-            places = places | reached.elsewhere.given_names
-        for path, name in places:
+            places += reached.elsewhere.given_names.items()
+        for path, names in places:
             module = self.frame_at(path)
-            if module is not None:
-                yield module, name
+            if module is None:
+                self.changed_before_use.setdefault(path, set()).update(names)
             else:
-                self.changed_before_use.setdefault(path, set()).add(name)
+                for name in names:
+                    yield module, name
 
     def frame_at(self, path: str) -> Frame | None:
         """The module of the file, if it is in use."""

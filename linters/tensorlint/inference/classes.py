@@ -93,6 +93,11 @@ class Classes(Inheritance):
         self.frame = frame
         body = self.body_of(node)
         self.block(body.now)
+        for name, statement in body.tables.items():
+            if name in self.own_file.text:
+                self.block([statement])
+            else:
+                frame.env[name] = UNKNOWN
         if cls.record is not None:
             self.read_record(cls)
         self.frame, self.conditional = outer, outer_conditional

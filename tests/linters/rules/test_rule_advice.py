@@ -580,3 +580,51 @@ def test_a_vector_among_matrices_becomes_a_column(wrong: str, column: str) -> No
     )
     assert f" — {column} for a column" in message(code)
     assert eval(column, run(code.rpartition("z = ")[0])).shape == (4, 1)
+
+
+WRITTEN = [
+    "x.view(-1)[0] = 1",
+    "x.view(12)[3:] += 1",
+    "x.view(-1).fill_(1)",
+    "x.view(-1)[1:5].data.add_(1)",
+    "for k in range(3):\n    x.view(6, 2)[k, 0] = k + 1",
+    "flat = x.view(-1)\nflat[0] = 1",
+    "flat = x.view(-1)\nflat += 1",
+    "flat = x.view(-1)\nrow = flat[:3]\nrow.mul_(2).add_(1)",
+    "torch.nn.init.ones_(x.view(12))",
+    "torch.ones(12, out=x.view(12))",
+    "def put(t):\n    t.view(-1)[2] = 1\n\n\nput(x)",
+]
+READ = [
+    "y = x.view(-1)",
+    "y = x.view(-1).add_(1)",
+    "x = x.view(-1)\nx += 1\ny = x",
+    "flat = x.view(-1)\nflat[0] = 1\ny = flat + 0",
+    "def shifted(t):\n    t = t.view(-1)\n    t[0] = 1\n    return t\n\n\ny = shifted(x)",
+    "y = torch.zeros(12)\ny[:] = x.view(-1)",
+]
+
+
+@pytest.mark.parametrize("body", WRITTEN)
+def test_a_view_that_is_only_written_into_gets_no_copy(body: str) -> None:
+    code = f"import torch\n\nx = torch.zeros(3, 4).t()\n{body}\n"
+    (found,) = findings(code)
+    assert found.fix is None
+    assert re.search(
+        r"— write into [xt] by its own axes: .reshape would make a copy, and what is written", found.message
+    )
+    lines = [f"line {each.line}: {each.message}" for each in found.evidence if each.message.startswith("written into")]
+    assert lines == ([] if "flat" not in body else [f"line 5: written into here: {body.splitlines()[1]}"] if "row" not in body
+                     else [f"line 6: written into here: {body.splitlines()[2]}"])  # fmt: skip
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        run(code)
+    assert not run(code.replace(".view(", ".reshape("))["x"].any()  # nothing has come of it
+
+
+@pytest.mark.parametrize("body", READ)
+def test_one_that_is_read_does(body: str) -> None:
+    code = f"import torch\n\nx = torch.ones(3, 4).t()\n{body}\n"
+    (found,) = findings(code)
+    assert found.fix is not None
+    assert "— write .reshape, which copies" in found.message
+    assert run(code.replace(".view(", ".reshape("))["y"].any()

@@ -62,7 +62,10 @@ class ReportHooks:
         if report.when == "teardown":
             report.tensorcheck = self._record(run)  # type: ignore[attr-defined]
         if report.when == "call" and (seen := run.observations[: run.seen_until_teardown]):
-            text = "\n".join(str(observation) for observation in seen)
+            times: dict[str, int] = {}
+            for observation in seen:
+                times[str(observation)] = times.get(str(observation), 0) + observation.count
+            text = "\n".join(each if count == 1 else f"{each}  [{count} times]" for each, count in times.items())
             report.sections.append(("tensorcheck: observed during the call", text))
 
     def _how_to_reproduce(self, run: TestRun) -> str:

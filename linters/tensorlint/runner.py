@@ -328,7 +328,7 @@ def sort_report(report: RunReport) -> None:
     """By path, cell, line and column, whatever order the processes ended in."""
     report.findings.sort(key=lambda finding: finding.sort_key)
     report.strict_only.sort(key=lambda finding: finding.sort_key)
-    report.errors.sort()
+    report.errors.sort(key=lambda error: (error.path, error.cell, error.line))
     report.warnings.sort()
 
 

@@ -78,7 +78,8 @@ class BroadcastReports(Outcomes):
             layer_column="column" in left.marks or "column" in right.marks,
             from_layer="column" in left.marks or "column" in right.marks or (
                 "squeezed" in left.marks or "squeezed" in right.marks),
-            suggestion=one_shape(*operands), column_suggestion=one_shape(*operands, columns=True),
+            suggestion=one_shape(*operands) if more_axes is None or more_axes.rank != 1 else self.behind(
+                left_node if more_axes is left else right_node, ".squeeze(-1)"), column_suggestion=one_shape(*operands, columns=True),
             one_kept=_one_kept((left, left_node), (right, right_node)),
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
@@ -230,7 +231,7 @@ class BroadcastReports(Outcomes):
 
 def _shown(shape: tuple[Size, ...] | None, more: bool) -> str:
     """The shape as messages show it; with `more` there may be other axes in front."""
-    return show_shape(shape).replace("(", "(..., ", 1) if more else show_shape(shape)
+    return show_shape(shape).replace("(", "(..., ", 1).replace(",)", ")") if more else show_shape(shape)
 
 
 def _selects(how: str | None) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import aliases, containers, iterators, numbers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.contents import one_within
+from tensorlint.inference.ops import arguments
 from tensorlint.inference.values import (
     LENGTH,
     NONE,
@@ -280,6 +281,11 @@ def _extreme(pick: Any) -> Any:
             sizes = {size_of(value) for value in values}
             if len(sizes) == 1:
                 return values[0]
+            if len(values) == 2:
+                for less, more in (values, values[::-1]):
+                    low, high = size_of(less), size_of(more)
+                    if low is not None and high is not None and arguments.at_least(high, low):
+                        return less if pick is min else more
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
         if isinstance(many, Sequence) and not kwargs:
             known = interp.iterate(many)

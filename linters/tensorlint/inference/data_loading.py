@@ -194,7 +194,8 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
     if isinstance(sample, Sequence) and sample.items is not None and sample.kind in ("tuple", "list"):
         return Sequence("list", [_collated(item, size, loader) or UNKNOWN for item in sample.items])
     if isinstance(sample, Dictionary) and sample.items is not None:
-        return Dictionary({key: _collated(item, size, loader) or UNKNOWN for key, item in sample.items.items()})
+        batch = Dictionary({key: _collated(item, size, loader) or UNKNOWN for key, item in sample.items.items()})
+        return made_anew(batch, S.symbol_serial())  # whatever the samples are
     return None
 
 

@@ -16,9 +16,21 @@ _LITERAL = frozenset({"array", "asarray", "tensor"})
 
 def of_itself(left: tuple[ast.AST | None, ast.AST | None], right: tuple[ast.AST | None, ast.AST | None]) -> bool:
     """Whether the operands are the same numbers, once as a row and once as a column: a table of pairs, as in
-    `x.reshape(-1, 1) - x`. Each operand is given as its expression and the expression that made it."""
-    origins = {_origin(node) for node in left}, {_origin(node) for node in right}
+    `x.reshape(-1, 1) ** 2 + x**2`. Each operand is given as its expression and the expression that made it."""
+    origins = {_origin(_bare(node)) for node in left}, {_origin(_bare(node)) for node in right}
     return bool((origins[0] & origins[1]) - {None})
+
+
+def _bare(node: ast.AST | None) -> ast.AST | None:
+    """What the expression computes with numbers: `x` of `-2 * x**2`."""
+    while True:
+        match node:
+            case ast.BinOp(left=base, right=ast.Constant()) | ast.BinOp(left=ast.Constant(), right=base):
+                node = base
+            case ast.UnaryOp(operand=base):
+                node = base
+            case _:
+                return node
 
 
 def is_kept_again(left: ast.AST | None, right: ast.AST | None) -> bool:

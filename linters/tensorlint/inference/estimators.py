@@ -271,7 +271,7 @@ def call(
         return splitters.split(kind, node) if name == "split" else UNKNOWN
     if kind == "Pipeline":
         return _call_pipeline(interp, receiver, name, args, kwargs, node)
-    features = args[0] if args else kwargs.get("X")
+    features = given = args[0] if args else kwargs.get("X")
     if features is not None:
         features = tables.array_of(features, getattr(features, "made", None))
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
@@ -279,7 +279,8 @@ def call(
         interp.escape(args, kwargs, reads_tables=True)
         return receiver if name in _GIVE_ITSELF else UNKNOWN
     if features.shape is not None and len(features.shape) == 1 and features.framework is not None:
-        interp.report_bare_features(node, features, name, receiver.fields.get(_COLUMN))
+        fitted, series = receiver.fields.get(_COLUMN), isinstance(given, LibraryObject)
+        interp.report_bare_features(node, features, name, fitted, series=series)
         return UNKNOWN
     if name in ("fit", "partial_fit", "fit_transform", "fit_predict"):
         targets = args[1] if len(args) > 1 else kwargs.get("y", UNKNOWN)

@@ -488,7 +488,8 @@ class Expressions(State):
                 return Sequence(value.kind, value.items[slice(*bounds)])
             return Sequence(value.kind)
         if isinstance(index, Slice):
-            return Sequence(value.kind, None, value.element)
+            length = None if value.length is None else indexing.slice_length(value.length, index)[0]
+            return Sequence(value.kind, None, value.element, length)
         if value.items is not None and value.items and value.kind != "set":
             result = share(value.items[0])
             for item in value.items[1:]:

@@ -27,7 +27,8 @@ class ViewHazard(Hazard):
     """`.view` that torch refuses for the receiver's strides, for every value of the unknown sizes other than 0 and 1.
 
     `shape` and `strides` are the receiver's in the user's own names; `merged` names the axes that the view merges
-    although they are not adjacent in memory; `receiver` is its source text, `target` the requested shape.
+    although they are not adjacent in memory; `receiver` is its source text, `target` the requested shape; `written` says
+    that the view is written into.
     """
 
     receiver: str
@@ -36,6 +37,7 @@ class ViewHazard(Hazard):
     target: str
     merged: str
     reason: str
+    written: bool = False
 
 
 BroadcastContext = Literal["plain", "reduced", "partly", "loss", "compared"]

@@ -177,6 +177,11 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         drawn = numbers.drawn(interp, path, args, kwargs)
         if drawn is not None:
             return drawn
+    if path in ("random.shuffle", "numpy.random.shuffle") and len(args) == 1 and isinstance(args[0], Sequence):
+        if isinstance(node, ast.Call) and node.args and args[0].kind == "list":
+            # In another order, as a sorted one is.
+            containers.mutate(interp, args[0], "sort", [], {}, node.args[0])
+            return NONE
     if path in ("copy.deepcopy", "copy.copy") and args:
         value = args[0]
         if isinstance(value, Tensor):

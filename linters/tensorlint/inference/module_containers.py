@@ -58,13 +58,13 @@ def _made_with(interp: State, value: LibraryObject) -> Sequence | Dictionary:
         stored = next((value.arguments[key] for key in _GIVEN if key in value.arguments), None)
         if value.path == "torch.nn.Sequential" and isinstance(stored, Sequence):
             return stored
-        if stored is not None:
+        if stored is not None and not isinstance(stored, list):  # a star's place that nothing was given for
             given = [stored]
     if value.path == "torch.nn.Sequential":
         if len(given) == 1 and isinstance(given[0], Dictionary):
             items = given[0].items
             return Sequence("list") if items is None else Sequence("list", list(items.values()))
-        return Sequence("list", given) if given or value.made is None else Sequence("list")
+        return Sequence("list", given) if given or value.made is None or _is_bare(value.made) else Sequence("list")
     if (not given and not value.arguments) or (given and is_none(given[0])):
         return Dictionary({}) if value.path in KEYED else Sequence("list", [])
     if value.path in KEYED:
@@ -72,6 +72,12 @@ def _made_with(interp: State, value: LibraryObject) -> Sequence | Dictionary:
     if given and isinstance(given[0], Sequence):
         return given[0]
     return Sequence("list") if not given else interp.iterate(given[0])
+
+
+def _is_bare(node: ast.AST) -> bool:
+    """`nn.Sequential()`, to which layers are added later."""
+    name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+    return name == "Sequential" and not node.args and not node.keywords  # type: ignore[attr-defined]
 
 
 def _parameters(interp: State, members: Sequence | Dictionary) -> Sequence | Dictionary:
@@ -181,6 +187,25 @@ def _perhaps(interp: State) -> bool:
     return any(frame.loops > 1 or frame.breaks or frame.continues for frame in frames)
 
 
+# The field of a container with the names that were added to it.
+_ADDED = "<added>"
+
+
+def _is_new(receiver: LibraryObject, name: Value) -> bool:
+    """Whether the name is none of a member, whose place the new one would take; it is noted."""
+    added = receiver.fields.get(_ADDED, Sequence("tuple", []))
+    taken = [*receiver.positional, *receiver.arguments.values()]
+    if not isinstance(name, Const) or not isinstance(name.value, str) or name.value.isdigit():
+        return False
+    if not isinstance(added, Sequence) or added.items is None:
+        return False
+    named = [key for each in taken if isinstance(each, Dictionary) for key in each.items or ()]
+    if name.value in named or any(getattr(each, "value", name.value) == name.value for each in added.items):
+        return False
+    receiver.fields[_ADDED] = Sequence("tuple", [*added.items, name])
+    return True
+
+
 def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
     """`layers.append(module)`, `add_module`: the container's members; None if the method is not one of these."""
     if receiver.path not in CONTAINERS or name not in _CHANGES:
@@ -192,7 +217,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
         if name == "append" and len(args) == 1:
             changed = Sequence("list", [*members.items, args[0]])
-        elif name == "add_module" and len(args) == 2:
+        elif name == "add_module" and len(args) == 2 and _is_new(receiver, args[0]):
             changed = Sequence("list", [*members.items, args[1]])
         elif name == "extend" and isinstance(more := args[0] if args else None, Sequence) and more.items is not None:
             changed = Sequence("list", [*members.items, *more.items])

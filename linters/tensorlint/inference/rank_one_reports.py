@@ -153,40 +153,68 @@ class RankOneReports(State):
     def report_rank_one_join(self, node: ast.AST, facts: dict[str, Any]) -> None:
         """A vector among the matrices that are joined: the library refuses it."""
         tensor: Tensor = facts["tensor"]
-        listed = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        given = node.args if isinstance(node, ast.Call) else []
         if _is_placeholder(tensor):
             return
         item: ast.expr | None = None
-        if isinstance(listed, (ast.List, ast.Tuple)) and facts["at"] < len(listed.elts):
-            item = listed.elts[facts["at"]]
-        name = self.text_of(item, 40) if item is not None and not isinstance(item, ast.Starred) else "the vector"
+        if facts["operation"] != "np.append":  # which takes the two as they are
+            listed = given[0] if given else None
+            given = listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []
+        if facts["at"] < len(given):
+            item = given[facts["at"]]
+        starred = item is None or isinstance(item, ast.Starred)
+        name = "the vector" if starred else self.text_of(item, 40)
         framework: Any = tensor.framework or "numpy"
-        column = self.behind(item, "[:, None]")
+        kind, index, stack = (
+            ("row", "[None, :]", "np.vstack") if facts["axis"] == 0 else ("column", "[:, None]", "np.column_stack")
+        )
+        shown = "a rank-1 vector" if starred else f"the rank-1 {name}"
+        change = f"{index} behind it" if starred else self.behind(item, index)
         self.add(node, RankOneVectorHazard(
             node=node, framework=framework, operand=name, shape=show_shape(tensor.shape),
-            problem=f"{facts['operation']} cannot join the rank-1 {name} {show_shape(tensor.shape)} as a column",
-            suggestion=f"{column} for a column" + ("" if framework == "torch" else ", or np.column_stack"),
+            problem=f"{facts['operation']} cannot join {shown} as a {kind}",
+            suggestion=f"{change} for a {kind}" + ("" if framework == "torch" else f", or {stack}"),
             evidence=tuple(each for each in [self.made_evidence(name, tensor, item), *self.called_from()] if each is not None),
         ))  # fmt: skip
 
-    def report_bare_features(self, node: ast.AST | None, tensor: Tensor, method: str, fitted: Value | None) -> None:
-        """A vector given to an estimator that wants `(n, features)`; `fitted` is the column that it was fitted to."""
+    def report_bare_features(
+        self, node: ast.AST | None, tensor: Tensor, method: str, fitted: Value | None, *, series: bool
+    ) -> None:
+        """A vector, or a series, given to an estimator that wants `(n, features)`; `fitted` is what it was fitted to."""
         if not isinstance(node, ast.Call) or _is_placeholder(tensor):
             return
         given = node.args[0] if node.args else node.keywords[0].value if node.keywords else None
         name = self.text_of(given, 40)
         evidence = [self.made_evidence(name, tensor, given)]
+        called = self.text_of(node.func, 40)
+        if called.endswith("…"):
+            called = f"….{method}"
         if isinstance(fitted, Tensor) and fitted.made is not None and self.is_own(fitted.made):
             evidence.append(
                 self.evidence_at(fitted.made, f"the matrix {show_shape(fitted.shape)} of the fit was made here")
             )
         self.add(node, RankOneVectorHazard(
             node=node, framework="numpy", operand=name, shape=show_shape(tensor.shape),
-            problem=f"{self.text_of(node.func, 40)} wants a matrix (n, features) and gets the rank-1 {name}, which "
-            "scikit-learn refuses",
-            suggestion=f"{self.behind(given, '.reshape(-1, 1)')} for one feature",
+            problem=f"{called} wants a matrix (n, features) and gets the rank-1 {name}, which scikit-learn refuses",
+            suggestion=self.as_features(given, method, fitted, series=series),
             evidence=tuple(each for each in [*evidence, *self.called_from()] if each is not None),
         ))  # fmt: skip
+
+    def as_features(self, given: ast.expr | None, method: str, fitted: Value | None, *, series: bool) -> str:
+        """A column of one feature or, where the estimator is fitted already, perhaps a row of one sample."""
+        column = ".to_frame()" if series else ".reshape(-1, 1)"
+        row = ".to_frame().T" if series else ".reshape(1, -1)"
+        one_feature, one_sample = (
+            f"{self.behind(given, column)} for one feature",
+            f"{self.behind(given, row)} for one sample",
+        )
+        if series and isinstance(given, ast.Subscript) and isinstance(given.slice, ast.Constant):
+            frame, name = self.whole_text(given.value), self.text_of(given.slice)
+            one_feature = f"{frame}[[{name}]] for one feature" if frame is not None else one_feature
+        width = fitted.shape[1] if isinstance(fitted, Tensor) and fitted.rank == 2 and fitted.shape else None
+        if "fit" in method or width == 1:
+            return one_feature
+        return one_sample if isinstance(width, int) else f"{one_feature}, {one_sample}"
 
     def report_bare_inputs(self, node: ast.AST, facts: dict[str, Any]) -> None:
         """A vector given to a layer of one input feature: it is one sample of n features to the layer."""

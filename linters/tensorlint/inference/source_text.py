@@ -35,7 +35,10 @@ class SourceText(State):
 
     def behind(self, node: ast.AST | None, suffix: str) -> str:
         """The expression with a method or an index behind it, as code or, where it is too long for that, in words."""
-        text = self.whole_text(node)
+        listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
+        text = self.whole_text(node, alone=listed)
+        if text is not None and listed:
+            text = f"np.array({text})"
         return f"{suffix} behind it" if text is None else text + suffix
 
     def whole_text(self, node: ast.AST | None, limit: int = 40, *, alone: bool = False) -> str | None:

@@ -17,7 +17,8 @@ _ELEMENTWISE = frozenset({"exp", "log", "log1p", "log10", "log2", "abs", "absolu
 # Words of a name that only a number has; "loss_matrix" and "cost_grad" are of others.
 _OF_NUMBERS = re.compile(
     r"(?:^|_)(?:norm|dist|distance|length|magnitude|energy|loss|cost|objective|mse|rmse|sse|ssr|rss|penalty|likelihood"
-    r"|loglik|chi2|cosine|reg|regularizer|regularization)\d?(?:_|$)"
+    r"|loglik|chi2|cosine|reg|regularizer|regularization|similarity|variance|volatility|risk|ret|returns?|profit|pnl"
+    r"|inner|dot)\d?(?:_|$)"
 )
 _OF_MATRICES = re.compile(r"(?:^|_)(?:mat|matrix|cov|covariance|scatter|outer|gram|hessian|grad|gradient)s?(?:_|$)")
 _DEEPEST = 8

@@ -11,6 +11,7 @@ from tensorlint.inference.layout import ViewResult
 from tensorlint.inference.sizes import show_shape
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor
+from tensorlint.inference.written_views import written_at
 
 
 class ViewReports(State):
@@ -38,10 +39,14 @@ class ViewReports(State):
             for step, words in tensor.layout_trail
             if getattr(step, "lineno", None) is not None
         ]
+        written = written_at(node, self.frame.node)
+        if written is not None and getattr(written, "lineno", None) != getattr(node, "lineno", None):
+            evidence.append(self.evidence_at(written, f"written into here: {self.text_of(written, 50)}"))
         evidence += self.called_from()
         self.add(node, ViewHazard(
             node=node, receiver=receiver, shape=show_shape(tensor.shape), strides=show_shape(tensor.strides),
             target=show_shape(facts["target"]), merged=merged, reason=reason,
+            written=written is not None,
             evidence=tuple(each for each in evidence if each is not None),
         ))  # fmt: skip
 

@@ -19,7 +19,8 @@ class NonContiguousView(Rule[ViewHazard]):
     transpose alone is no reason to speak: most transposes followed by a view are legal. It reports a view only where
     torch refuses it for every value of the sizes that are not known.
 
-    The fix writes `reshape`, which gives the same values: it is a view where it can be and copies where it must.
+    The fix writes `reshape`, which gives the same values: it is a view where it can be and copies where it must. There is
+    none where the view is only written into, `x.view(-1)[0] = 1`: what is written into a copy is lost.
     """
 
     code = "TSR201"
@@ -93,6 +94,11 @@ class NonContiguousView(Rule[ViewHazard]):
             raises="RuntimeError: view size is not compatible",
             note="Across the functions of a file.",
         ),
+        Example(
+            "import torch\n\nx = torch.zeros(3, 4).t()\nx.view(-1)[0] = 1\n",
+            raises="RuntimeError: view size is not compatible",
+            note="No fix: `reshape` would make a copy, and the write be lost.",
+        ),
     )
     silent = (
         Example(
@@ -117,15 +123,18 @@ class NonContiguousView(Rule[ViewHazard]):
     )  # fmt: skip
 
     def judge(self, hazard: ViewHazard, node: cst.CSTNode) -> str | None:
+        step = "write .reshape, which copies where it must"
+        if hazard.written:
+            step = f"write into {hazard.receiver} by its own axes: .reshape would make a copy, and what is written into it be lost"
         return (
             f"{hazard.receiver} {hazard.shape}: view{hazard.target} would merge {hazard.merged}, which are not adjacent in "
-            f"memory ({hazard.reason}), and torch raises — write .reshape, which copies where it must"
+            f"memory ({hazard.reason}), and torch raises — {step}"
         )
 
     def fix(self, hazard: ViewHazard, node: cst.CSTNode) -> cst.CSTNode | None:
         import libcst as cst
 
-        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        if hazard.written or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return None
         if node.func.attr.value != "view" or any(argument.keyword is not None for argument in node.args):
             return None

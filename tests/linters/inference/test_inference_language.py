@@ -45,6 +45,92 @@ PROGRAMS: dict[str, tuple[str, str]] = {
         z = torch.zeros(2, 3)[int("1")]
         """,
     ),
+    "lists in another order, and parts of lists": (
+        "a b c d e g h",
+        """
+        import random
+        x = torch.zeros(16, 3)
+        rows = list(range(len(x)))
+        random.shuffle(rows)
+        a = x[rows]
+        b = torch.tensor(rows[2:7])
+        c = torch.tensor(rows[:-2])
+        d = torch.tensor(rows[::-3])
+        for i in range(0, 16, 4):
+            e = x[torch.tensor(rows[i:min(i + 4, len(x))])]
+        three = [1, 2, 3]
+        same = three
+        np.random.shuffle(three)
+        f = x[three]
+        g = torch.tensor(rows[5:100])
+        h = torch.zeros(min(len(x), len(rows) + 1), max(3, len(rows)))
+        i = x[same]
+        """,
+    ),
+    "lists in another order of things that differ": (
+        "",
+        """
+        import random
+        parts = [torch.zeros(2), torch.zeros(3), torch.zeros(4)]
+        other = parts
+        random.shuffle(parts)
+        a = parts[0]
+        b = other[1]
+        random.Random(3).shuffle(other)
+        c = parts[2]
+        for i in range(0, 16, 5):
+            d = torch.zeros(min(i, 1), max(i, 1), min(5, 16 - i), min(i + 5, 16))
+        lists = [[1], [1, 2]]
+        random.shuffle(lists)
+        lists[0].append(3)
+        e = torch.tensor(lists[1])
+        """,
+    ),
+    "a Sequential that is filled by name": (
+        "a b c",
+        """
+        x = torch.zeros(5, 3)
+        net = nn.Sequential()
+        a = net(x)
+        net.add_module("first", nn.Linear(3, 4))
+        net.add_module("second", nn.Linear(4, 1))
+        b = net(x)
+
+        def build(width):
+            made = nn.Sequential()
+            made.add_module("first", nn.Linear(3, width))
+            made.add_module("act", nn.ReLU())
+            return made
+
+        c = build(6)(x)
+        """,
+    ),
+    "a Sequential whose members are replaced by name": (
+        "",
+        """
+        from collections import OrderedDict
+        x = torch.zeros(5, 3)
+        net = nn.Sequential()
+        net.add_module("first", nn.Linear(3, 1))
+        net.add_module("first", nn.Linear(3, 2))
+        a = net(x)
+        net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2))
+        net.add_module("1", nn.Linear(4, 7))
+        b = net(x)
+        net = nn.Sequential(OrderedDict([("a", nn.Linear(3, 4)), ("b", nn.Linear(4, 2))]))
+        net.add_module("b", nn.Linear(4, 7))
+        c = net(x)
+        net = nn.Sequential()
+        net.add_module("o", nn.Linear(3, 1))
+        net.o = nn.Linear(3, 8)
+        d = net(x)
+        for name in "ab":
+            net = nn.Sequential()
+            net.add_module("a", nn.Linear(3, 4))
+            net.add_module(name, nn.Linear(3 if name == "a" else 4, 5))
+            e = net(x)
+        """,
+    ),
     "numbers that are none": (
         "",
         """

@@ -72,7 +72,7 @@ torch.nn.functional.affine_grid(torch.ones(2, 2, 3), [2, 3, 4, 5]) | torch.one_h
 torch.nn.utils.rnn.pad_sequence([torch.ones(3, 2), torch.ones(5, 2)])
 torch.nn.utils.rnn.pad_sequence([torch.ones(3, 2), torch.ones(5, 2)], batch_first=True)
 torch.nn.utils.rnn.pad_sequence([torch.ones(3), torch.ones(5), torch.ones(1)], True, -1.0)
-torch.autograd.grad(w.sum(), w) | torch.autograd.grad([w.sum()], [w, v], allow_unused=True) | torch.polygamma(1, x) | torch.polygamma(torch.tensor(1), x.double())
+torch.autograd.Variable(x.t()) | torch.autograd.Variable(w, requires_grad=True) | torch.autograd.grad(w.sum(), w) | torch.autograd.grad([w.sum()], [w, v], allow_unused=True) | torch.polygamma(1, x) | torch.polygamma(torch.tensor(1), x.double())
 torch.special.polygamma(2, x) | torch.slogdet(spd) | torch.numel(x) | torch.is_tensor(x) | torch.is_complex(x)
 torch.is_floating_point(x) | torch.is_grad_enabled() | torch.cuda.is_available() | torch.pdist(x) | torch.imag(z)
 torch.view_as_real(z) | torch.real(z) | torch.pairwise_distance(x, x) | torch.cosine_similarity(x, x) | torch.selu(x)

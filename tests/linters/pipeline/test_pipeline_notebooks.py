@@ -159,6 +159,15 @@ def test_a_cell_that_does_not_parse_is_named_and_the_others_are_linted(project):
     assert outcome.out.startswith("nb.ipynb:cell 4:1:1: TOY101")
 
 
+def test_those_that_do_not_parse_are_named_in_their_order(project):
+    project.write("nb.ipynb", notebook(SETUP, "y = 1\nx = (", "def f(:", "layer.forward(x)"))
+    said = project.check().err.splitlines()
+    assert [line.rpartition(": does not parse")[0] for line in said] == [
+        "error: nb.ipynb:cell 3:2",
+        "error: nb.ipynb:cell 4:1",
+    ]
+
+
 @pytest.mark.parametrize("arguments", [("check", "-"), ("check", "-", "--fix"), ("shapes", "-")])
 def test_a_notebook_on_standard_input_is_known_without_a_name(project, monkeypatch, arguments):
     data = notebook(SETUP, "y = layer.forward(x)").encode()

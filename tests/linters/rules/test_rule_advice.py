@@ -326,6 +326,81 @@ class TestAReductionOverTheOtherAxis:
         assert message(code).endswith("— use keepdims=True in np.sum(…), line 4")
 
 
+JOINS = {
+    "np.hstack((X, vec))": ("vec[:, None] for a column, or np.column_stack", (4, 5)),
+    "np.append(X, vec, axis=1)": ("vec[:, None] for a column, or np.column_stack", (4, 5)),
+    "np.concatenate([vec, X], axis=-1)": ("vec[:, None] for a column, or np.column_stack", (4, 5)),
+    "np.concatenate([X, vec])": ("vec[None, :] for a row, or np.vstack", (5, 4)),
+    "np.append(X, vec, axis=0)": ("vec[None, :] for a row, or np.vstack", (5, 4)),
+    "np.hstack((X, [1, 2, 3, 4]))": ("np.array([1, 2, 3, 4])[:, None] for a column, or np.column_stack", (4, 5)),
+    "torch.cat((vec, X), dim=-1)": ("vec[:, None] for a column", (4, 5)),
+    "torch.cat((vec, X), dim=0)": ("vec[None, :] for a row", (5, 4)),
+    "torch.cat((X, vec))": ("vec[None, :] for a row", (5, 4)),
+}
+
+
+@pytest.mark.parametrize("join", JOINS)
+def test_a_vector_joined_with_a_matrix(join: str) -> None:
+    advice, shape = JOINS[join]
+    make = "torch" if "torch" in join else "np.random"
+    code = f"import numpy as np\nimport torch\n\nX, vec = {make}.rand(4, 4), {make}.rand(4)\ny = {join}\n"
+    said = message(code)
+    assert said.endswith(f"— {advice}")
+    step = advice.partition(" for a ")[0]
+    old = step.removesuffix("[:, None]").removesuffix("[None, :]")
+    old = old.removeprefix("np.array(").removesuffix(")")
+    assert run(code.replace(join, join.replace(old, step)))["y"].shape == shape
+    with pytest.raises(Exception, match="dimensions"):
+        run(code)
+
+
+def test_a_vector_of_a_list_that_is_joined_is_called_one() -> None:
+    code = "import numpy as np\n\nX, v = np.ones((4, 4)), np.ones(4)\nrows = [X, v]\ny = np.concatenate(rows)\n"
+    assert "np.concatenate cannot join a rank-1 vector as a row; the vector has shape (4,) — " in message(code)
+
+
+ESTIMATED = """\
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+from sklearn.preprocessing import StandardScaler
+
+X, y = np.random.rand(9, 3), np.random.rand(9)
+df = pd.DataFrame({"area": y, "price": y})
+model = LinearRegression().fit(X, y)
+single = LinearRegression().fit(X[:, :1], y)
+"""
+FEATURES = {
+    "single.fit(y, y)": "y.reshape(-1, 1) for one feature",
+    "single.predict(y)": "y.reshape(-1, 1) for one feature",
+    "model.predict(X[0])": "X[0].reshape(1, -1) for one sample",
+    'single.fit(df["area"], y)': 'df[["area"]] for one feature',
+    "single.fit(df.area, y)": "df.area.to_frame() for one feature",
+    'StandardScaler().fit_transform(df["area"])': 'df[["area"]] for one feature',
+}
+
+
+@pytest.mark.parametrize("call", FEATURES)
+def test_features_are_a_matrix(call: str) -> None:
+    for library in ("sklearn", "pandas"):
+        pytest.importorskip(library, reason="the advice is about it")
+    code, advice = f"{ESTIMATED}z = {call}\n", FEATURES[call]
+    assert message(code).endswith(f"— {advice}")
+    step = advice.partition(" for one ")[0]
+    (old,) = (each for each in ('df["area"]', "df.area", "X[0]", "y") if f"({each}" in call)
+    run(code.replace(call, call.replace(old, step, 1)))
+    with pytest.raises(ValueError, match="2"):
+        run(code)
+
+
+def test_of_an_estimator_fitted_elsewhere_both_are_said() -> None:
+    code = (
+        "import numpy as np\nfrom sklearn.linear_model import LinearRegression\n\nmodel = LinearRegression()\n"
+        "z = model.predict(np.ones(3))\n"
+    )
+    assert message(code).endswith("np.ones(3).reshape(-1, 1) for one feature, np.ones(3).reshape(1, -1) for one sample")
+
+
 class TestATransposeOfAVector:
     @pytest.mark.parametrize(
         ("transposed", "column"),
@@ -362,6 +437,10 @@ class TestATransposeOfAVector:
         mended = code.replace(made, found[1]).replace("len(H)", "H.shape[1]")
         assert run(mended)["K"].shape == (run(code)["K"].shape[0], 1)
         assert not findings(mended)
+
+    def test_of_a_list(self):
+        code = "import numpy as np\n\ny = np.transpose([1, 2, 3])\n"
+        assert message(code).endswith("— write np.array([1, 2, 3])[:, None] for a column, or leave the transpose out")
 
     def test_a_literal_of_the_line_itself(self):
         code = "import numpy as np\n\nx = np.array([1.0, 2.0]).T\n"
@@ -501,3 +580,51 @@ def test_a_vector_among_matrices_becomes_a_column(wrong: str, column: str) -> No
     )
     assert f" — {column} for a column" in message(code)
     assert eval(column, run(code.rpartition("z = ")[0])).shape == (4, 1)
+
+
+WRITTEN = [
+    "x.view(-1)[0] = 1",
+    "x.view(12)[3:] += 1",
+    "x.view(-1).fill_(1)",
+    "x.view(-1)[1:5].data.add_(1)",
+    "for k in range(3):\n    x.view(6, 2)[k, 0] = k + 1",
+    "flat = x.view(-1)\nflat[0] = 1",
+    "flat = x.view(-1)\nflat += 1",
+    "flat = x.view(-1)\nrow = flat[:3]\nrow.mul_(2).add_(1)",
+    "torch.nn.init.ones_(x.view(12))",
+    "torch.ones(12, out=x.view(12))",
+    "def put(t):\n    t.view(-1)[2] = 1\n\n\nput(x)",
+]
+READ = [
+    "y = x.view(-1)",
+    "y = x.view(-1).add_(1)",
+    "x = x.view(-1)\nx += 1\ny = x",
+    "flat = x.view(-1)\nflat[0] = 1\ny = flat + 0",
+    "def shifted(t):\n    t = t.view(-1)\n    t[0] = 1\n    return t\n\n\ny = shifted(x)",
+    "y = torch.zeros(12)\ny[:] = x.view(-1)",
+]
+
+
+@pytest.mark.parametrize("body", WRITTEN)
+def test_a_view_that_is_only_written_into_gets_no_copy(body: str) -> None:
+    code = f"import torch\n\nx = torch.zeros(3, 4).t()\n{body}\n"
+    (found,) = findings(code)
+    assert found.fix is None
+    assert re.search(
+        r"— write into [xt] by its own axes: .reshape would make a copy, and what is written", found.message
+    )
+    lines = [f"line {each.line}: {each.message}" for each in found.evidence if each.message.startswith("written into")]
+    assert lines == ([] if "flat" not in body else [f"line 5: written into here: {body.splitlines()[1]}"] if "row" not in body
+                     else [f"line 6: written into here: {body.splitlines()[2]}"])  # fmt: skip
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        run(code)
+    assert not run(code.replace(".view(", ".reshape("))["x"].any()  # nothing has come of it
+
+
+@pytest.mark.parametrize("body", READ)
+def test_one_that_is_read_does(body: str) -> None:
+    code = f"import torch\n\nx = torch.ones(3, 4).t()\n{body}\n"
+    (found,) = findings(code)
+    assert found.fix is not None
+    assert "— write .reshape, which copies" in found.message
+    assert run(code.replace(".view(", ".reshape("))["y"].any()

@@ -70,3 +70,65 @@ def test_a_loss_of_an_open_column_and_a_vector_is_reported(loss: str) -> None:
 )
 def test_other_losses_of_it_are_not(loss: str, label: str) -> None:
     assert findings(loss, label) == []
+
+
+OF_ANY_RANK = """import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, body):
+        super().__init__()
+        self.body = body
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def step(net: Net, x):
+    y = torch.rand(4)
+    n = x.size(0)
+    return {loss}
+"""
+CALL = "\n\nstep(Net(nn.Identity()), torch.rand(4, 8))\n"
+
+
+def of_any_rank(loss: str) -> list[Finding]:
+    """What is said of the file, nothing of which is called; called, it runs."""
+    pytest.importorskip("torch", reason="torch is the oracle")
+    exec(OF_ANY_RANK.format(loss=loss) + CALL, {"__name__": "case"})
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    return findings_of(PythonSource("case.py", OF_ANY_RANK.format(loss=loss)), load(), Selection(defaults), None)[0]
+
+
+@pytest.mark.parametrize(
+    "loss", ["F.mse_loss(net(x), y)", "nn.L1Loss()(y, net(x))", "F.huber_loss(net(x), torch.ones(n))"]
+)
+@pytest.mark.filterwarnings("ignore:Using a target size", "ignore:Using an input size")
+def test_of_a_column_that_may_be_a_single_number_too(loss: str) -> None:
+    """One number and several are of two shapes as well."""
+    (found,) = of_any_rank(loss)
+    assert found.code == "TSR112"
+    assert "net(x) (..., 1) " in found.message
+    assert "broadcasts to (..., " in found.message
+    assert found.message.endswith(" — net(x).squeeze(-1) gives both one shape")
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "F.mse_loss(net(x).squeeze(-1), y)",
+        "F.mse_loss(net(x).squeeze(), y)",
+        "F.mse_loss(net(x)[:, 0], y)",
+        "F.mse_loss(net(x).view(-1), y)",
+        "F.mse_loss(net(x).mean(-1), y)",
+        "F.mse_loss(net(x), y.view(-1, 1))",
+        "F.mse_loss(net(x)[0], y[:1])",
+        "F.mse_loss(net(x)[0], y.view(-1)[y < y.max()][:1])",
+        "F.mse_loss(net(x) if net(x).ndim == 1 else net(x)[:, 0], y)",
+    ],
+)
+def test_and_nothing_where_the_shapes_may_be_one(loss: str) -> None:
+    assert of_any_rank(loss) == []

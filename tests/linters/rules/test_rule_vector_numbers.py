@@ -44,6 +44,8 @@ EITHER = {
     "a result that is a float": "def f(x, y) -> float:\n    return {p} / 2\n\n\nr = f(x, y)",
     "a loss": "loss = {p} / n",
     "a field": "class Fit:\n    pass\n\n\nfit = Fit()\nfit.rss = {p}",
+    "a portfolio's return": "expected_return = {p}",
+    "its variance": "def portfolio_variance(x, y):\n    return {p}\n\n\nr = portfolio_variance(x, y)",
     "a number added": "r = 1 + {p}",
     "a size added": "r = ({p}) + len(x)",
 }

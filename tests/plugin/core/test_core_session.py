@@ -208,7 +208,8 @@ def test_a_failing_test_shows_what_was_seen_in_its_call_once_in_each_way_of_runn
         import os, torch
 
         def test_it():
-            torch.ones(4, 1) - torch.ones(4)
+            for _ in range(3):
+                torch.ones(4, 1) - torch.ones(4)
             os.environ["LEFT_BEHIND"] = "1"
             assert 0
 
@@ -222,6 +223,7 @@ def test_a_failing_test_shows_what_was_seen_in_its_call_once_in_each_way_of_runn
     text = result.stdout.str()
     section = text.partition("tensorcheck: observed during the call")[2].partition("\n---")[0].partition("\n===")[0]
     assert section.count("(4, 4)") == 1
+    assert section.rstrip().endswith("in subtraction  [3 times]")
     assert "LEFT_BEHIND" not in section
     assert text.count("tensorcheck: observed during the call") == 1
     assert text.count("reproduce: ") == 1

@@ -8,7 +8,7 @@ from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import complex_part, ranked
 from tensorlint.inference.ops.numpy.registry import op
-from tensorlint.inference.ops.results import SPELLED, laid, tuple_of, unplaced
+from tensorlint.inference.ops.results import RAMP, SPELLED, laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Number, Tensor, Value, copy
 
@@ -120,4 +120,4 @@ def fftfreq(call: Call, n: Value, **rest: Value) -> Value:
         if half is None:
             raise Undecided
         size = S.add(half, 1)
-    return laid(call, "numpy", (size,), None, None)
+    return laid(call, "numpy", (size,), None, None, marks=RAMP)

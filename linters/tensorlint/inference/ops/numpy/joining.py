@@ -51,23 +51,24 @@ def common(items: list[Tensor]) -> str | None:
     return result
 
 
-def ranks_differ(call: Call, items: list[Tensor]) -> None:
+def ranks_differ(call: Call, items: list[Tensor], axis: int) -> None:
     """Tell of a vector that is joined with a matrix, which numpy and torch refuse."""
     ranks = [None if item.shape is None else len(item.shape) for item in items]
     if None not in ranks and 1 in ranks and 2 in ranks:
-        call.report("rank_one_join", tensor=items[ranks.index(1)], at=ranks.index(1), operation=short(call.name))
+        at = ranks.index(1)
+        call.report("rank_one_join", tensor=items[at], at=at, axis=axis, operation=short(call.name))
 
 
 def joined(call: Call, items: list[Tensor], at: int, dtype: Value = values.NONE) -> Tensor:
     shape = items[0].shape or ()
     if not 0 <= at < len(shape):
-        ranks_differ(call, items)
+        ranks_differ(call, items, at)
         raise Undecided
     sizes = list(shape)
     for item in items[1:]:
         other = item.shape or ()
         if len(other) != len(shape):
-            ranks_differ(call, items)
+            ranks_differ(call, items, at)
             raise Undecided
         for axis, size in enumerate(other):
             sizes[axis] = S.add(sizes[axis], size) if axis == at else agree(sizes[axis], size)
@@ -108,7 +109,7 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
         return laid(call, "numpy", (total,), (1,), chosen(dtype, common(items)))
     rank = max(len(item.shape or ()) for item in items)
     if rank == 1 and values.integer(axis) == 1:
-        call.report("rank_one_join", tensor=items[0], at=0, operation=short(call.name))
+        call.report("rank_one_join", tensor=items[0], at=0, axis=1, operation=short(call.name))
     return joined(call, items, arguments.axis(axis, rank), dtype)
 
 

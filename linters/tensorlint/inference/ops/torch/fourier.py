@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import arguments, dtypes
-from tensorlint.inference.ops.results import fresh, unplaced
+from tensorlint.inference.ops.results import RAMP, fresh, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
@@ -83,4 +83,4 @@ def fftfreq(call: Call, n: Value, **rest: Value) -> Value:
     if size is None:
         raise Undecided
     name = call.default_dtype if values.is_none(rest["dtype"]) else dtypes.named(rest["dtype"], "torch")
-    return Tensor("torch", (size,), (1,), name, None, call.node)
+    return Tensor("torch", (size,), (1,), name, None, call.node, marks=RAMP)

@@ -254,6 +254,11 @@ def total_norm(call: Call, **bound: object) -> Value:
     return Tensor("torch", (), (), None, None, call.node)
 
 
+@op("torch.autograd.Variable", "data requires_grad=False volatile=False")
+def variable(call: Call, data: Value, **rest: object) -> Value:
+    return tensor(data)
+
+
 @op("torch.autograd.grad", "outputs inputs *args / allow_unused=None **rest", tensor=False)
 def grad(call: Call, inputs: Value, allow_unused: Value, **bound: object) -> Value:
     if not values.is_none(allow_unused) and arguments.truth(allow_unused) is not False:

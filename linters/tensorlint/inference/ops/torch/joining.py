@@ -96,7 +96,10 @@ def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         if len(other) != len(shape):
             ranks = [len(each.shape or ()) for each in items]
             if 1 in ranks and 2 in ranks:
-                call.report("rank_one_join", tensor=items[ranks.index(1)], at=ranks.index(1), operation="torch.cat")
+                place = ranks.index(1)
+                call.report(
+                    "rank_one_join", tensor=items[place], at=place, axis=arguments.axis(dim, 2), operation="torch.cat"
+                )
             raise Undecided
         for axis, size in enumerate(other):
             if axis == at:

@@ -105,11 +105,12 @@ def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
 
 
 def _tell_of_column(call: Call, operation: str, left: Tensor, right: Tensor) -> None:
-    """A column of which nobody knows how many axes it has, but that there are two at least, and a vector."""
+    """A column of which nobody knows how many axes it has, and a vector; with one axis it would be a single number."""
     for column, row in ((left, right), (right, left)):
         if column.shape is None and column.axes and row.rank == 1 and row.shape != (1,):
             rank = known_axes.least_rank(column.axes)
-            if rank >= 2 and column.axes.get(-1) == 1:
+            several = all(map(S.surely_not_one, row.shape or ()))
+            if (rank >= 2 or several) and column.axes.get(-1) == 1:
                 shape = tuple(column.axes.get(axis, S.symbol()) for axis in range(-rank, 0))
                 shown = copy(column, shape=shape)
                 operands = (shown, right) if column is left else (left, shown)

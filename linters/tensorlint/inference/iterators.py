@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.aliases import TIES
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.state import State
@@ -89,6 +90,8 @@ def held_arguments(interp: State, args: list[Value], node: ast.Call) -> list[Val
 def changes_meanwhile(interp: State, source: ast.expr) -> bool:
     """Whether the items may be made of something else by the time somebody asks for them: a name is bound anew, what it
     holds is changed."""
+    if TIES.on:
+        return True  # any tensor may have another shape by then
     frame = interp.frame
     facts = frame.facts
     given = _parameters(frame.node)

@@ -433,6 +433,22 @@ class Effects(State):
             if isinstance(owner, Class) or (0 < getattr(owner, "born", 0) < begun and owner not in self.being_made):
                 self.changed_by_calls.append((owner, name))
 
+    def note_changed_between_calls(self) -> None:
+        """What the file's own statements have changed of objects that are older than a call: it was otherwise then."""
+        calls = iter([*self.calls_of_module, (len(self.mutations), 0)])
+        called, (before, step) = -1, next(calls)
+        for at, (owner, name) in enumerate(self.mutations):
+            while before <= at:
+                called, (before, step) = step, next(calls)
+            if getattr(owner, "born", 0) < called:
+                self.changed_by_calls.append((owner, name))
+
+    def note_changed_list(self, name: str, changed: Sequence) -> None:
+        """Likewise of a list of which the name holds a changed one from here on."""
+        calls = self.calls_of_module
+        if calls and changed.born < calls[-1][1] and self.frame is self.module_frame:
+            self.lists_changed_between_calls.add(name)
+
     def forget_what_function_changed(self, since: int, begun: int) -> None:
         """What a function that may run at any time has made of older objects is nothing that another one meets."""
         for owner, name in self.mutations[since:]:

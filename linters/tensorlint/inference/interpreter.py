@@ -72,6 +72,7 @@ from tensorlint.inference.values import (
     copy,
     number,
 )
+from tensorlint.inference.words import words_of
 
 if TYPE_CHECKING:
     from tensorlint.inference.outside_changes import Assigned
@@ -80,6 +81,8 @@ if TYPE_CHECKING:
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
+# Words of a file in which what numpy's functions are given may be no array and give something else.
+_ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr"})
 # Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
 MAX_NESTING = 120
 
@@ -184,6 +187,8 @@ class Interpreter(
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned
         self.changed_by_calls: list[tuple[Any, str | None]] = []
+        self.calls_of_module: list[tuple[int, int]] = []  # how many changes there were by then, and the step
+        self.lists_changed_between_calls: set[str] = set()
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
@@ -194,7 +199,7 @@ class Interpreter(
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
-        self.not_only_arrays = self.uses_torch or "pandas" in file.text
+        self.not_only_arrays = self.uses_torch or not _ARRAY_LIKE.isdisjoint(words_of(file.text))
         self.start_reports()
         self.lasting = Attempt(self.hazards, self.bindings)
         self.start_demands()
@@ -265,7 +270,10 @@ class Interpreter(
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)
+            if name in self.lists_changed_between_calls and isinstance(value, Sequence):
+                self.forget_contents(value)
         self.forget_class_attributes()
+        self.note_changed_between_calls()
         for owner, changed in self.changed_by_calls:
             self.forget_change(owner, changed)
         while self.pending:

@@ -70,6 +70,8 @@ class State:
     class_names: tuple[int, set[str]]
     attributes_stored: set[str]
     changed_by_calls: list[tuple[Any, str | None]]
+    calls_of_module: list[tuple[int, int]]
+    lists_changed_between_calls: set[str]
     tells_nothing: set[ast.AST]
     unused: ast.expr | None
     unread: bool

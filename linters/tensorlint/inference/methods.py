@@ -304,6 +304,12 @@ class Methods(State):
                 if layer_changes.may_return(args[:1]):
                     layer_changes.change_unseen(self, receiver)
                 return UNKNOWN
+            if name in ("register_parameter", "register_buffer"):
+                if len(args) > 1 and isinstance(args[0], Const):
+                    self.store_attribute(receiver, args[0].value, args[1])
+                else:
+                    layer_changes.change_unseen(self, receiver)
+                return NONE
             members = module_containers.change_members(self, receiver, name, args)
             if members is None:
                 members = module_containers.listed(self, receiver, name, args)

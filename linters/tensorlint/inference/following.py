@@ -132,7 +132,7 @@ class Following(State):
             if frame is None:
                 continue
             value = frame.env[name]
-            if not frame.facts.is_stable(name) or self.may_differ(value):
+            if not frame.is_stable(name) or self.may_differ(value):
                 return True
             if isinstance(value, Function) and self.reads_what_changes(value, seen):
                 return True

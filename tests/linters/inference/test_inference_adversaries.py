@@ -438,3 +438,9 @@ def test_items_that_rounds_do_not_change_stay_known() -> None:
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert (rows["x"], rows["y"]) == ((3, 4), (3, 4))
     assert rows["z"] == (2, "?")
+
+
+def test_parameters_that_are_bound_anew_before_a_function_reads_them_stay_known() -> None:
+    source = "import torch\n\n\ndef f(x):\n    x = torch.zeros(3)\n\n    def g():\n        y = x + 0\n        return y\n\n    return g\n"
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"] == (3,)

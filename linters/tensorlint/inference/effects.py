@@ -433,21 +433,26 @@ class Effects(State):
             if isinstance(owner, Class) or (0 < getattr(owner, "born", 0) < begun and owner not in self.being_made):
                 self.changed_by_calls.append((owner, name))
 
-    def note_changed_between_calls(self) -> None:
-        """What the file's own statements have changed of objects that are older than a call: it was otherwise then."""
-        calls = iter([*self.calls_of_module, (len(self.mutations), 0)])
-        called, (before, step) = -1, next(calls)
-        for at, (owner, name) in enumerate(self.mutations):
+    def forget_changed_between_calls(self, frame: Frame, since: int, called: int) -> None:
+        """What the statements of a scope have changed of objects that are older than a call: functions within find either."""
+        if len(self.calls_made) == called:
+            return
+        calls = iter([*self.calls_made[called:], (len(self.mutations), 0)])
+        last, (before, step) = -1, next(calls)
+        for at, (owner, name) in enumerate(self.mutations[since:], since):
             while before <= at:
-                called, (before, step) = step, next(calls)
-            if getattr(owner, "born", 0) < called:
-                self.changed_by_calls.append((owner, name))
+                last, (before, step) = step, next(calls)
+            if getattr(owner, "born", 0) < last:
+                self.forget_change(owner, name)
+        for name in frame.lists_changed:
+            value = frame.env.get(name)
+            if isinstance(value, Sequence):
+                self.forget_contents(value)
 
     def note_changed_list(self, name: str, changed: Sequence) -> None:
         """Likewise of a list of which the name holds a changed one from here on."""
-        calls = self.calls_of_module
-        if calls and changed.born < calls[-1][1] and self.frame is self.module_frame:
-            self.lists_changed_between_calls.add(name)
+        if self.calls_made and changed.born < self.calls_made[-1][1]:
+            self.frame.lists_changed = self.frame.lists_changed | {name}
 
     def forget_what_function_changed(self, since: int, begun: int) -> None:
         """What a function that may run at any time has made of older objects is nothing that another one meets."""

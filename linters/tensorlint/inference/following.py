@@ -52,8 +52,7 @@ class Following(State):
     def call_function(
         self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
-        if self.depth == 0 and not self.module_frame.finished:
-            self.calls_of_module.append((len(self.mutations), self.steps))
+        self.calls_made.append((len(self.mutations), self.steps))
         if function.decorated:
             return self.unseen_result(function, args, kwargs)
         if function.receiver is not None:

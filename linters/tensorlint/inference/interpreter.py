@@ -187,8 +187,7 @@ class Interpreter(
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned
         self.changed_by_calls: list[tuple[Any, str | None]] = []
-        self.calls_of_module: list[tuple[int, int]] = []  # how many changes there were by then, and the step
-        self.lists_changed_between_calls: set[str] = set()
+        self.calls_made: list[tuple[int, int]] = []  # how many changes there were by then, and the step
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
@@ -270,10 +269,8 @@ class Interpreter(
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)
-            if name in self.lists_changed_between_calls and isinstance(value, Sequence):
-                self.forget_contents(value)
         self.forget_class_attributes()
-        self.note_changed_between_calls()
+        self.forget_changed_between_calls(self.module_frame, 0, 0)
         for owner, changed in self.changed_by_calls:
             self.forget_change(owner, changed)
         while self.pending:
@@ -400,6 +397,7 @@ class Interpreter(
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
         changed, begun = len(self.mutations), self.steps
+        calls, waiting = len(self.calls_made), len(self.pending)
         lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
         try:
             self.block(code.body, FUNCTION)
@@ -408,6 +406,8 @@ class Interpreter(
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
             self.forget_what_function_changed(changed, begun)
+            if len(self.pending) > waiting and not self.being_made:
+                self.forget_changed_between_calls(frame, changed, calls)
         frame.finished = True
         return frame
 

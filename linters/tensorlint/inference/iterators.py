@@ -17,6 +17,7 @@ from tensorlint.inference.values import (
     Const,
     Dictionary,
     Function,
+    Instance,
     Library,
     LibraryObject,
     ModuleScope,
@@ -112,6 +113,9 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
             return True
         if isinstance(value, Function) and interp.reads_what_changes(value, set()):
             return True
+        if isinstance(value, (Instance, LibraryObject)):
+            if name in changes.receivers or any(owner == name for owner, _ in facts.stored):
+                return True
     return False
 
 

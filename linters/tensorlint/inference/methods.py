@@ -304,8 +304,8 @@ class Methods(State):
                 if layer_changes.may_return(args[:1]):
                     layer_changes.change_unseen(self, receiver)
                 return UNKNOWN
-            if name in ("register_parameter", "register_buffer"):
-                if len(args) > 1 and isinstance(args[0], Const):
+            if name in ("register_parameter", "register_buffer", "__init__"):
+                if len(args) > 1 and isinstance(args[0], Const) and name != "__init__":
                     self.store_attribute(receiver, args[0].value, args[1])
                 else:
                     layer_changes.change_unseen(self, receiver)

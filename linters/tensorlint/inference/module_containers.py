@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _GIVEN = ("modules", "args", "values", "parameters")
 _OF_PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
+_NAMES = "<names>"  # a field that no program can set: what the members were called that were added by names
 _LISTS = frozenset({"items", "values", "keys", "children", "named_children"})
 _GIVE_ITSELF = frozenset({"append", "extend", "insert", "add_module", "update"})
 _CHANGES = _GIVE_ITSELF | {"pop", "popitem", "clear", "setdefault", "register_module", "set_submodule"}
@@ -181,6 +182,18 @@ def _perhaps(interp: State) -> bool:
     return any(frame.loops > 1 or frame.breaks or frame.continues for frame in frames)
 
 
+def _with_member(receiver: LibraryObject, members: list[Value], key: Value, member: Value) -> list[Value]:
+    """The members once this one is added by its name: another one may have gone by that."""
+    given = receiver.fields.get(_NAMES)
+    names = list(given.value) if isinstance(given, Const) else []
+    names += map(str, range(len(names), len(members)))
+    if isinstance(key, Const) and key.value in names:
+        at = names.index(key.value)
+        return [*members[:at], member, *members[at + 1 :]]
+    receiver.fields[_NAMES] = Const((*names, key.value if isinstance(key, Const) else None))
+    return [*members, member]
+
+
 def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
     """`layers.append(module)`, `add_module`: the container's members; None if the method is not one of these."""
     if receiver.path not in CONTAINERS or name not in _CHANGES:
@@ -193,7 +206,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         if name == "append" and len(args) == 1:
             changed = Sequence("list", [*members.items, args[0]])
         elif name == "add_module" and len(args) == 2:
-            changed = Sequence("list", [*members.items, args[1]])
+            changed = Sequence("list", _with_member(receiver, members.items, *args))
         elif name == "extend" and isinstance(more := args[0] if args else None, Sequence) and more.items is not None:
             changed = Sequence("list", [*members.items, *more.items])
     elif (

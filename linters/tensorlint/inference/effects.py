@@ -453,6 +453,8 @@ class Effects(State):
         """Likewise of a list of which the name holds a changed one from here on."""
         if self.calls_made and changed.born < self.calls_made[-1][1]:
             self.frame.lists_changed = self.frame.lists_changed | {name}
+        if name in self.frame.lists_read:
+            self.mutations.append((self, None))  # what functions within have given does not hold any more
 
     def forget_what_function_changed(self, since: int, begun: int) -> None:
         """What a function that may run at any time has made of older objects is nothing that another one meets."""

@@ -68,7 +68,8 @@ class Frame:
     is_class: bool = False
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
-    # Of these lists functions may have found another one before.
+    # The names of lists that functions within have read, and of those that they may have found otherwise.
+    lists_read: frozenset[str] = frozenset()
     lists_changed: frozenset[str] = frozenset()
     # Of another module: the statements that bind its names, followed when a name is first asked for.
     waiting: dict[str, ast.stmt] | None = None
@@ -80,7 +81,7 @@ class Frame:
 
     def is_bound_before(self, name: str, inner: ast.AST) -> bool:
         """Whether a parameter has got the object that it holds in the end before there was the function that reads it."""
-        return self.facts.is_stable(name) and _given_anew(self.node).get(name, 0) < getattr(inner, "lineno", 0)
+        return self.facts.is_stable(name) and _given_anew(self.node)[name] < getattr(inner, "lineno", 0)
 
     def lookup(self, name: str) -> Value | None:
         """The value of a name as Python's scopes give it; None if no scope binds it."""
@@ -89,10 +90,13 @@ class Frame:
             if not (frame.is_class and frame is not self):
                 value = frame.env.get(name)
                 if value is not None:
-                    if frame is not self and (value.__class__ is Sequence or not frame.is_stable(name)):
-                        if frame.finished and not (frame.is_stable(name) or frame.is_bound_before(name, self.node)):
-                            return UNKNOWN
-                        READ_EARLY.setdefault(frame, set()).add(name)
+                    if frame is not self:
+                        if not frame.is_stable(name):
+                            if frame.finished and not frame.is_bound_before(name, self.node):
+                                return UNKNOWN
+                            READ_EARLY.setdefault(frame, set()).add(name)
+                        elif value.__class__ is Sequence and not frame.finished:
+                            frame.lists_read = frame.lists_read | {name}
                     return value
             frame = frame.parent
         return None

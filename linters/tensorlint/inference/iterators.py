@@ -109,7 +109,7 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
         bound = facts.assigned.get(name, 0) + (name in given)
         if bound > 1 or name in facts.shared or name in changes.names:
             return True
-        if isinstance(value, (Sequence, Dictionary)) and value.shared and name not in given:
+        if isinstance(value, (Sequence, Dictionary)) and (name in changes.lent or (value.shared and name not in given)):
             return True
         if isinstance(value, Function) and interp.reads_what_changes(value, set()):
             return True

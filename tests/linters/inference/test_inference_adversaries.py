@@ -448,7 +448,7 @@ def test_parameters_that_are_bound_anew_before_a_function_reads_them_stay_known(
 
 def test_members_that_are_added_by_new_names_stay_known() -> None:
     source = (
-        "import torch\nfrom torch import nn\nnet = nn.Sequential()\nnet.add_module('a', nn.Linear(3, 4))\n"
+        "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(3, 3))\nnet.add_module('a', nn.Linear(3, 4))\n"
         "net.append(nn.Linear(4, 5))\nnet.add_module('b', nn.Linear(5, 6))\ny = net(torch.zeros(2, 3))\n"
     )
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}

@@ -103,6 +103,7 @@ class Effects(State):
         self, function: Value, args: list[Value], kwargs: dict[str, Value], *, later: bool = False
     ) -> None:
         """The function is called, and what it does is not looked at; `later` says that it may be called again."""
+        self.calls_made.append((len(self.mutations), self.steps))
         given = [*args, *kwargs.values()]
         while isinstance(function, Partial):
             given += [*function.positional, *function.keywords.values()]

@@ -15,6 +15,7 @@ pytest.importorskip("torch", reason="torch is the oracle")
 
 from test_inference_adversaries import wrong_claims
 from test_inference_held_and_changed import runs
+from test_inference_not_followed import follow_no_more_than
 
 HEAD = """\
 import asyncio, collections, contextlib, copy, functools, itertools, operator, os, types
@@ -114,13 +115,26 @@ def program(seed: int) -> str:
     return f"{HEAD}def main({given}):\n{textwrap.indent(steps, '    ')}\nmain()\n"
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("start", range(0, 1000, 100))
-def test_nothing_wrong_is_said_of_what_is_read_early_and_late(start: int, tmp_path: Path) -> None:
+def look_at(seeds: range, folder: Path) -> None:
     ran = 0
-    for seed in range(start, start + 100):
+    for seed in seeds:
         source = program(seed)
         if runs(source):
             ran += 1
-            assert wrong_claims(tmp_path / f"program{seed}.py", source) == {}, f"seed {seed}\n{source[len(HEAD) :]}"
-    assert ran > 70
+            assert wrong_claims(folder / f"program{seed}.py", source) == {}, f"seed {seed}\n{source[len(HEAD) :]}"
+    assert ran > 0.7 * len(seeds)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("start", range(0, 1000, 100))
+def test_nothing_wrong_is_said_of_what_is_read_early_and_late(start: int, tmp_path: Path) -> None:
+    look_at(range(start, start + 100), tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_nothing_wrong_is_said_of_it_where_calls_are_not_followed(
+    share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow_no_more_than(share, "early and late", monkeypatch)
+    look_at(range(1000, 1200), tmp_path)

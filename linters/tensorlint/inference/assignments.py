@@ -290,11 +290,11 @@ class Assignments(State):
                 self.frame.record
                 and isinstance(value, (Opaque, Number))
                 and name not in self.file.facts.unstable_attributes
-                and self.stored_once(name)
+                and self.stored_once(receiver.cls, name)
                 and not self.frame.loops
             ):
                 self.name_field(receiver, name, value)
-            if value is UNKNOWN and receiver.generic and self.stored_once(name) and not self.frame.loops:
+            if value is UNKNOWN and receiver.generic and self.stored_once(receiver.cls, name) and not self.frame.loops:
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
             if self.file is not self.own_file and not self.initialising(receiver):
@@ -372,13 +372,15 @@ class Assignments(State):
         elif isinstance(receiver, LibraryObject):
             layer_changes.change_unseen(self, receiver)
 
-    def stored_once(self, name: str) -> bool:
+    def stored_once(self, cls: Class, name: str) -> bool:
         """Whether the initialiser that is followed sets the attribute at one place only: that is what methods find."""
         frame = self.frame
         return (
             frame.record
             and frame.facts.stored.get((frame.first_argument or "self", name)) == 1
             and name not in self.file.facts.unstable_attributes
+            and name not in self.file.facts.foreign_attributes
+            and not self.is_rebound(cls, name)
         )
 
     def name_field(self, receiver: Instance, name: str, value: Opaque | Number) -> None:

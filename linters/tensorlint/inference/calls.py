@@ -449,6 +449,7 @@ class Calls(State):
             for name in walk(part.value) if part.arg == "out" else ():
                 if isinstance(name, ast.Name) and env.get(name.id) is out:
                     env[name.id] = made
+                    self.frame.facts.assigned[name.id] = 2  # other functions find either
         return made
 
     def related_result(

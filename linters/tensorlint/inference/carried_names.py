@@ -26,6 +26,9 @@ def read_from_before(loop: Loop) -> tuple[set[str], set[str]]:
     if isinstance(loop, ast.While):
         reader.reads(loop.test, bound)
     else:
+        for part in walk(loop.iter):
+            if isinstance(part, (ast.GeneratorExp, ast.Lambda)):  # worked out in the rounds
+                reader.reads(part, bound)
         reader.binds(loop.target, bound)
     reader.block(loop.body, bound)
     return reader.read, reader.added - reader.read

@@ -89,7 +89,6 @@ class Classes(Inheritance):
         frame.record = frame.record and not prepared
         self.frames.append(frame)
         outer = self.frame
-        outer_conditional, self.conditional = self.conditional, 0
         self.frame = frame
         body = self.body_of(node)
         self.block(body.now)
@@ -100,7 +99,7 @@ class Classes(Inheritance):
                 frame.env[name] = UNKNOWN
         if cls.record is not None:
             self.read_record(cls)
-        self.frame, self.conditional = outer, outer_conditional
+        self.frame = outer
         frame.finished = True
         for name, value in frame.env.items():
             if (

@@ -124,6 +124,7 @@ def mutate(
         return taken
     assert isinstance(target, ast.Name)
     changed.born = receiver.born
+    interp.note_changed_list(target.id, changed)
     interp.frame.env[target.id] = changed
     return taken
 
@@ -148,7 +149,9 @@ def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     if not _only_here(interp, receiver, target):
         return None
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
-    interp.frame.env[target.id] = Sequence("deque", None, joined_items(receiver, [item]), born=receiver.born)
+    changed = Sequence("deque", None, joined_items(receiver, [item]), born=receiver.born)
+    interp.note_changed_list(target.id, changed)
+    interp.frame.env[target.id] = changed
     return NONE
 
 

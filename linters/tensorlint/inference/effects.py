@@ -103,6 +103,7 @@ class Effects(State):
         self, function: Value, args: list[Value], kwargs: dict[str, Value], *, later: bool = False
     ) -> None:
         """The function is called, and what it does is not looked at; `later` says that it may be called again."""
+        self.calls_made.append((len(self.mutations), self.steps))
         given = [*args, *kwargs.values()]
         while isinstance(function, Partial):
             given += [*function.positional, *function.keywords.values()]
@@ -432,6 +433,29 @@ class Effects(State):
         for owner, name in self.mutations[since:]:
             if isinstance(owner, Class) or (0 < getattr(owner, "born", 0) < begun and owner not in self.being_made):
                 self.changed_by_calls.append((owner, name))
+
+    def forget_changed_between_calls(self, frame: Frame, since: int, called: int) -> None:
+        """What the statements of a scope have changed of objects that are older than a call: functions within find either."""
+        if len(self.calls_made) == called:
+            return
+        calls = iter([*self.calls_made[called:], (len(self.mutations), 0)])
+        last, (before, step) = -1, next(calls)
+        for at, (owner, name) in enumerate(self.mutations[since:], since):
+            while before <= at:
+                last, (before, step) = step, next(calls)
+            if getattr(owner, "born", 0) < last:
+                self.forget_change(owner, name)
+        for name in frame.lists_changed:
+            value = frame.env.get(name)
+            if isinstance(value, Sequence):
+                self.forget_contents(value)
+
+    def note_changed_list(self, name: str, changed: Sequence) -> None:
+        """Likewise of a list of which the name holds a changed one from here on."""
+        if self.calls_made and changed.born < self.calls_made[-1][1]:
+            self.frame.lists_changed = self.frame.lists_changed | {name}
+        if name in self.frame.lists_read:
+            self.mutations.append((self, None))  # what functions within have given does not hold any more
 
     def forget_what_function_changed(self, since: int, begun: int) -> None:
         """What a function that may run at any time has made of older objects is nothing that another one meets."""

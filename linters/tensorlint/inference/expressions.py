@@ -24,6 +24,7 @@ from tensorlint.inference.containers import contained, share, within
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
 from tensorlint.inference.ops import indexing, modules
@@ -103,8 +104,19 @@ class Expressions(State):
         if type(value) is Imported:
             return self.resolve(value)
         if value is None:
-            return UNKNOWN if node.id in self.patched and "builtins" in self.file.text else _builtin(node.id)
+            if (node.id in self.patched and "builtins" in self.file.text) or self.is_bound_around(node.id):
+                return UNKNOWN
+            return _builtin(node.id)
         return self.held_shared(node.id) if value is UNKNOWN and node.id in self.shared_names else value
+
+    def is_bound_around(self, name: str) -> bool:
+        """Whether a scope binds the name of which nothing is held: an error may have come before."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if name in frame.facts.assigned and not (frame.is_class and frame is not self.frame):
+                return True
+            frame = frame.parent
+        return False
 
     def held_shared(self, name: str) -> Value:
         """What a name holds that any call may bind anew."""

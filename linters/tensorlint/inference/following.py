@@ -15,6 +15,7 @@ from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.kept import kept_with
+from tensorlint.inference.ops import modules
 from tensorlint.inference.quiet_functions import makes_records
 from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
@@ -52,6 +53,7 @@ class Following(State):
     def call_function(
         self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
+        self.calls_made.append((len(self.mutations), self.steps))
         if function.decorated:
             return self.unseen_result(function, args, kwargs)
         if function.receiver is not None:
@@ -122,7 +124,7 @@ class Following(State):
         own = function.scope.file.facts.scopes.get(code)
         names = kept_with(code, "reads", lambda: _names_read(code))
         if own is not None:
-            names = names - (own.assigned.keys() - own.shared)
+            names = names - (own.assigned.keys() - own.shared - function.scope.file.facts.named)
         for name in names:
             frame = function.scope
             while frame is not None and (frame.is_class or name not in frame.env):
@@ -130,7 +132,7 @@ class Following(State):
             if frame is None:
                 continue
             value = frame.env[name]
-            if not frame.facts.is_stable(name) or self.may_differ(value):
+            if not frame.is_stable(name) or self.may_differ(value):
                 return True
             if isinstance(value, Function) and self.reads_what_changes(value, seen):
                 return True
@@ -142,6 +144,8 @@ class Following(State):
             cls = value.cls if isinstance(value, Instance) else value
             fields = {*(cls.names() if value is cls else value.fields), *cls.names()}
             return bool(self.attributes_set_elsewhere(cls) or self.file.facts.foreign_attributes & fields)
+        if isinstance(value, LibraryObject):
+            return modules.known(value.path)  # a layer
         return isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind != "tuple")
 
     def follow(self, function: Function, bound: dict[str, Value], node: ast.AST | None) -> Value:

@@ -6,9 +6,11 @@ import ast
 from dataclasses import dataclass, field
 
 from tensorlint.inference.aliases import joined
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import FileFacts, ScopeFacts
 from tensorlint.inference.rebinding import Rebound
-from tensorlint.inference.values import UNKNOWN, Class, Value
+from tensorlint.inference.values import UNKNOWN, Class, Sequence, Value
+from tensorlint.inference.walking import parameters_of, walk
 
 Environment = dict[str, Value]
 
@@ -66,8 +68,20 @@ class Frame:
     is_class: bool = False
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
+    # The names of lists that functions within have read, and of those that they may have found otherwise.
+    lists_read: frozenset[str] = frozenset()
+    lists_changed: frozenset[str] = frozenset()
     # Of another module: the statements that bind its names, followed when a name is first asked for.
     waiting: dict[str, ast.stmt] | None = None
+
+    def is_stable(self, name: str) -> bool:
+        """Whether functions within find the same object under the name whenever they run."""
+        facts = self.facts
+        return facts.is_stable(name) and not (name in facts.assigned and name in _given_anew(self.node))
+
+    def is_bound_before(self, name: str, inner: ast.AST) -> bool:
+        """Whether a parameter has got the object that it holds in the end before there was the function that reads it."""
+        return self.facts.is_stable(name) and _given_anew(self.node)[name] < getattr(inner, "lineno", 0)
 
     def lookup(self, name: str) -> Value | None:
         """The value of a name as Python's scopes give it; None if no scope binds it."""
@@ -76,13 +90,36 @@ class Frame:
             if not (frame.is_class and frame is not self):
                 value = frame.env.get(name)
                 if value is not None:
-                    if frame is not self and not frame.facts.is_stable(name):
-                        if frame.finished:
-                            return UNKNOWN
-                        READ_EARLY.setdefault(frame, set()).add(name)
+                    if frame is not self:
+                        if not frame.is_stable(name):
+                            if frame.finished and not frame.is_bound_before(name, self.node):
+                                return UNKNOWN
+                            READ_EARLY.setdefault(frame, set()).add(name)
+                        elif value.__class__ is Sequence and not frame.finished:
+                            frame.lists_read = frame.lists_read | {name}
                     return value
             frame = frame.parent
         return None
+
+
+def _given_anew(node: ast.AST) -> dict[str, int]:
+    """The parameters that a function binds itself, with the last line of those that do."""
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return _NONE_ANEW
+    return kept_with(node, "given anew", lambda: _found_anew(node))
+
+
+def _found_anew(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, int]:
+    given = parameters_of(node.args)
+    found: dict[str, int] = {}
+    for statement in node.body:
+        for part in walk(statement):
+            if isinstance(part, ast.Name) and part.id in given and not isinstance(part.ctx, ast.Load):
+                found[part.id] = max(found.get(part.id, 0), part.lineno)
+    return found
+
+
+_NONE_ANEW: dict[str, int] = {}
 
 
 def read_early() -> tuple[tuple[Value | None, ...], ...]:

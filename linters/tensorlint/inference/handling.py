@@ -11,7 +11,7 @@ import ast
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.kept import kept_with
-from tensorlint.inference.names import bound_names, times_bound
+from tensorlint.inference.names import times_bound
 from tensorlint.inference.state import State
 from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Tensor, Value
 from tensorlint.inference.walking import walk
@@ -68,9 +68,9 @@ class Handling(State):
         if frame.dead:
             return  # `return` or `break` in it: errors end here
         result = dict(normal)
-        for name in bound_names(body):
-            if name in frame.env:
-                result[name] = frame.env[name]
+        for name, value in frame.env.items():
+            if value is not entry.get(name):  # bound, or a list that has changed
+                result[name] = value
         frame.env, frame.dead = result, was_dead
 
     def exec_with(self, node: ast.With | ast.AsyncWith) -> None:

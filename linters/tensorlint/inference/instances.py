@@ -139,6 +139,7 @@ class Instances(State):
             if name in ("named_modules", "named_children"):
                 return Sequence("iterator", None, Sequence("tuple", [UNKNOWN, Opaque(None, parts=(value,))]))
             if name in FORWARD_HOOKS:
+                self.escape(args, kwargs)
                 if may_return(args[:1]):
                     self.store_attribute(value, CHANGED, UNKNOWN)
                 return UNKNOWN

@@ -72,6 +72,7 @@ from tensorlint.inference.values import (
     copy,
     number,
 )
+from tensorlint.inference.words import words_of
 
 if TYPE_CHECKING:
     from tensorlint.inference.outside_changes import Assigned
@@ -80,6 +81,8 @@ if TYPE_CHECKING:
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
+# Words of a file in which what numpy's functions are given may be no array and give something else.
+_ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr"})
 # Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
 MAX_NESTING = 120
 
@@ -184,6 +187,7 @@ class Interpreter(
         self.attributes_stored: set[str] = set()
         self.items_changed: dict[int, Opaque] = {}  # objects nobody knows, of which items were assigned
         self.changed_by_calls: list[tuple[Any, str | None]] = []
+        self.calls_made: list[tuple[int, int]] = []  # how many changes there were by then, and the step
         self.completing = 0  # initialisers that are followed late
         self.quiet: frozenset[ast.AST] | None = None
         self.rebound = unseen.may_have_changed(rebinding.rebound(file.tree, file.text), file)
@@ -194,7 +198,7 @@ class Interpreter(
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
-        self.not_only_arrays = self.uses_torch or "pandas" in file.text
+        self.not_only_arrays = self.uses_torch or not _ARRAY_LIKE.isdisjoint(words_of(file.text))
         self.start_reports()
         self.lasting = Attempt(self.hazards, self.bindings)
         self.start_demands()
@@ -266,6 +270,7 @@ class Interpreter(
         for name, value in self.module_frame.env.items():
             self.outlives(name, value)
         self.forget_class_attributes()
+        self.forget_changed_between_calls(self.module_frame, 0, 0)
         for owner, changed in self.changed_by_calls:
             self.forget_change(owner, changed)
         while self.pending:
@@ -392,6 +397,7 @@ class Interpreter(
         self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
         self.active.append(code)
         changed, begun = len(self.mutations), self.steps
+        calls, waiting = len(self.calls_made), len(self.pending)
         lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
         try:
             self.block(code.body, FUNCTION)
@@ -400,6 +406,8 @@ class Interpreter(
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
             self.forget_what_function_changed(changed, begun)
+            if len(self.pending) > waiting and not self.being_made:
+                self.forget_changed_between_calls(frame, changed, calls)
         frame.finished = True
         return frame
 

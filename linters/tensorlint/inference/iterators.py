@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.aliases import TIES
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.state import State
@@ -16,6 +17,7 @@ from tensorlint.inference.values import (
     Const,
     Dictionary,
     Function,
+    Instance,
     Library,
     LibraryObject,
     ModuleScope,
@@ -89,6 +91,8 @@ def held_arguments(interp: State, args: list[Value], node: ast.Call) -> list[Val
 def changes_meanwhile(interp: State, source: ast.expr) -> bool:
     """Whether the items may be made of something else by the time somebody asks for them: a name is bound anew, what it
     holds is changed."""
+    if TIES.on:
+        return True  # any tensor may have another shape by then
     frame = interp.frame
     facts = frame.facts
     given = _parameters(frame.node)
@@ -105,10 +109,13 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
         bound = facts.assigned.get(name, 0) + (name in given)
         if bound > 1 or name in facts.shared or name in changes.names:
             return True
-        if isinstance(value, (Sequence, Dictionary)) and value.shared and name not in given:
+        if isinstance(value, (Sequence, Dictionary)) and (name in changes.lent or (value.shared and name not in given)):
             return True
         if isinstance(value, Function) and interp.reads_what_changes(value, set()):
             return True
+        if isinstance(value, (Instance, LibraryObject)):
+            if name in changes.receivers or any(owner == name for owner, _ in facts.stored):
+                return True
     return False
 
 

@@ -10,9 +10,12 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.contents import one_within
+from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -34,6 +37,7 @@ from tensorlint.inference.values import (
     opaque_serial,
 )
 from tensorlint.inference.variants import covers, freshen
+from tensorlint.inference.walking import walk
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round
@@ -60,7 +64,8 @@ class Loops(State):
                 # Code may change them that the body calls or that has another name for them.
                 held = [(value, _contents(value)) for _, value in gone]
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
-            if iterable.kind != "set" and (len(iterable.items) * len(node.body) <= 60):
+            known = iterable.kind != "set" and not (iterable.kind == "iterator" and self.made_in_rounds(node.iter))
+            if known and len(iterable.items) * len(node.body) <= 60:
                 self.unrolled(node, iterable.items, held)
                 return
         times: S.Size | None = None
@@ -68,10 +73,34 @@ class Loops(State):
         if isinstance(counted, (Range, Tensor)):
             times = self.length_of(iterable)
 
+        late = isinstance(counted, Sequence) and counted.kind == "iterator" and self.made_in_rounds(node.iter)
+        first = True
+
         def enter() -> None:
+            nonlocal iterable, first
+            if late and not first:
+                iterable = self.iterate(self.eval(node.iter))
+            first = False
             self.assign(node.target, self.any_item(Sequence("list") if _is_changed(held) else iterable), None)
 
         self.loop(node, enter, times)
+
+    def made_in_rounds(self, node: ast.expr) -> bool:
+        """Whether the items are made one by one, of what the rounds before have left."""
+        for part in walk(node):
+            if part.__class__ is ast.GeneratorExp:
+                return True
+            if isinstance(part, ast.Call):
+                name = last_name(part.func)
+                if name in ("map", "filter") or name in kept_with(
+                    self.file.tree, "generators", self.names_of_generators
+                ):
+                    return True
+        return False
+
+    def names_of_generators(self) -> frozenset[str]:
+        scopes = self.file.facts.scopes.items()
+        return frozenset([code.name for code, facts in scopes if facts.is_generator and isinstance(code, FUNCTIONS)])
 
     def gone_through(self, node: ast.expr, counted: Value) -> list[tuple[str, Value]]:
         """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before."""

@@ -94,6 +94,10 @@ def _is_size(value: Value) -> bool:
     return isinstance(value, Number) or (isinstance(value, Const) and type(value.value) is int)
 
 
+# Methods of tensors that are given functions to call, now or later.
+_CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", "apply_", "map_"})
+
+
 class Methods(State):
     """Mixed into the interpreter: `call_method` and what it dispatches to."""
 
@@ -154,6 +158,8 @@ class Methods(State):
             self.demand(receiver, ranks.of_method(name, args, kwargs))
         if name in self.patched:
             return UNKNOWN
+        if name in _CALLS_BACK:
+            self.escape(args, kwargs)
         if name == "__setattr__":
             self.set_by_name(receiver, args)
             return NONE
@@ -299,11 +305,20 @@ class Methods(State):
             if name in layer_changes.SELF_METHODS:
                 if name == "to":
                     layer_changes.note_conversion(self, args, kwargs, node)
+                elif name == "apply" and args:
+                    self.not_followed(args[0], [receiver], {})
                 return receiver
             if name in layer_changes.FORWARD_HOOKS:
+                self.escape(args, kwargs)
                 if layer_changes.may_return(args[:1]):
                     layer_changes.change_unseen(self, receiver)
                 return UNKNOWN
+            if name in ("register_parameter", "register_buffer", "__init__"):
+                if len(args) > 1 and isinstance(args[0], Const) and name != "__init__":
+                    self.store_attribute(receiver, args[0].value, args[1])
+                else:
+                    layer_changes.change_unseen(self, receiver)
+                return NONE
             members = module_containers.change_members(self, receiver, name, args)
             if members is None:
                 members = module_containers.listed(self, receiver, name, args)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _GIVEN = ("modules", "args", "values", "parameters")
 _OF_PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
+_NAMES = "<names>"  # a field that no program can set: what the members were called that were added by names
 _LISTS = frozenset({"items", "values", "keys", "children", "named_children"})
 _GIVE_ITSELF = frozenset({"append", "extend", "insert", "add_module", "update"})
 _CHANGES = _GIVE_ITSELF | {"pop", "popitem", "clear", "setdefault", "register_module", "set_submodule"}
@@ -187,23 +188,23 @@ def _perhaps(interp: State) -> bool:
     return any(frame.loops > 1 or frame.breaks or frame.continues for frame in frames)
 
 
-# The field of a container with the names that were added to it.
-_ADDED = "<added>"
-
-
-def _is_new(receiver: LibraryObject, name: Value) -> bool:
-    """Whether the name is none of a member, whose place the new one would take; it is noted."""
-    added = receiver.fields.get(_ADDED, Sequence("tuple", []))
-    taken = [*receiver.positional, *receiver.arguments.values()]
-    if not isinstance(name, Const) or not isinstance(name.value, str) or name.value.isdigit():
-        return False
-    if not isinstance(added, Sequence) or added.items is None:
-        return False
-    named = [key for each in taken if isinstance(each, Dictionary) for key in each.items or ()]
-    if name.value in named or any(getattr(each, "value", name.value) == name.value for each in added.items):
-        return False
-    receiver.fields[_ADDED] = Sequence("tuple", [*added.items, name])
-    return True
+def _with_member(receiver: LibraryObject, members: list[Value], key: Value, member: Value) -> list[Value] | None:
+    """The members once this one is added by its name, whose place it takes should there be one; None if that is not known."""
+    given = receiver.fields.get(_NAMES)
+    if not (isinstance(key, Const) and isinstance(key.value, str)):
+        return None
+    if isinstance(given, Const):
+        names = list(given.value)
+    else:
+        tables = [each for each in receiver.positional if isinstance(each, Dictionary)]
+        names = [*map(str, tables[0].items or ())] if tables else [*map(str, range(len(members)))]
+    if len(names) != len(members):
+        return None
+    if key.value in names:
+        at = names.index(key.value)
+        return [*members[:at], member, *members[at + 1 :]]
+    receiver.fields[_NAMES] = Const((*names, key.value))
+    return [*members, member]
 
 
 def change_members(interp: State, receiver: LibraryObject, name: str, args: list[Value]) -> Value | None:
@@ -215,12 +216,17 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     members = members_of(interp, receiver)
     changed = unknown_members(receiver.path)
     if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
+        added: list[Value] | None = None
         if name == "append" and len(args) == 1:
-            changed = Sequence("list", [*members.items, args[0]])
-        elif name == "add_module" and len(args) == 2 and _is_new(receiver, args[0]):
-            changed = Sequence("list", [*members.items, args[1]])
+            added = [*members.items, args[0]]
+            if _NAMES in receiver.fields:  # its name is how many there are, which another one may have
+                added = _with_member(receiver, members.items, Const(str(len(members.items))), args[0])
+        elif name == "add_module" and len(args) == 2:
+            added = _with_member(receiver, members.items, *args)
         elif name == "extend" and isinstance(more := args[0] if args else None, Sequence) and more.items is not None:
-            changed = Sequence("list", [*members.items, *more.items])
+            added = None if _NAMES in receiver.fields else [*members.items, *more.items]
+        if added is not None:
+            changed = Sequence("list", added)
     elif (
         isinstance(members, Sequence)
         and name in ("append", "add_module")

@@ -70,6 +70,7 @@ class State:
     class_names: tuple[int, set[str]]
     attributes_stored: set[str]
     changed_by_calls: list[tuple[Any, str | None]]
+    calls_made: list[tuple[int, int]]
     tells_nothing: set[ast.AST]
     unused: ast.expr | None
     unread: bool

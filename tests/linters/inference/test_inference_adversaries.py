@@ -415,3 +415,41 @@ def test_views_of_a_dictionary_that_stays_as_it_is_are_known() -> None:
     )
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert rows == {"x": (1, 3), "y": (1,)}
+
+
+def test_what_the_module_makes_before_functions_run_stays_known() -> None:
+    source = (
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+        "        self.n = n\n\n\ndef read():\n    x = table['k'] + 0\n    y = torch.zeros(len(rows))\n    z = net(torch.zeros(2, 3))\n"
+        "    w = torch.zeros(len(nets))\n    return x, y, z, w\n\n\n"
+        "table, rows, net = {}, [], nn.Sequential(nn.Linear(3, 4))\ntable['k'] = torch.zeros(4, 5)\nrows.append(1)\nnet.append(nn.Linear(4, 6))\n"
+        "nets = []\nnets.append(1)\nread()\nother = Net(3)\nlate = {}\nlate['k'] = torch.zeros(7)\n\n\ndef behind():\n    v = late['k'] + 0\n    return v\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert {name: rows[name] for name in "xyzwv"} == {"x": (4, 5), "y": (1,), "z": (2, 6), "w": (1,), "v": (7,)}
+
+
+def test_items_that_rounds_do_not_change_stay_known() -> None:
+    source = (
+        "import torch\n\n\ndef pairs(n):\n    for i in range(n):\n        yield i, torch.zeros(3, 4)\n\n\n"
+        "total = 0.0\nfor i, (_, x) in enumerate(pairs(9)):\n    y = x + 0\n    total += y.sum().item()\n"
+        "for z in (torch.zeros(2, i) for i in range(9)):\n    w = z + 1\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert (rows["x"], rows["y"]) == ((3, 4), (3, 4))
+    assert rows["z"] == (2, "?")
+
+
+def test_parameters_that_are_bound_anew_before_a_function_reads_them_stay_known() -> None:
+    source = "import torch\n\n\ndef f(x):\n    x = torch.zeros(3)\n\n    def g():\n        y = x + 0\n        return y\n\n    return g\n"
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"] == (3,)
+
+
+def test_members_that_are_added_by_new_names_stay_known() -> None:
+    source = (
+        "import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(3, 3))\nnet.add_module('a', nn.Linear(3, 4))\n"
+        "net.append(nn.Linear(4, 5))\nnet.add_module('b', nn.Linear(5, 6))\ny = net(torch.zeros(2, 3))\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows["y"] == (2, 6)

@@ -421,11 +421,11 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
             raise Undecided
         kind = "bool" if operator in COMPARISONS else _KINDS.get(operator, "promote")
     if framework == "numpy" and kind == "promote" and operator in ("-", "//", "%", "**", "<<", ">>"):
-        return _numpy_arithmetic(call, operator, left, right)
-    wrapped = not (operator == "**" and tensor is left and not isinstance(right, Tensor))
-    result = elementwise(
-        call, (left, right), kind=kind, operation=OPERATION_WORDS.get(operator, operator), wrapped=wrapped
-    )
+        result = _numpy_arithmetic(call, operator, left, right)
+    else:
+        wrapped = not (operator == "**" and tensor is left and not isinstance(right, Tensor))
+        word = OPERATION_WORDS.get(operator, operator)
+        result = elementwise(call, (left, right), kind=kind, operation=word, wrapped=wrapped)
     if operator == "**" and tensor is right and framework == "torch" and isinstance(result, Tensor) and result.shape:
         # A number to the power of a tensor is a fresh tensor.
         result.strides = layout.contiguous(result.shape)

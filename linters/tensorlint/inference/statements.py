@@ -146,8 +146,11 @@ class Statements(State):
                 return UNKNOWN  # whose `__radd__` or `__array_ufunc__` may give anything
             if left.framework is None or (left.shape == () and left.framework == "numpy"):
                 return result
-            if sign == "@" and left.framework == "torch":
-                return result  # a new tensor: torch has no product in place
+            if left.framework == "torch":
+                if sign == "@":
+                    return result  # a new tensor: torch has no product in place
+                if isinstance(right, Tensor) and right.framework == "numpy" and right.shape != ():
+                    return UNKNOWN  # another new one, which numpy makes
             if left.framework == "numpy" and not is_numpys_own(right):
                 # A series or a sparse matrix on the right makes one of its own kind, and so does a tensor that divides.
                 if sign == "@" or (sign == "/" and self.uses_torch):

@@ -464,7 +464,7 @@ class Calls(State):
             )
             if rank is not None:
                 return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, None, node)
-            return self.related_results(name, result, args, kwargs)
+            return self.related_results(name, result, args, kwargs, node)
         if entry.framework == "torch":
             rank = ranks.of_result(name, args[1:], kwargs)
             if name == "einsum":
@@ -482,26 +482,43 @@ class Calls(State):
                 return self.kept_by_joining(entry.name, result, args[0])
             if name in ("view_as", "expand_as", "reshape_as") and len(args) == 2:
                 return self.keep_rank(result, args[1])
-        change = ranks.change(name, args[1:], kwargs)
-        return result if change is None else self.keep_rank(result, args[0], change)
+        change = ranks.change(name, args[1:], kwargs, entry.name.startswith("torch.nn.functional."))
+        return result if change is None else self.of_rank(result, args[0], change, entry.framework, node)
 
-    def related_results(self, name: str, result: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        """The parts that `chunk`, `split`, `topk`, ... make of a tensor of unknown rank."""
+    def of_rank(
+        self, result: Tensor, operand: Value, change: int, framework: str | None, node: ast.AST | None
+    ) -> Tensor:
+        """The result of an operation that gives so many axes more than its operand has."""
+        if isinstance(operand, Tensor) and operand.shape is not None:
+            if framework != "torch" or (rank := len(operand.shape) + change) < 0:
+                return result  # where there is no axis left torch takes none away
+            return copy(result, shape=tuple(S.symbol() for _ in range(rank)), made=node)
+        self.keep_rank(result, operand, change)
+        return result
+
+    def related_results(
+        self, name: str, result: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """The parts that `chunk`, `split`, `topk`, ... make of a tensor of unknown rank, or along an unknown axis."""
         whole = args[0]
-        if name not in ranks.SEVERAL or not isinstance(whole, Tensor) or whole.shape is not None or whole.kin is None:
+        if name not in ranks.SEVERAL or not isinstance(whole, Tensor) or (whole.shape is None and whole.kin is None):
             return result
         change = ranks.change_of_several(name, args[1:], kwargs)
         if change is None:
             return result
-        axes = known_axes.after_split(name, args, kwargs) or None
+        axes = None if whole.shape is not None else known_axes.after_split(name, args, kwargs) or None
         if isinstance(result, Sequence) and result.items is not None:
             for item in result.items:
                 self.keep_rank(item, whole, change)
                 if isinstance(item, Tensor) and item.shape is None and item.axes is None:
                     item.axes = None if axes is None else dict(axes)
         elif result is UNKNOWN or (isinstance(result, Sequence) and result.element is UNKNOWN):
-            part = self.keep_rank(Tensor("torch", dtype=whole.dtype, axes=axes), whole, change)
-            return Sequence("tuple", None, part)
+            types = (whole.dtype,) if ranks.SEVERAL[name] is None else (whole.dtype, "int64")
+            parts: list[Value] = [
+                self.of_rank(Tensor("torch", dtype=each, axes=axes), whole, change, whole.framework, node)
+                for each in types
+            ]
+            return Sequence("tuple", None, parts[0]) if len(parts) == 1 else Sequence("tuple", parts)
         return result
 
     def rank_of_einsum(self, args: list[Value]) -> int | None:

@@ -408,6 +408,8 @@ class Expressions(State):
                 found.axes = known_axes.indexed(known_axes.of(value), index) or None
             if value.kin is None:
                 return found
+            if isinstance(index, Tensor) and index.dtype == "bool" and index.kin == value.kin:
+                return copy(found, shape=(S.symbol(),)) if isinstance(found, Tensor) else found  # `x[x > 0]`
             self.demand(value, ranks.of_index(index))
             change = ranks.change_of_index(index)
             return found if change is None else self.keep_rank(found, value, change)

@@ -32,9 +32,9 @@ def attention(
     shape = q.shape or ()
     if len(shape) < 2 or not isinstance(value, Tensor):
         raise Undecided
-    last = value.shape[-1] if value.shape is not None else S.symbol()
     if value.shape is None or not isinstance(key, Tensor) or key.shape is None:
-        return unplaced(call, "torch", (*shape[:-1], last), q.dtype, q.device)
+        raise Undecided  # they may have more axes
+    last = value.shape[-1]
     grouped = arguments.truth(enable_gqa)
     if grouped is None:
         raise Undecided

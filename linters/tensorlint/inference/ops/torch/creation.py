@@ -344,7 +344,8 @@ def meshgrid(call: Call, tensors: list[Value], indexing: Value) -> Value:
         if tensors[0].items is None:
             raise Undecided
         tensors = tensors[0].items
-    ranked = [tensor(item) for item in tensors]
+    # Each has one axis, or none, which counts as one: the result has as many axes as there are tensors.
+    ranked = [item if isinstance(item, Tensor) else Tensor("torch") for item in tensors]
     if not isinstance(indexing, Const):
         raise Undecided
     axes = list(range(len(ranked)))
@@ -354,7 +355,7 @@ def meshgrid(call: Call, tensors: list[Value], indexing: Value) -> Value:
     for item in ranked:
         if len(item.shape or ()) > 1:
             raise Undecided
-        lengths.append(item.shape[0] if item.shape else 1)
+        lengths.append(S.symbol() if item.shape is None else item.shape[0] if item.shape else 1)
     shape = [lengths[axes.index(position)] for position in range(len(ranked))]
     results: list[Value] = []
     for number, item in enumerate(ranked):

@@ -19,6 +19,9 @@ from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value, co
 def gather(call: Call, input: Value, dim: Value, index: Value, **rest: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
+    if isinstance(index, Tensor) and index.shape is None and (input.rank or 0) > 1:
+        # Both have as many axes.
+        return fresh(call, "torch", tuple(S.symbol() for _ in input.shape or ()), input.dtype, input.device)
     picked = tensor(index)
     return fresh(call, "torch", picked.shape or (), input.dtype, input.device)
 

@@ -35,6 +35,7 @@ from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
     NONE,
+    ONE_LAYER,
     UNKNOWN,
     Attribute,
     Class,
@@ -285,6 +286,8 @@ class Calls(State):
             return self.call(function.function, [*function.positional, *args], {**function.keywords, **kwargs}, node)
         if isinstance(function, Opaque) and function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs:
             return self.kept_shape(args[0], node)
+        if isinstance(function, Opaque) and function.kind == ONE_LAYER:
+            return self.call_one_layer(function, args, kwargs, node)
         if isinstance(function, Attribute):
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds.
@@ -316,6 +319,24 @@ class Calls(State):
                 self.not_followed(part, args, kwargs)
         if self.kept:
             self.run_kept(args, kwargs)
+        return result
+
+    def call_one_layer(
+        self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """What one of a few layers gives, whichever it is. (None would not have been called.)"""
+        if len(function.parts) == 1:
+            return self.call(function.parts[0], args, kwargs, node)
+        results = []
+        self.conditional += 1
+        for layer in function.parts:
+            proven = self.begin_perhaps()
+            results.append(self.call(layer, args, kwargs, node))
+            self.end_perhaps(proven)
+        self.conditional -= 1
+        result = results[0]
+        for other in results[1:]:
+            result = aliases.joined(result, other)
         return result
 
     def with_end(self, made: Value) -> Value:
@@ -396,6 +417,10 @@ class Calls(State):
         return given
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if (kwargs or len(args) > 1) and any(
+            value.__class__ is Tensor and "optional" in value.marks for value in (*args, *kwargs.values())
+        ):
+            args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)

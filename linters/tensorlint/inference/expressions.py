@@ -335,6 +335,7 @@ class Expressions(State):
             kind = value.kind if value.kind == PLAIN else None
             found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
             found.scope = value.scope
+            found.integer = value.told == "ints" and isinstance(name, ItemKey)
             if value.since and is_setting(value.scope, name, self.file.text):
                 found.since = value.since
         return found

@@ -427,7 +427,7 @@ class Interpreter(
                     and not known.optional
                 ):
                     return Number(known.size)
-                known.kind = stated.kind
+                known.kind, known.told = stated.kind, stated.told
             elif isinstance(stated, Tensor) and known.optional:
                 return copy(stated, marks=stated.marks | {"optional"})
             elif isinstance(stated, Tensor) and not isinstance(function.defaults.get(name, stated), (Tensor, Unknown)):

@@ -70,6 +70,11 @@ def kind_of(value: Value) -> Kind | None:
     return None
 
 
+def kind_of_operand(value: Value) -> Kind | None:
+    """The same of an operand: one that may be None is none where the operator is reached."""
+    return "int" if isinstance(value, Opaque) and value.told == "int" else kind_of(value)
+
+
 def one_of(values: list[Value]) -> Value:
     """One of these values, whichever, if all of them are numbers."""
     kinds = {kind_of(value) for value in values}

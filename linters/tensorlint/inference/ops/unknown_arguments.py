@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorlint.inference.ops.table import Entry, Parameter
-from tensorlint.inference.values import Opaque, Tensor, Unknown, Value
+from tensorlint.inference.values import Const, Opaque, Tensor, Unknown, Value, copy
 
 # Parameters of torch's functions and losses that take a tensor and nothing else.
 _TENSORS = frozenset(
@@ -49,6 +49,23 @@ def as_tensors(parameters: Sequence[Parameter], args: Sequence[Value], kwargs: d
             for name, value in kwargs.items()
         }
     return args, kwargs
+
+
+def given_or_not(entry: Entry, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments, with no shape for tensors that may be None where the operation takes None as well."""
+    takes = {each.name for each in entry.parameters if isinstance(each.default, Const) and each.default.value is None}
+    names = [each.name for each in entry.parameters[: len(args)]]
+    names += [""] * (len(args) - len(names))
+    return (
+        [_shapeless(value) if name in takes else value for name, value in zip(names, args, strict=True)],
+        {name: _shapeless(value) if name in takes else value for name, value in kwargs.items()},
+    )
+
+
+def _shapeless(value: Value) -> Value:
+    if isinstance(value, Tensor) and "optional" in value.marks:
+        return copy(value, shape=None, strides=None)
+    return value
 
 
 def _is_unknown(value: Value) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tensorlint.inference import layout, values
-from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.broadcasting import broadcast
-from tensorlint.inference.ops.results import laid, unplaced
+from tensorlint.inference.ops.results import laid
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import Const, Tensor, Value

@@ -27,6 +27,7 @@ from tensorlint.inference.changes import CHANGES, NEITHER
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
+from tensorlint.inference.layout import Shape
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -39,6 +40,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
     Class,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -52,6 +54,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     copy,
+    integer,
     is_none,
     moved,
     unknown_members,
@@ -65,6 +68,11 @@ _SHAPED = frozenset(
 )  # fmt: skip
 # Functions whose first argument is a list of tensors.
 _JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
+
+# Functions that take tensors of one rank.
+_OF_ONE_RANK = frozenset(
+    {"cat", "concat", "concatenate", "stack", "gather", "scatter", "scatter_", "scatter_add", "scatter_add_"}
+)
 
 # Layers that compute with the last axis of what they are given: a column has one feature there.
 _PROJECTIONS = frozenset({"torch.nn.Linear", "torch.nn.LazyLinear", "torch.nn.Bilinear"})
@@ -103,6 +111,33 @@ def _decides(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
+
+
+def _names_joined(node: ast.AST | None) -> list[str]:
+    """The names that are certainly among what is joined: `torch.cat(before + [x])`."""
+    waiting: list[ast.AST] = node.args[:1] if isinstance(node, ast.Call) else []
+    found: list[str] = []
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
+            waiting += [part.left, part.right]
+        elif isinstance(part, (ast.List, ast.Tuple)):
+            found += [each.id for each in part.elts if isinstance(each, ast.Name)]
+    return found
+
+
+def _joined_shape(name: str, item: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Shape:
+    """The shape of what is joined with a matrix, or a tensor of more axes, of which the others are nobody's business."""
+    sizes = list(item.shape or ())
+    dim = {"hstack": 1, "vstack": 0}.get(name, integer(kwargs.get("dim", args[1] if len(args) > 1 else Const(0))))
+    rank = len(sizes) + (name == "stack")
+    if dim is None or not -rank <= dim < rank:
+        return tuple(S.symbol() for _ in range(rank))
+    if name == "stack":
+        sizes.insert(dim % rank, S.symbol())
+    else:
+        sizes[dim] = S.symbol()
+    return tuple(sizes)
 
 
 def _is_layer(value: Value) -> bool:
@@ -431,6 +466,8 @@ class Calls(State):
         if entry.name in _JOINING and args and isinstance(args[0], Sequence):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
+        if (last := entry.name.rpartition(".")[2]) in _OF_ONE_RANK and entry.framework == "torch":
+            self.demand_of_operands(last, args, kwargs)
         self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
@@ -504,6 +541,10 @@ class Calls(State):
                             result.axes = known_axes.reshaped(arg.tail)
                         return self.keep_rank(result, arg)
             if entry.name in _JOINING and isinstance(args[0], Sequence):
+                for each in _names_joined(node):
+                    item = self.frame.env.get(each)
+                    if isinstance(item, Tensor) and (item.rank or 0) > 1:
+                        return copy(result, shape=_joined_shape(name, item, args, kwargs), made=node)
                 return self.kept_by_joining(entry.name, result, args[0])
             if name in ("view_as", "expand_as", "reshape_as") and len(args) == 2:
                 return self.keep_rank(result, args[1])
@@ -566,6 +607,26 @@ class Calls(State):
         if not kins or any(kin is None or kin != kins[0] for kin in kins):
             return result
         return self.keep_rank(result, items[0], 1 if name.endswith("stack") else 0)
+
+    def demand_of_operands(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """Operations that take tensors of one rank: beside one that is known the others have as many axes."""
+        if name in ("cat", "concat", "concatenate", "stack"):
+            given = args[0]
+            items = given.items if isinstance(given, Sequence) and given.items is not None else []
+            # `torch.cat` passes over vectors without elements.
+            fits = [each.rank for each in items if isinstance(each, Tensor) and each.rank is not None]
+            if not fits or (name != "stack" and min(fits) < 2):
+                return
+            mask = ranks.exactly(fits[0]) | (0 if name == "stack" else ranks.exactly(1))
+        else:
+            index = kwargs.get("index", args[2] if len(args) > 2 else UNKNOWN)
+            items = [args[0], index]
+            known = [each.rank for each in items if isinstance(each, Tensor) and each.rank is not None]
+            if len(known) != 1:
+                return
+            mask = ranks.exactly(*((0, 1) if known[0] < 2 else known))
+        for each in items:
+            self.demand(each, mask, torch=True)
 
     def joined_tensors(self, parts: Sequence) -> Sequence:
         """What `torch.cat` is given: objects nobody knows are tensors here."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tensorlint.inference.aliases import joined
 from tensorlint.inference.names import FileFacts, ScopeFacts
 from tensorlint.inference.rebinding import Rebound
+from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import UNKNOWN, Class, Value
 
 Environment = dict[str, Value]
@@ -64,6 +65,9 @@ class Frame:
     owner: Class | None = None
     first_argument: str | None = None
     is_class: bool = False
+    # What the tests say to be equal under which the current statement runs, and under which each value was returned.
+    under: dict[Symbol, Size] = field(default_factory=dict)
+    returned_under: list[dict[Symbol, Size]] = field(default_factory=list)
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
     # Of another module: the statements that bind its names, followed when a name is first asked for.

@@ -113,6 +113,29 @@ def _join_kinds(a: Value, b: Value) -> Value:
     return either
 
 
+def fit(either: Value, special: Value, general: Value, equal: dict[S.Symbol, S.Size]) -> None:
+    """`either` is one of the two, the special one only where these sizes are equal: `if n == 1: return x`. Where it is
+    what the general one is then, it has the sizes of that in any case."""
+    if isinstance(either, Sequence) and isinstance(special, Sequence) and isinstance(general, Sequence):
+        for parts in zip(either.items or (), special.items or (), general.items or (), strict=False):
+            if either.kind == "tuple" and parts[0] is not parts[1]:
+                fit(*parts, equal)
+    if not (isinstance(either, Tensor) and isinstance(special, Tensor) and isinstance(general, Tensor)):
+        return
+    if (
+        either is special
+        or either is general
+        or not special.shape
+        or not general.shape
+        or special.shape == general.shape
+    ):
+        return
+    if tuple(S.substitute(size, equal) for size in general.shape) == special.shape:
+        either.shape = general.shape
+        strides = general.strides and tuple(S.substitute(stride, equal) for stride in general.strides)
+        either.strides = general.strides if strides == special.strides else None
+
+
 def _or_none(value: Value) -> Value | None:
     """A tensor or a layer, or None: what it is used for says that it is there."""
     if isinstance(value, Tensor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -27,7 +28,7 @@ from tensorlint.inference.changes import CHANGES, NEITHER
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
-from tensorlint.inference.layout import Shape
+from tensorlint.inference.joining import JOINING, OF_ONE_RANK
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -40,7 +41,6 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
     Class,
-    Const,
     Dictionary,
     Function,
     Instance,
@@ -54,7 +54,6 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     copy,
-    integer,
     is_none,
     moved,
     unknown_members,
@@ -66,16 +65,10 @@ _SHAPED = frozenset(
     ["zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "new_empty", "new_full", "view",
      "reshape", "expand", "broadcast_to"]
 )  # fmt: skip
-# Functions whose first argument is a list of tensors.
-_JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
-
-# Functions that take tensors of one rank.
-_OF_ONE_RANK = frozenset(
-    {"cat", "concat", "concatenate", "stack", "gather", "scatter", "scatter_", "scatter_add", "scatter_add_"}
-)
-
 # Layers that compute with the last axis of what they are given: a column has one feature there.
 _PROJECTIONS = frozenset({"torch.nn.Linear", "torch.nn.LazyLinear", "torch.nn.Bilinear"})
+# Layers that take nothing but a tensor of torch.
+_LAYER = re.compile(r"torch\.nn\.(?!Identity$|Sequential$|Module)[A-Z]\w*$")
 # Functions of torch that refuse tensors with axes.
 _OF_SCALARS = frozenset({"torch.arange", "torch.linspace", "torch.logspace"})
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -111,33 +104,6 @@ def _decides(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
-
-
-def _names_joined(node: ast.AST | None) -> list[str]:
-    """The names that are certainly among what is joined: `torch.cat(before + [x])`."""
-    waiting: list[ast.AST] = node.args[:1] if isinstance(node, ast.Call) else []
-    found: list[str] = []
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
-            waiting += [part.left, part.right]
-        elif isinstance(part, (ast.List, ast.Tuple)):
-            found += [each.id for each in part.elts if isinstance(each, ast.Name)]
-    return found
-
-
-def _joined_shape(name: str, item: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Shape:
-    """The shape of what is joined with a matrix, or a tensor of more axes, of which the others are nobody's business."""
-    sizes = list(item.shape or ())
-    dim = {"hstack": 1, "vstack": 0}.get(name, integer(kwargs.get("dim", args[1] if len(args) > 1 else Const(0))))
-    rank = len(sizes) + (name == "stack")
-    if dim is None or not -rank <= dim < rank:
-        return tuple(S.symbol() for _ in range(rank))
-    if name == "stack":
-        sizes.insert(dim % rank, S.symbol())
-    else:
-        sizes[dim] = S.symbol()
-    return tuple(sizes)
 
 
 def _is_layer(value: Value) -> bool:
@@ -452,10 +418,10 @@ class Calls(State):
         return given
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        if (kwargs or len(args) > 1) and any(
-            value.__class__ is Tensor and "optional" in value.marks for value in (*args, *kwargs.values())
-        ):
-            args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
+        for value in (*args[1:], *kwargs.values()) if kwargs else args[1:]:
+            if value.__class__ is Tensor and "optional" in value.marks:
+                args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
+                break
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
@@ -463,11 +429,11 @@ class Calls(State):
             dense = {name: value for name, value in kwargs.items() if name != "layout"}
             return _in_layout(self.apply(entry, args, dense, node), kind)
         call = self.call_context(entry.name, node)
-        if entry.name in _JOINING and args and isinstance(args[0], Sequence):
+        if entry.name in JOINING and args and isinstance(args[0], Sequence):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
-        if (last := entry.name.rpartition(".")[2]) in _OF_ONE_RANK and entry.framework == "torch":
-            self.demand_of_operands(last, args, kwargs)
+        if entry.name in OF_ONE_RANK and entry.framework == "torch":
+            self.demand_of_operands(entry.name, args, kwargs)
         self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
@@ -540,15 +506,11 @@ class Calls(State):
                         if arg.tail:
                             result.axes = known_axes.reshaped(arg.tail)
                         return self.keep_rank(result, arg)
-            if entry.name in _JOINING and isinstance(args[0], Sequence):
-                for each in _names_joined(node):
-                    item = self.frame.env.get(each)
-                    if isinstance(item, Tensor) and (item.rank or 0) > 1:
-                        return copy(result, shape=_joined_shape(name, item, args, kwargs), made=node)
-                return self.kept_by_joining(entry.name, result, args[0])
+            if entry.name in JOINING and isinstance(args[0], Sequence):
+                return self.after_joining(entry.name, result, args, kwargs, node)
             if name in ("view_as", "expand_as", "reshape_as") and len(args) == 2:
                 return self.keep_rank(result, args[1])
-        change = ranks.change(name, args[1:], kwargs, entry.name.startswith("torch.nn.functional."))
+        change = ranks.change(name, args[1:], kwargs, entry.name)
         return result if change is None else self.of_rank(result, args[0], change, entry.framework, node)
 
     def of_rank(
@@ -598,50 +560,6 @@ class Calls(State):
             self.demand(operand, ranks.exactly(rank), torch=True)
         return known[1]
 
-    def kept_by_joining(self, name: str, result: Tensor, parts: Sequence) -> Value:
-        """`torch.cat`, `torch.stack` of tensors that have as many axes as one another."""
-        if name.endswith(("hstack", "vstack")):
-            return result
-        items = parts.items if parts.items is not None else [parts.element]
-        kins = [item.kin if isinstance(item, Tensor) and item.shape is None else None for item in items]
-        if not kins or any(kin is None or kin != kins[0] for kin in kins):
-            return result
-        return self.keep_rank(result, items[0], 1 if name.endswith("stack") else 0)
-
-    def demand_of_operands(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
-        """Operations that take tensors of one rank: beside one that is known the others have as many axes."""
-        if name in ("cat", "concat", "concatenate", "stack"):
-            given = args[0]
-            items = given.items if isinstance(given, Sequence) and given.items is not None else []
-            # `torch.cat` passes over vectors without elements.
-            fits = [each.rank for each in items if isinstance(each, Tensor) and each.rank is not None]
-            if not fits or (name != "stack" and min(fits) < 2):
-                return
-            mask = ranks.exactly(fits[0]) | (0 if name == "stack" else ranks.exactly(1))
-        else:
-            index = kwargs.get("index", args[2] if len(args) > 2 else UNKNOWN)
-            items = [args[0], index]
-            known = [each.rank for each in items if isinstance(each, Tensor) and each.rank is not None]
-            if len(known) != 1:
-                return
-            mask = ranks.exactly(*((0, 1) if known[0] < 2 else known))
-        for each in items:
-            self.demand(each, mask, torch=True)
-
-    def joined_tensors(self, parts: Sequence) -> Sequence:
-        """What `torch.cat` is given: objects nobody knows are tensors here."""
-        if parts.items is None or all(isinstance(item, Tensor) for item in parts.items):
-            return parts
-        items: list[Value] = []
-        for item in parts.items:
-            if item is UNKNOWN:
-                item = Tensor("torch")
-            elif isinstance(item, Opaque) and item.kind is None:
-                self.demand(item, ranks.ANY, torch=True)
-                item = Tensor("torch", axes=item.axes, kin=item.kin)
-            items.append(item)
-        return Sequence(parts.kind, items)
-
     def call_library_object(
         self, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
@@ -657,6 +575,8 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
+        if args and isinstance(first := args[0], Tensor) and first.framework is None and _LAYER.match(receiver.path):
+            args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
             self.note_meeting("@", *args)
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))

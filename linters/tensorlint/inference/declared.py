@@ -52,13 +52,14 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         if written is None:
             return None
         node = written
-    if kept_with(node, "plain", lambda: _is_plain(node)):
+    plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
+    if plain:
         if isinstance(node, ast.Name) and node.id == "float":
             return Scalar("float")
         if isinstance(node, ast.Name) and node.id == "bool":
             return Scalar("bool")
         made = Opaque(None, kind=PLAIN)
-        made.told = kept_with(node, "of ints", lambda: _of_ints(node))
+        made.told = None if plain == "plain" else plain
         return made
     if isinstance(node, ast.Subscript):
         return _subscript(interpreter, node, dimensions)

@@ -255,7 +255,8 @@ class Following(State):
                     declared = copy(declared, marks=declared.marks | {"optional"})
                 if isinstance(declared, Opaque) and declared.kind == PLAIN:
                     # It is that object, and a number.
-                    declared._symbol, declared.name, declared.scope = given.size, given.name, given.scope
+                    declared._symbol = given._symbol if given.name is None else given.size
+                    declared.name, declared.scope = given.name, given.scope
                 if declared is not None:
                     bound[parameter.arg] = declared
         return bound

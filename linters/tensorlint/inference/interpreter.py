@@ -41,6 +41,7 @@ from tensorlint.inference.import_effects import ImportEffects
 from tensorlint.inference.imports import Imports
 from tensorlint.inference.instances import Instances
 from tensorlint.inference.iteration import Iteration
+from tensorlint.inference.joining import Joining
 from tensorlint.inference.late_initialisers import LateInitialisers
 from tensorlint.inference.late_methods import MethodMaking
 from tensorlint.inference.loops import Loops
@@ -94,6 +95,7 @@ class Interpreter(
     Loops,
     FilledLists,
     Calls,
+    Joining,
     Methods,
     Following,
     Effects,

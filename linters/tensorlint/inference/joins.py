@@ -88,15 +88,19 @@ def join(a: Value, b: Value) -> Value:
 
 def _join_kinds(a: Value, b: Value) -> Value:
     """What is true of two values that need not be of one kind."""
-    if is_none(a) or is_none(b):
+    if (a.__class__ is Const or b.__class__ is Const) and (is_none(a) or is_none(b)):
         either_or_none = _or_none(b if is_none(a) else a)
         if either_or_none is not None:
             return either_or_none
     if keeps_shape(a) and keeps_shape(b):
         return Opaque(None, kind=KEEPS_SHAPE)
-    layers = (*_layers(a), *_layers(b))
-    if len(layers) > 1 and _layers(a) and _layers(b):
-        return _one_layer(layers, a, b)
+    if (
+        a.__class__ in _MAY_BE_LAYERS
+        and b.__class__ in _MAY_BE_LAYERS
+        and (ours := _layers(a))
+        and (theirs := _layers(b))
+    ):
+        return _one_layer((*ours, *theirs), a, b)
     if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
         return _join_scalars(a, b)
     for tensor, other in ((a, b), (b, a)):
@@ -149,6 +153,7 @@ def _or_none(value: Value) -> Value | None:
 
 
 _MOST_LAYERS = 3
+_MAY_BE_LAYERS = frozenset({LibraryObject, Instance, Opaque})
 _LAYER = re.compile(r"torch\.nn\.[A-Z]\w*$")
 
 

@@ -72,7 +72,9 @@ def kind_of(value: Value) -> Kind | None:
 
 def kind_of_operand(value: Value) -> Kind | None:
     """The same of an operand: one that may be None is none where the operator is reached."""
-    return "int" if isinstance(value, Opaque) and value.told == "int" else kind_of(value)
+    if value.__class__ is Opaque:
+        return "int" if value.integer or value.told == "int" else None
+    return kind_of(value)
 
 
 def one_of(values: list[Value]) -> Value:

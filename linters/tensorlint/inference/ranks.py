@@ -230,10 +230,10 @@ _REDUCTIONS = frozenset(
 )
 
 
-def change(name: str, args: list[Value], kwargs: dict[str, Value], of_layers: bool = False) -> int | None:
+def change(name: str, args: list[Value], kwargs: dict[str, Value], path: str = "") -> int | None:
     """How many axes the result has more than the first operand; None where the call does not tell.
 
-    `args` are those behind the first operand; `of_layers` says that the function is one of torch.nn.functional.
+    `args` are those behind the first operand; `path` is the function's.
     """
     if name in SAME:
         return 0
@@ -242,7 +242,7 @@ def change(name: str, args: list[Value], kwargs: dict[str, Value], of_layers: bo
     if name in ("select", "diagonal", "view_as_complex"):
         return -1
     if name == "unfold":
-        return -1 if of_layers else 1
+        return -1 if path == "torch.nn.functional.unfold" else 1
     if name in _OF_NUMBERS:
         return 0 if all(_is_number(value) for value in (*args, *kwargs.values())) else None
     if name == "linear":

@@ -175,7 +175,7 @@ _OF_INTS = frozenset({"Tuple", "tuple", "List", "list", "Sequence"})
 
 def _of_ints(node: ast.expr) -> Literal["int", "ints"] | None:
     """Whether the annotation is that of an int or of a tuple or list of ints, or of one of these or None."""
-    if isinstance(node, ast.Name):
+    if node.__class__ is ast.Name:
         return "int" if node.id == "int" else None
     if isinstance(node, ast.BinOp):
         for part, other in ((node.left, node.right), (node.right, node.left)):

@@ -201,13 +201,13 @@ class Following(State):
         if not frame.returns:
             return UNKNOWN
         result = frame.returns[0]
-        under = [*frame.returned_under, {}] if any(frame.returned_under) else []
+        under = frame.returned_under
         for place, other in enumerate(frame.returns[1:], 1):
             either = joined(result, other)
-            if under and place == 1 and under[0]:
-                fit(either, result, other, under[0])
-            elif under and place < len(under) and under[place]:
+            if place in under:
                 fit(either, other, result, under[place])
+            elif place == 1 and 0 in under:
+                fit(either, result, other, under[0])
             result = either
         return result
 

@@ -67,7 +67,7 @@ class Frame:
     is_class: bool = False
     # What the tests say to be equal under which the current statement runs, and under which each value was returned.
     under: dict[Symbol, Size] = field(default_factory=dict)
-    returned_under: list[dict[Symbol, Size]] = field(default_factory=list)
+    returned_under: dict[int, dict[Symbol, Size]] = field(default_factory=dict)
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
     # Of another module: the statements that bind its names, followed when a name is first asked for.

@@ -121,8 +121,9 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
 
 def equality(interpreter: State, test: ast.expr) -> tuple[bool, dict[S.Symbol, Size]] | None:
     """What is equal where a test of two sizes comes out as this: `n == 1`, `n != 1`."""
-    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.NotEq))):
+    if test.__class__ is not ast.Compare or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
         return None
+    assert isinstance(test, ast.Compare)
     left, right = test.left, test.comparators[0]
     if isinstance(left, ast.Constant):
         left, right = right, left

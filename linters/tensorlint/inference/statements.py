@@ -201,8 +201,8 @@ class Statements(State):
         self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
         if self.conditional or self.frame.loops:
             self.left_early = True
-        self.frame.returned_under += [{}] * (len(self.frame.returns) - len(self.frame.returned_under))
-        self.frame.returned_under.append(self.frame.under)
+        if self.frame.under:
+            self.frame.returned_under[len(self.frame.returns)] = self.frame.under
         self.frame.returns.append(value)
         self.frame.dead = True
 

@@ -418,10 +418,12 @@ class Calls(State):
         return given
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        for value in (*args[1:], *kwargs.values()) if kwargs else args[1:]:
-            if value.__class__ is Tensor and "optional" in value.marks:
-                args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
-                break
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            made_of = value.__class__
+            if made_of is Tensor or (made_of is Sequence and entry.framework == "numpy"):
+                if unknown_arguments.may_be_none(value):
+                    args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
+                    break
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)

@@ -409,6 +409,7 @@ class Calls(State):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)
             if isinstance(made, LibraryObject):
                 made.made, made.born = node, self.steps
+                refinement.take_sizes(self, made)
             return made
         if path.startswith("torch.") and "out" in kwargs:
             self.written(UNKNOWN, kwargs["out"], node)
@@ -420,10 +421,11 @@ class Calls(State):
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         for value in (*args, *kwargs.values()) if kwargs else args:
             made_of = value.__class__
-            if made_of is Tensor or (made_of is Sequence and entry.framework == "numpy"):
-                if unknown_arguments.may_be_none(value):
-                    args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
-                    break
+            if (made_of is Tensor and "optional" in value.marks) or (  # type: ignore[attr-defined]
+                made_of is Sequence and entry.framework == "numpy" and unknown_arguments.may_be_none(value)
+            ):
+                args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
+                break
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)

@@ -142,6 +142,17 @@ class Demands(State):
             return object()
         return self.possible_exits, tuple(place[4] for place in places if place and place[3] is not ALWAYS)
 
+    def is_certain(self) -> bool:
+        """Whether every run of the function, or of the file, that is followed comes by the current place."""
+        if self.conditional or self.frame.loops or not self.places or self.places[0] is None:
+            return False
+        return not self.is_caught(self.places[0]) and all(
+            each is not None
+            and (at == 0 or each[3] is ALWAYS)
+            and not (each[0].returns or self.last_exit(each[1], each[2]))
+            for at, each in enumerate(self.places)
+        )
+
     def is_passed(self, value: Value) -> bool:
         """Whether the program comes by the current place in every run that binds the value to a name."""
         places = self.places

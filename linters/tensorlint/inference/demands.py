@@ -144,13 +144,12 @@ class Demands(State):
 
     def is_certain(self) -> bool:
         """Whether every run of the function, or of the file, that is followed comes by the current place."""
-        if self.conditional or self.frame.loops or not self.places or self.places[0] is None:
+        places = self.places
+        if self.perhaps_left or self.frame.loops or not places or places[0] is None or self.is_caught(places[0]):
             return False
-        return not self.is_caught(self.places[0]) and all(
-            each is not None
-            and (at == 0 or each[3] is ALWAYS)
-            and not (each[0].returns or self.last_exit(each[1], each[2]))
-            for at, each in enumerate(self.places)
+        inner = places[1:]
+        return all(each is not None and each[3] is ALWAYS for each in inner) and not any(
+            each is not None and each[0].facts.is_generator for each in places
         )
 
     def is_passed(self, value: Value) -> bool:

@@ -409,7 +409,6 @@ class Calls(State):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)
             if isinstance(made, LibraryObject):
                 made.made, made.born = node, self.steps
-                refinement.take_sizes(self, made)
             return made
         if path.startswith("torch.") and "out" in kwargs:
             self.written(UNKNOWN, kwargs["out"], node)

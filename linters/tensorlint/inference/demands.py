@@ -142,16 +142,6 @@ class Demands(State):
             return object()
         return self.possible_exits, tuple(place[4] for place in places if place and place[3] is not ALWAYS)
 
-    def is_certain(self) -> bool:
-        """Whether every run of the function, or of the file, that is followed comes by the current place."""
-        places = self.places
-        if self.perhaps_left or self.frame.loops or not places or places[0] is None or self.is_caught(places[0]):
-            return False
-        inner = places[1:]
-        return all(each is not None and each[3] is ALWAYS for each in inner) and not any(
-            each is not None and each[0].facts.is_generator for each in places
-        )
-
     def is_passed(self, value: Value) -> bool:
         """Whether the program comes by the current place in every run that binds the value to a name."""
         places = self.places

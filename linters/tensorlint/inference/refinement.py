@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES
-from tensorlint.inference.ops.modules import SHOWN
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     MAY_BE_NONE,
-    PLAIN,
     SCALAR,
     UNKNOWN,
     Library,
-    LibraryObject,
     Number,
     Opaque,
     Sequence,
@@ -77,20 +74,6 @@ def take_for_scalar(interpreter: State, value: Value) -> None:
         if not (interpreter.conditional or frame.loops or frame.returns) and id(value) not in interpreter.reshaped:
             if interpreter.is_passed(value):
                 value.kind = SCALAR
-
-
-def take_sizes(interpreter: State, layer: LibraryObject) -> None:
-    """The layer was made: its numbers of channels and features are ints, whatever was known of them."""
-    given = [
-        value
-        for name, value in layer.arguments.items()
-        if value.__class__ is Opaque and name in SHOWN and value.told is None and value.kind in (None, PLAIN)
-    ]
-    if given and interpreter.is_certain():
-        for value in given:
-            if not (value.parts or value.axes):
-                value.told = "int"
-                value.kind = value.kind or SCALAR
 
 
 def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:

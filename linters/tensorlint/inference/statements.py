@@ -270,7 +270,7 @@ class Statements(State):
             return
         frame = self.frame
         before = frame.env
-        equal = refinement.equality(self, node.test)
+        equal = refinement.equality(self, node.test) if node.test.__class__ is ast.Compare else None
         outer = frame.under
         self.conditional += 1
         frame.env = dict(before)

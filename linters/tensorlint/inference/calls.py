@@ -549,7 +549,11 @@ class Calls(State):
                 self.of_rank(Tensor("torch", dtype=each, axes=axes), whole, change, whole.framework, node)
                 for each in types
             ]
-            return Sequence("tuple", None, parts[0]) if len(parts) == 1 else Sequence("tuple", parts)
+            if len(parts) > 1:
+                return Sequence("tuple", parts)
+            if isinstance(part := parts[0], Tensor) and part.shape is not None:  # other sizes in each
+                part.shape = tuple(S.of_symbol(S.Symbol(None, variant=True)) for _ in part.shape)
+            return Sequence("tuple", None, parts[0])
         return result
 
     def rank_of_einsum(self, args: list[Value]) -> int | None:

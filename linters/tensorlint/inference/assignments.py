@@ -36,6 +36,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
     CONTAINERS,
+    PLAIN,
     UNKNOWN,
     Attribute,
     Class,
@@ -222,10 +223,9 @@ class Assignments(State):
             for element in elements:
                 self.assign(element, UNKNOWN, None)
             return
-        opaque = isinstance(value, Opaque)
         for position, element in enumerate(elements):
-            if opaque:
-                self.assign(element, Opaque(None, parts=parts_of(value)), None)
+            if isinstance(value, Opaque):
+                self.assign(element, one_of_items(value), None)
             elif isinstance(value, (Instance, Number)):
                 self.assign(element, UNKNOWN, None)
             else:
@@ -554,6 +554,12 @@ def forget_shown(value: Sequence) -> None:
     for each in shown:
         each.items, each.element, each.length, each.totals = None, any_item_of(each), None, None
         forget_shown(each)
+
+
+def one_of_items(value: Opaque) -> Opaque:
+    """An item of what nobody knows; of a container of numbers it is a number."""
+    kind = PLAIN if value.kind == PLAIN else None
+    return Opaque(None, kind=kind, integer=value.told == "ints", parts=parts_of(value))
 
 
 def _instance_of_class(node: ast.expr) -> ast.expr | None:

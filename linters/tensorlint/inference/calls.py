@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,7 @@ from tensorlint.inference.changes import CHANGES, NEITHER
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
+from tensorlint.inference.joining import JOINING, OF_ONE_RANK
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -35,6 +37,7 @@ from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
     NONE,
+    ONE_LAYER,
     UNKNOWN,
     Attribute,
     Class,
@@ -62,11 +65,10 @@ _SHAPED = frozenset(
     ["zeros", "ones", "empty", "full", "rand", "randn", "new_zeros", "new_ones", "new_empty", "new_full", "view",
      "reshape", "expand", "broadcast_to"]
 )  # fmt: skip
-# Functions whose first argument is a list of tensors.
-_JOINING = frozenset({"torch.cat", "torch.concat", "torch.concatenate", "torch.stack", "torch.hstack", "torch.vstack"})
-
 # Layers that compute with the last axis of what they are given: a column has one feature there.
 _PROJECTIONS = frozenset({"torch.nn.Linear", "torch.nn.LazyLinear", "torch.nn.Bilinear"})
+# Layers that take nothing but a tensor of torch.
+_LAYER = re.compile(r"torch\.nn\.(?!Identity$|Sequential$|Module)[A-Z]\w*$")
 # Functions of torch that refuse tensors with axes.
 _OF_SCALARS = frozenset({"torch.arange", "torch.linspace", "torch.logspace"})
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
@@ -285,6 +287,8 @@ class Calls(State):
             return self.call(function.function, [*function.positional, *args], {**function.keywords, **kwargs}, node)
         if isinstance(function, Opaque) and function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs:
             return self.kept_shape(args[0], node)
+        if isinstance(function, Opaque) and function.kind == ONE_LAYER:
+            return self.call_one_layer(function, args, kwargs, node)
         if isinstance(function, Attribute):
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds.
@@ -316,6 +320,24 @@ class Calls(State):
                 self.not_followed(part, args, kwargs)
         if self.kept:
             self.run_kept(args, kwargs)
+        return result
+
+    def call_one_layer(
+        self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """What one of a few layers gives, whichever it is. (None would not have been called.)"""
+        if len(function.parts) == 1:
+            return self.call(function.parts[0], args, kwargs, node)
+        results = []
+        self.conditional += 1
+        for layer in function.parts:
+            proven = self.begin_perhaps()
+            results.append(self.call(layer, args, kwargs, node))
+            self.end_perhaps(proven)
+        self.conditional -= 1
+        result = results[0]
+        for other in results[1:]:
+            result = aliases.joined(result, other)
         return result
 
     def with_end(self, made: Value) -> Value:
@@ -396,6 +418,13 @@ class Calls(State):
         return given
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            made_of = value.__class__
+            if (made_of is Tensor and "optional" in value.marks) or (  # type: ignore[attr-defined]
+                made_of is Sequence and entry.framework == "numpy" and unknown_arguments.may_be_none(value)
+            ):
+                args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
+                break
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
@@ -403,9 +432,11 @@ class Calls(State):
             dense = {name: value for name, value in kwargs.items() if name != "layout"}
             return _in_layout(self.apply(entry, args, dense, node), kind)
         call = self.call_context(entry.name, node)
-        if entry.name in _JOINING and args and isinstance(args[0], Sequence):
+        if entry.name in JOINING and args and isinstance(args[0], Sequence):
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
+        if entry.name in OF_ONE_RANK and entry.framework == "torch":
+            self.demand_of_operands(entry.name, args, kwargs)
         self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
@@ -465,7 +496,7 @@ class Calls(State):
             )
             if rank is not None:
                 return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, None, node)
-            return self.related_results(name, result, args, kwargs)
+            return self.related_results(name, result, args, kwargs, node)
         if entry.framework == "torch":
             rank = ranks.of_result(name, args[1:], kwargs)
             if name == "einsum":
@@ -479,30 +510,51 @@ class Calls(State):
                         if arg.tail:
                             result.axes = known_axes.reshaped(arg.tail)
                         return self.keep_rank(result, arg)
-            if entry.name in _JOINING and isinstance(args[0], Sequence):
-                return self.kept_by_joining(entry.name, result, args[0])
+            if entry.name in JOINING and isinstance(args[0], Sequence):
+                return self.after_joining(entry.name, result, args, kwargs, node)
             if name in ("view_as", "expand_as", "reshape_as") and len(args) == 2:
                 return self.keep_rank(result, args[1])
-        change = ranks.change(name, args[1:], kwargs)
-        return result if change is None else self.keep_rank(result, args[0], change)
+        change = ranks.change(name, args[1:], kwargs, entry.name)
+        return result if change is None else self.of_rank(result, args[0], change, entry.framework, node)
 
-    def related_results(self, name: str, result: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
-        """The parts that `chunk`, `split`, `topk`, ... make of a tensor of unknown rank."""
+    def of_rank(
+        self, result: Tensor, operand: Value, change: int, framework: str | None, node: ast.AST | None
+    ) -> Tensor:
+        """The result of an operation that gives so many axes more than its operand has."""
+        if isinstance(operand, Tensor) and operand.shape is not None:
+            if framework != "torch" or (rank := len(operand.shape) + change) < 0:
+                return result  # where there is no axis left torch takes none away
+            return copy(result, shape=tuple(S.symbol() for _ in range(rank)), made=node)
+        self.keep_rank(result, operand, change)
+        return result
+
+    def related_results(
+        self, name: str, result: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """The parts that `chunk`, `split`, `topk`, ... make of a tensor of unknown rank, or along an unknown axis."""
         whole = args[0]
-        if name not in ranks.SEVERAL or not isinstance(whole, Tensor) or whole.shape is not None or whole.kin is None:
+        if name not in ranks.SEVERAL or not isinstance(whole, Tensor) or (whole.shape is None and whole.kin is None):
             return result
         change = ranks.change_of_several(name, args[1:], kwargs)
         if change is None:
             return result
-        axes = known_axes.after_split(name, args, kwargs) or None
+        axes = None if whole.shape is not None else known_axes.after_split(name, args, kwargs) or None
         if isinstance(result, Sequence) and result.items is not None:
             for item in result.items:
                 self.keep_rank(item, whole, change)
                 if isinstance(item, Tensor) and item.shape is None and item.axes is None:
                     item.axes = None if axes is None else dict(axes)
         elif result is UNKNOWN or (isinstance(result, Sequence) and result.element is UNKNOWN):
-            part = self.keep_rank(Tensor("torch", dtype=whole.dtype, axes=axes), whole, change)
-            return Sequence("tuple", None, part)
+            types = (whole.dtype,) if ranks.SEVERAL[name] is None else (whole.dtype, "int64")
+            parts: list[Value] = [
+                self.of_rank(Tensor("torch", dtype=each, axes=axes), whole, change, whole.framework, node)
+                for each in types
+            ]
+            if len(parts) > 1:
+                return Sequence("tuple", parts)
+            if isinstance(part := parts[0], Tensor) and part.shape is not None:  # other sizes in each
+                part.shape = tuple(S.of_symbol(S.Symbol(None, variant=True)) for _ in part.shape)
+            return Sequence("tuple", None, parts[0])
         return result
 
     def rank_of_einsum(self, args: list[Value]) -> int | None:
@@ -515,30 +567,6 @@ class Calls(State):
         for operand, rank in zip(operands, known[0], strict=True):
             self.demand(operand, ranks.exactly(rank), torch=True)
         return known[1]
-
-    def kept_by_joining(self, name: str, result: Tensor, parts: Sequence) -> Value:
-        """`torch.cat`, `torch.stack` of tensors that have as many axes as one another."""
-        if name.endswith(("hstack", "vstack")):
-            return result
-        items = parts.items if parts.items is not None else [parts.element]
-        kins = [item.kin if isinstance(item, Tensor) and item.shape is None else None for item in items]
-        if not kins or any(kin is None or kin != kins[0] for kin in kins):
-            return result
-        return self.keep_rank(result, items[0], 1 if name.endswith("stack") else 0)
-
-    def joined_tensors(self, parts: Sequence) -> Sequence:
-        """What `torch.cat` is given: objects nobody knows are tensors here."""
-        if parts.items is None or all(isinstance(item, Tensor) for item in parts.items):
-            return parts
-        items: list[Value] = []
-        for item in parts.items:
-            if item is UNKNOWN:
-                item = Tensor("torch")
-            elif isinstance(item, Opaque) and item.kind is None:
-                self.demand(item, ranks.ANY, torch=True)
-                item = Tensor("torch", axes=item.axes, kin=item.kin)
-            items.append(item)
-        return Sequence(parts.kind, items)
 
     def call_library_object(
         self, receiver: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
@@ -555,6 +583,8 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
+        if args and isinstance(first := args[0], Tensor) and first.framework is None and _LAYER.match(receiver.path):
+            args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
             self.note_meeting("@", *args)
         result = self.with_outer(modules.call_module(self.call_context(receiver.path, node), receiver, args, kwargs))

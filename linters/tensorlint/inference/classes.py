@@ -28,6 +28,7 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, prefix_of, rebound
 from tensorlint.inference.unseen import changed_by_operators_of
 from tensorlint.inference.values import (
+    BASE,
     UNKNOWN,
     Class,
     Const,
@@ -382,6 +383,8 @@ class Classes(Inheritance):
                 )
             if value.generic and (name in value.cls.unstable or name in self.file.facts.unstable_attributes):
                 return Opaque(None)
+            return found
+        if BASE in value.fields and (found := self.attribute_of_base(value, name, node)) is not None:
             return found
         if value.generic and not self.initialising(value):
             if name in self.file.facts.unstable_attributes or name in value.cls.unstable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.kept import kept_with
@@ -52,12 +52,15 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         if written is None:
             return None
         node = written
-    if kept_with(node, "plain", lambda: _is_plain(node)):
+    plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
+    if plain:
         if isinstance(node, ast.Name) and node.id == "float":
             return Scalar("float")
         if isinstance(node, ast.Name) and node.id == "bool":
             return Scalar("bool")
-        return Opaque(None, kind=PLAIN)
+        made = Opaque(None, kind=PLAIN)
+        made.told = None if plain == "plain" else plain
+        return made
     if isinstance(node, ast.Subscript):
         return _subscript(interpreter, node, dimensions)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -165,6 +168,31 @@ def _is_plain(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _is_plain(node.left) and _is_plain(node.right)
     return False
+
+
+_OF_INTS = frozenset({"Tuple", "tuple", "List", "list", "Sequence"})
+
+
+def _of_ints(node: ast.expr) -> Literal["int", "ints"] | None:
+    """Whether the annotation is that of an int or of a tuple or list of ints, or of one of these or None."""
+    if node.__class__ is ast.Name:
+        return "int" if node.id == "int" else None
+    if isinstance(node, ast.BinOp):
+        for part, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(other, ast.Constant) and other.value is None:
+                return _of_ints(part)
+    if not isinstance(node, ast.Subscript):
+        return None
+    base = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+    if base == "Optional":
+        return _of_ints(node.slice)
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    ints = [each for each in items if not (isinstance(each, ast.Constant) and each.value is Ellipsis)]
+    return (
+        "ints"
+        if base in _OF_INTS and all(_of_ints(each) == "int" and isinstance(each, ast.Name) for each in ints)
+        else None
+    )
 
 
 def _subscript(interpreter: State, node: ast.Subscript, dimensions: dict[str, Any]) -> Value | None:

@@ -347,6 +347,7 @@ class Expressions(State):
             kind = value.kind if value.kind == PLAIN else None
             found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
             found.scope = value.scope
+            found.integer = value.told == "ints" and isinstance(name, ItemKey)
             if value.since and is_setting(value.scope, name, self.file.text):
                 found.since = value.since
         return found
@@ -420,6 +421,8 @@ class Expressions(State):
                 found.axes = known_axes.indexed(known_axes.of(value), index) or None
             if value.kin is None:
                 return found
+            if isinstance(index, Tensor) and index.dtype == "bool" and index.kin == value.kin:
+                return copy(found, shape=(S.symbol(),)) if isinstance(found, Tensor) else found  # `x[x > 0]`
             self.demand(value, ranks.of_index(index))
             change = ranks.change_of_index(index)
             return found if change is None else self.keep_rank(found, value, change)

@@ -14,6 +14,7 @@ from tensorlint.inference.contents import lasts, one_within
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.handling import last_name
+from tensorlint.inference.joins import fit
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops import modules
 from tensorlint.inference.quiet_functions import makes_records
@@ -22,6 +23,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
     NONE,
+    PLAIN,
     UNKNOWN,
     Class,
     Const,
@@ -203,8 +205,14 @@ class Following(State):
         if not frame.returns:
             return UNKNOWN
         result = frame.returns[0]
-        for other in frame.returns[1:]:
-            result = joined(result, other)
+        under = frame.returned_under
+        for place, other in enumerate(frame.returns[1:], 1):
+            either = joined(result, other)
+            if place in under:
+                fit(either, other, result, under[place])
+            elif place == 1 and 0 in under:
+                fit(either, result, other, under[0])
+            result = either
         return result
 
     def bind_parameters(
@@ -245,10 +253,14 @@ class Following(State):
             elif isinstance(value, (Sequence, Dictionary)):
                 share(value)
         for parameter in (*names, *spec.kwonlyargs):
-            if parameter.annotation is not None and isinstance(bound[parameter.arg], Opaque):
+            if parameter.annotation is not None and isinstance(given := bound[parameter.arg], Opaque):
                 declared = self.annotation_in(function.scope, parameter.annotation)
                 if isinstance(declared, Tensor) and is_none(function.defaults.get(parameter.arg, UNKNOWN)):
                     declared = copy(declared, marks=declared.marks | {"optional"})
+                if isinstance(declared, Opaque) and declared.kind == PLAIN:
+                    # It is that object, and a number.
+                    declared._symbol = given._symbol if given.name is None else given.size
+                    declared.name, declared.scope = given.name, given.scope
                 if declared is not None:
                     bound[parameter.arg] = declared
         return bound

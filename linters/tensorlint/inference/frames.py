@@ -9,6 +9,7 @@ from tensorlint.inference.aliases import joined
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import FileFacts, ScopeFacts
 from tensorlint.inference.rebinding import Rebound
+from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import UNKNOWN, Class, Sequence, Value
 from tensorlint.inference.walking import parameters_of, walk
 
@@ -66,6 +67,9 @@ class Frame:
     owner: Class | None = None
     first_argument: str | None = None
     is_class: bool = False
+    # What the tests say to be equal under which the current statement runs, and under which each value was returned.
+    under: dict[Symbol, Size] = field(default_factory=dict)
+    returned_under: dict[int, dict[Symbol, Size]] = field(default_factory=dict)
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
     # The names of lists that functions within have read, and of those that they may have found otherwise.

@@ -19,6 +19,7 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
+    CONTAINERS,
     NONE,
     UNKNOWN,
     Class,
@@ -26,6 +27,10 @@ from tensorlint.inference.values import (
     Instance,
     Library,
     LibraryObject,
+    Number,
+    Opaque,
+    Sequence,
+    Tensor,
     Value,
 )
 from tensorlint.inference.walking import walk
@@ -183,7 +188,10 @@ class Inheritance(State):
         if not isinstance(named, Class) or not isinstance(receiver, Instance):
             return UNKNOWN
         if arguments is None:
-            self.super_not_followed(receiver, self.next_in_order(receiver.cls, named, name), name)
+            above = self.next_in_order(receiver.cls, named, name)
+            self.super_not_followed(receiver, above, name)
+            if isinstance(above, Library) and name == "__init__" and above.path not in CONTAINERS:
+                self.make_base(receiver, LibraryObject(above.path, {}, (), {}, node))  # of nobody knows what
             return UNKNOWN
         base = self.next_in_order(receiver.cls, named, name)
         if receiver.generic and name not in INITIALISERS:
@@ -204,12 +212,36 @@ class Inheritance(State):
                     node,
                 )
         elif isinstance(base, Library) and name == "__init__":
-            made = modules.construct(self.call_context(base.path, node), base.path, *arguments)
-            before = receiver.fields.get(BASE)
-            receiver.fields[BASE] = join(before, made) if self.perhaps_left and before is not None else made
+            self.make_base(receiver, modules.construct(self.call_context(base.path, node), base.path, *arguments))
         elif isinstance(base, Library) and name == "forward":
             return self.call_base_module(base.path, receiver, arguments[0], arguments[1], node)
         return UNKNOWN
+
+    def make_base(self, receiver: Instance, made: LibraryObject) -> None:
+        """What `super().__init__(...)` makes of a subclass of a layer."""
+        before = receiver.fields.get(BASE)
+        receiver.fields[BASE] = join(before, made) if self.perhaps_left and before is not None else made
+        if self.frame.record and not (self.perhaps_left or self.frame.loops):
+            for name, value in made.arguments.items():
+                if name in modules.SHOWN and name not in self.file.facts.unstable_attributes:
+                    if (
+                        isinstance(value, (Opaque, Number))
+                        and (self.frame.first_argument, name) not in self.frame.facts.stored
+                    ):
+                        self.name_field(receiver, name, value)
+
+    def attribute_of_base(self, value: Instance, name: str, node: ast.AST | None) -> Value | None:
+        """`self.weight` in a subclass of a layer; None where the layer does not tell."""
+        base = value.fields.get(BASE)
+        facts = self.file.facts
+        if not isinstance(base, LibraryObject) or name in facts.unstable_attributes or name in facts.foreign_attributes:
+            return None
+        if base.path in CONTAINERS or name in value.cls.unstable or not modules.known(base.path):
+            return None
+        found = self.attribute_of(base, name, node)
+        if isinstance(found, (Tensor, Number)) or (isinstance(found, Sequence) and found.kind == "tuple"):
+            return found
+        return None
 
     def super_not_followed(self, receiver: Instance, base: Value | None, name: str) -> None:
         """`super().__init__(**rest)`, of which nobody knows what it is given: it assigns what it has, after this class did."""

@@ -41,6 +41,7 @@ from tensorlint.inference.import_effects import ImportEffects
 from tensorlint.inference.imports import Imports
 from tensorlint.inference.instances import Instances
 from tensorlint.inference.iteration import Iteration
+from tensorlint.inference.joining import Joining
 from tensorlint.inference.late_initialisers import LateInitialisers
 from tensorlint.inference.late_methods import MethodMaking
 from tensorlint.inference.loops import Loops
@@ -97,6 +98,7 @@ class Interpreter(
     Loops,
     FilledLists,
     Calls,
+    Joining,
     Methods,
     Following,
     Effects,
@@ -435,7 +437,7 @@ class Interpreter(
                     and not known.optional
                 ):
                     return Number(known.size)
-                known.kind = stated.kind
+                known.kind, known.told = stated.kind, stated.told
             elif isinstance(stated, Tensor) and known.optional:
                 return copy(stated, marks=stated.marks | {"optional"})
             elif isinstance(stated, Tensor) and not isinstance(function.defaults.get(name, stated), (Tensor, Unknown)):

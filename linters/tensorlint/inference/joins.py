@@ -10,6 +10,8 @@ from tensorlint.inference.numbers import kind_of
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
+    NONE,
+    ONE_LAYER,
     PLAIN,
     UNKNOWN,
     Class,
@@ -26,6 +28,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     an_integer,
+    copy,
     is_none,
     of_class,
     perhaps_same,
@@ -85,8 +88,19 @@ def join(a: Value, b: Value) -> Value:
 
 def _join_kinds(a: Value, b: Value) -> Value:
     """What is true of two values that need not be of one kind."""
+    if (a.__class__ is Const or b.__class__ is Const) and (is_none(a) or is_none(b)):
+        either_or_none = _or_none(b if is_none(a) else a)
+        if either_or_none is not None:
+            return either_or_none
     if keeps_shape(a) and keeps_shape(b):
         return Opaque(None, kind=KEEPS_SHAPE)
+    if (
+        a.__class__ in _MAY_BE_LAYERS
+        and b.__class__ in _MAY_BE_LAYERS
+        and (ours := _layers(a))
+        and (theirs := _layers(b))
+    ):
+        return _one_layer((*ours, *theirs), a, b)
     if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
         return _join_scalars(a, b)
     for tensor, other in ((a, b), (b, a)):
@@ -100,6 +114,63 @@ def _join_kinds(a: Value, b: Value) -> Value:
     either.optional = _may_be_none(a) or _may_be_none(b)
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
         either.kin = a.kin
+    return either
+
+
+def fit(either: Value, special: Value, general: Value, equal: dict[S.Symbol, S.Size]) -> None:
+    """`either` is one of the two, the special one only where these sizes are equal: `if n == 1: return x`. Where it is
+    what the general one is then, it has the sizes of that in any case."""
+    if isinstance(either, Sequence) and isinstance(special, Sequence) and isinstance(general, Sequence):
+        for parts in zip(either.items or (), special.items or (), general.items or (), strict=False):
+            if either.kind == "tuple" and parts[0] is not parts[1]:
+                fit(*parts, equal)
+    if not (isinstance(either, Tensor) and isinstance(special, Tensor) and isinstance(general, Tensor)):
+        return
+    if (
+        either is special
+        or either is general
+        or not special.shape
+        or not general.shape
+        or special.shape == general.shape
+    ):
+        return
+    if tuple(S.substitute(size, equal) for size in general.shape) == special.shape:
+        either.shape = general.shape
+        strides = general.strides and tuple(S.substitute(stride, equal) for stride in general.strides)
+        either.strides = general.strides if strides == special.strides else None
+
+
+def _or_none(value: Value) -> Value | None:
+    """A tensor or a layer, or None: what it is used for says that it is there."""
+    if isinstance(value, Tensor):
+        return copy(value, marks=value.marks | {"optional"}, axes=value.axes, kin=value.kin)
+    if isinstance(value, Opaque) and value.kind == KEEPS_SHAPE:
+        either = Opaque(None, kind=KEEPS_SHAPE)
+        either.optional = True
+        return either
+    layers = _layers(value)
+    return _one_layer(layers, value, NONE) if layers else None
+
+
+_MOST_LAYERS = 3
+_MAY_BE_LAYERS = frozenset({LibraryObject, Instance, Opaque})
+_LAYER = re.compile(r"torch\.nn\.[A-Z]\w*$")
+
+
+def _layers(value: Value) -> tuple[Value, ...]:
+    """The layers that the value is one of."""
+    if isinstance(value, Opaque):
+        return value.parts if value.kind == ONE_LAYER else ()
+    if isinstance(value, LibraryObject):
+        return (value,) if _LAYER.match(value.path) and value.path not in CONTAINERS else ()
+    return (value,) if isinstance(value, Instance) and value.cls.is_module else ()
+
+
+def _one_layer(layers: tuple[Value, ...], a: Value, b: Value) -> Opaque:
+    # To follow several modules of the program's own at each call takes too long.
+    few = len(layers) <= _MOST_LAYERS and sum(isinstance(layer, Instance) for layer in layers) < 2
+    either = Opaque(None, kind=ONE_LAYER if few else None, parts=layers)
+    either.optional = _may_be_none(a) or _may_be_none(b)
     return either
 
 

@@ -70,6 +70,13 @@ def kind_of(value: Value) -> Kind | None:
     return None
 
 
+def kind_of_operand(value: Value) -> Kind | None:
+    """The same of an operand: one that may be None is none where the operator is reached."""
+    if value.__class__ is Opaque:
+        return "int" if value.integer or value.told == "int" else None
+    return kind_of(value)
+
+
 def one_of(values: list[Value]) -> Value:
     """One of these values, whichever, if all of them are numbers."""
     kinds = {kind_of(value) for value in values}

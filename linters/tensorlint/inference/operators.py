@@ -96,7 +96,7 @@ class Operators(State):
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
         """Arithmetic on numbers of which not all are known."""
-        kinds = [numbers.kind_of(value) for value in (left, right)]
+        kinds = [numbers.kind_of_operand(value) for value in (left, right)]
         if None in kinds:
             return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
         if sign in _COMPARISONS:
@@ -125,6 +125,7 @@ class Operators(State):
             result = self.size_operation(sign, a, b, left, right)
             plain = left.kind == PLAIN and right.kind == PLAIN
             made = Opaque(None, variant=left.variant or right.variant, kind=PLAIN if plain else None)
+            made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
             if isinstance(result, Number):
                 made._symbol = result.size
             known = left.fields[key] = made
@@ -151,7 +152,7 @@ class Operators(State):
             return UNKNOWN
         if opaque and isinstance(result, S.Poly):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
-            whole = numbers.kind_of(left) == numbers.kind_of(right) == "int"
+            whole = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
             made = Opaque(None, kind=PLAIN if _not_tensors(left, right) else None, integer=whole)
             made._symbol = result
             return made
@@ -250,6 +251,9 @@ class Operators(State):
             if (
                 left is NONE
                 or right is NONE
+                or (
+                    sign in ("==", "!=") and any(isinstance(x, Tensor) and "optional" in x.marks for x in (left, right))
+                )
                 or any(isinstance(x, Const) and isinstance(x.value, str) for x in (left, right))
             ):
                 return UNKNOWN

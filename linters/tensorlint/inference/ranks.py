@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from tensorlint.inference.values import Const, Number, Scalar, Sequence, Slice, Tensor, Value, integer
+from tensorlint.inference.values import NONE, Const, Number, Scalar, Sequence, Slice, Tensor, Value, integer
 
 MOST = 12  # ranks beyond this are not told apart
 ANY = (1 << (MOST + 1)) - 1
@@ -230,30 +230,36 @@ _REDUCTIONS = frozenset(
 )
 
 
-def change(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None:
+def change(name: str, args: list[Value], kwargs: dict[str, Value], path: str = "") -> int | None:
     """How many axes the result has more than the first operand; None where the call does not tell.
 
-    `args` are those behind the first operand.
+    `args` are those behind the first operand; `path` is the function's.
     """
     if name in SAME:
         return 0
-    if name in ("unsqueeze", "one_hot", "embedding", "diag_embed"):
+    if name in ("unsqueeze", "one_hot", "embedding", "diag_embed", "view_as_real", "fold"):
         return 1
+    if name in ("select", "diagonal", "view_as_complex"):
+        return -1
+    if name == "unfold":
+        return -1 if path == "torch.nn.functional.unfold" else 1
     if name in _OF_NUMBERS:
         return 0 if all(_is_number(value) for value in (*args, *kwargs.values())) else None
     if name == "linear":
         weight = args[0] if args else kwargs.get("weight")
         return 0 if isinstance(weight, Tensor) and weight.shape is not None and len(weight.shape) == 2 else None
     if name in _ALONG:
-        return 0 if len(args) > 1 or "dim" in kwargs else None
+        return 0 if integer(kwargs.get("dim", args[1] if len(args) > 1 else NONE)) is not None else None
     if name == "flatten":
         return _flattened(*args[:2], **kwargs)
     if name == "unflatten":
         sizes = args[1] if len(args) > 1 else kwargs.get("sizes")
         return len(sizes.items) - 1 if isinstance(sizes, Sequence) and sizes.items else None
-    if name == "select":
-        return -1
     if name in _REDUCTIONS:
+        second = args[1] if len(args) == 2 and name not in ("std", "var") else None
+        kept = kwargs.get("keepdim", kwargs.get("keepdims", second))
+        if isinstance(kept, Const) and kept.value is True:
+            return 0
         axis = kwargs.get("dim", kwargs.get("axis", args[0] if args else None))
         if isinstance(axis, Sequence) and axis.items and all(integer(item) is not None for item in axis.items):
             gone = len(axis.items)
@@ -261,9 +267,8 @@ def change(name: str, args: list[Value], kwargs: dict[str, Value]) -> int | None
             gone = 1
         else:
             return None
-        if len(args) > 1:
+        if len(args) > 1 and kept is None:
             return None
-        kept = kwargs.get("keepdim", kwargs.get("keepdims"))
         if kept is None:
             return -gone
         return {True: 0, False: -gone}.get(kept.value) if isinstance(kept, Const) else None
@@ -300,9 +305,11 @@ def change_of_several(name: str, args: list[Value], kwargs: dict[str, Value]) ->
     """How many axes each of the results has more than the first operand; None where the call does not tell."""
     if name == "unbind":
         return -1
-    if name in ("max", "min", "median", "kthvalue"):
-        if name == "kthvalue":
-            return None
+    if name == "kthvalue":
+        return None
+    if name in ("max", "min", "median"):
+        if "dim" in kwargs and not args:  # which is one axis
+            kwargs = {**kwargs, "dim": Const(0)}
         return change("amax", args, kwargs)
     return 0
 

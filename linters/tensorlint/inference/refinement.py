@@ -16,6 +16,7 @@ from tensorlint.inference.values import (
     SCALAR,
     UNKNOWN,
     Library,
+    Number,
     Opaque,
     Sequence,
     Tensor,
@@ -116,6 +117,23 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
         _assume_call(interpreter, test)
     elif isinstance(test, ast.Call):
         _assume_other(interpreter, test)
+
+
+def equality(interpreter: State, test: ast.expr) -> tuple[bool, dict[S.Symbol, Size]] | None:
+    """What is equal where a test of two sizes comes out as this: `n == 1`, `n != 1`."""
+    if test.__class__ is not ast.Compare or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+        return None
+    assert isinstance(test, ast.Compare)
+    left, right = test.left, test.comparators[0]
+    if isinstance(left, ast.Constant):
+        left, right = right, left
+    if not (
+        isinstance(left, (ast.Name, ast.Attribute)) and isinstance(right, ast.Constant) and type(right.value) is int
+    ):
+        return None
+    value = interpreter.eval(left)
+    atom = S.single(value.size) if isinstance(value, (Number, Opaque)) else None
+    return None if atom is None or atom.variant else (isinstance(test.ops[0], ast.Eq), {atom: right.value})
 
 
 def _may_change(interpreter: State, test: ast.expr) -> bool:

@@ -10,6 +10,7 @@ from tensorlint.inference.containers import share, within
 from tensorlint.inference.contents import one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.joins import fit
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.elementwise import is_numpys_own
 from tensorlint.inference.outcomes import LINEAR, without_linear
@@ -203,6 +204,8 @@ class Statements(State):
         self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
         if self.conditional or self.frame.loops:
             self.left_early = True
+        if self.frame.under:
+            self.frame.returned_under[len(self.frame.returns)] = self.frame.under
         self.frame.returns.append(value)
         self.frame.dead = True
 
@@ -270,15 +273,22 @@ class Statements(State):
             return
         frame = self.frame
         before = frame.env
+        equal = refinement.equality(self, node.test) if node.test.__class__ is ast.Compare else None
+        outer = frame.under
         self.conditional += 1
         frame.env = dict(before)
         refinement.assume(self, node.test, True)
+        if equal is not None and equal[0]:
+            frame.under = outer | equal[1]
         self.block(node.body)
         first, first_dead = frame.env, frame.dead
-        frame.env, frame.dead = dict(before), False
+        frame.env, frame.dead, frame.under = dict(before), False, outer
         refinement.assume(self, node.test, False)
         if node.orelse:
+            if equal is not None and not equal[0]:
+                frame.under = outer | equal[1]
             self.block(node.orelse)
+            frame.under = outer
         self.conditional -= 1
         if first_dead:
             return
@@ -287,6 +297,11 @@ class Statements(State):
             return
         second = frame.env
         frame.env = merge(first, second)
+        if equal is not None:
+            special, general = (first, second) if equal[0] else (second, first)
+            for name, value in frame.env.items():
+                if value.__class__ is Tensor and name in first and name in second:
+                    fit(value, special[name], general[name], equal[1])
         self.remember_branches(frame.env, first, second, node.test)
 
     def remember_branches(self, merged: Environment, first: Environment, second: Environment, test: ast.expr) -> None:

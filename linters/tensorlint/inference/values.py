@@ -41,6 +41,8 @@ PLAIN = "plain"
 SCALAR = "scalar"
 # The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
 KEEPS_SHAPE = "layer that keeps the shape"
+# The kind of an object that is one of a few layers, its `parts`, or None.
+ONE_LAYER = "one of these layers"
 # The field of an instance whose class derives from a layer: the layer that `super().__init__(...)` made of it.
 BASE = "__base__"
 # The field of an object that nobody knows for what `len` gave.
@@ -85,7 +87,7 @@ class Opaque(Value):
 
     __slots__ = (
         "_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
-        "variant",
+        "told", "variant",
     )  # fmt: skip
 
     def __init__(
@@ -111,6 +113,8 @@ class Opaque(Value):
         self.since = 0
         # Whether the program says that it may be None.
         self.optional = False
+        # Of what an annotation makes a number or a container: whether it is an int where it is not None, or holds ints.
+        self.told: Literal["int", "ints"] | None = None
         # The objects that it is one of: what is done to it may be done to any of them.
         self.parts = parts
         self.serial = opaque_serial()

@@ -36,7 +36,7 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
     Raises where even the rank is not known: an item may be a list in turn. `numbers` says that a tensor in a list is
     read as a number, as `torch.tensor` reads it: `torch.tensor([torch.ones(1)])` has one axis, np.array's has two.
     """
-    if isinstance(value, Opaque) and value.integer:
+    if isinstance(value, Opaque) and (value.integer or (numbers and value.told == "int")):
         return (), [Scalar("int")]
     if isinstance(value, (Const, Number, Scalar)):
         if isinstance(value, Const) and not isinstance(value.value, (bool, int, float, complex)):
@@ -67,10 +67,23 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         return (value.length if value.length is not None else S.of_symbol(S.Symbol(None, plural=True)), *inner), leaves
     if not value.items:
         return (0,), []
-    shape, first_leaves = nested(value.items[0], depth + 1, numbers=numbers)
-    kinds: dict[object, Value] | None = None if first_leaves is None else {_kind(leaf): leaf for leaf in first_leaves}
-    for item in value.items[1:]:
-        inner, leaves = nested(item, depth + 1, numbers=numbers)
+    rows: list[tuple[Shape, list[Value] | None]] = []
+    unknown = False
+    for item in value.items:
+        try:
+            rows.append(nested(item, depth + 1, numbers=numbers))
+        except Undecided:
+            # torch refuses items of different shapes: beside a number there are numbers.
+            if not numbers:
+                raise
+            unknown = True
+    if not rows:
+        raise Undecided
+    shape, first_leaves = rows[0]
+    kinds: dict[object, Value] | None = (
+        None if first_leaves is None or unknown else {_kind(leaf): leaf for leaf in first_leaves}
+    )
+    for inner, leaves in rows[1:]:
         if len(inner) != len(shape):
             raise Undecided
         if inner != shape:

@@ -89,12 +89,12 @@ def settings(path: str) -> frozenset[str]:
     found = _find(path)
     if found is None or not path.startswith("torch.nn."):
         return frozenset()
-    names = {parameter.name for parameter in found.parameters} - _SHOWN
+    names = {parameter.name for parameter in found.parameters} - SHOWN
     return frozenset(names | {"forward", "__class__"} | ({"weight"} if path.startswith(_WEIGHTED) else set()))
 
 
 # Numbers that a layer shows but does not look at: the shape of its weight decides.
-_SHOWN = frozenset([
+SHOWN = frozenset([
     "in_features", "out_features", "in_channels", "out_channels", "num_features", "num_embeddings", "embedding_dim",
 ])  # fmt: skip
 _WEIGHTED = ("torch.nn.Linear", "torch.nn.Conv", "torch.nn.Embedding", "torch.nn.Bilinear")
@@ -134,9 +134,9 @@ def argument(obj: LibraryObject, name: str) -> Value:
 
 def _as_made(obj: LibraryObject) -> LibraryObject:
     """The layer without what was assigned to the numbers that it only shows."""
-    if not obj.fields.keys() & _SHOWN:
+    if not obj.fields.keys() & SHOWN:
         return obj
-    kept = {name: value for name, value in obj.fields.items() if name not in _SHOWN}
+    kept = {name: value for name, value in obj.fields.items() if name not in SHOWN}
     return LibraryObject(obj.path, obj.arguments, obj.positional, kept, obj.made)
 
 

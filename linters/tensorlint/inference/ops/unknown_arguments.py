@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence as Sequence_
 
 from tensorlint.inference.ops.table import Entry, Parameter
-from tensorlint.inference.values import Opaque, Tensor, Unknown, Value
+from tensorlint.inference.values import UNKNOWN, Const, Opaque, Sequence, Tensor, Unknown, Value, copy
 
 # Parameters of torch's functions and losses that take a tensor and nothing else.
 _TENSORS = frozenset(
@@ -23,10 +23,10 @@ _OF_ANYTHING = frozenset(
         "searchsorted", "bucketize",
     )
 )  # fmt: skip
-Arguments = tuple[Sequence[Value], dict[str, Value]]
+Arguments = tuple[Sequence_[Value], dict[str, Value]]
 
 
-def of_function(entry: Entry, args: Sequence[Value], kwargs: dict[str, Value]) -> Arguments:
+def of_function(entry: Entry, args: Sequence_[Value], kwargs: dict[str, Value]) -> Arguments:
     """The arguments of a function by its entry."""
     if entry.framework != "torch" or not entry.name.startswith("torch.") or entry.name in _OF_ANYTHING:
         return args, kwargs
@@ -35,7 +35,7 @@ def of_function(entry: Entry, args: Sequence[Value], kwargs: dict[str, Value]) -
     return as_tensors(entry.parameters, args, kwargs)
 
 
-def as_tensors(parameters: Sequence[Parameter], args: Sequence[Value], kwargs: dict[str, Value]) -> Arguments:
+def as_tensors(parameters: Sequence_[Parameter], args: Sequence_[Value], kwargs: dict[str, Value]) -> Arguments:
     """The arguments, with a tensor for each object that nobody knows in the place of one."""
     if any(map(_is_unknown, args)):
         places = [*parameters[: len(args)], *[None] * (len(args) - len(parameters))]
@@ -49,6 +49,39 @@ def as_tensors(parameters: Sequence[Parameter], args: Sequence[Value], kwargs: d
             for name, value in kwargs.items()
         }
     return args, kwargs
+
+
+def given_or_not(entry: Entry, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+    """The arguments, with no shape for tensors that may be None where the operation takes None as well, as numpy's do."""
+    if entry.framework == "numpy":
+        return [_anything(value) for value in args], {name: _anything(value) for name, value in kwargs.items()}
+    takes = {each.name for each in entry.parameters if isinstance(each.default, Const) and each.default.value is None}
+    names = [each.name for each in entry.parameters[: len(args)]]
+    names += [""] * (len(args) - len(names))
+    return (
+        [_shapeless(value) if name in takes else value for name, value in zip(names, args, strict=True)],
+        {name: _shapeless(value) if name in takes else value for name, value in kwargs.items()},
+    )
+
+
+def may_be_none(value: Value) -> bool:
+    """Whether the value, or an item of a list, is a tensor that may be None."""
+    if isinstance(value, Tensor):
+        return "optional" in value.marks
+    return isinstance(value, Sequence) and any(map(may_be_none, value.items or (value.element,)))
+
+
+def _anything(value: Value) -> Value:
+    if isinstance(value, Sequence) and may_be_none(value):
+        items = None if value.items is None else [_anything(item) for item in value.items]
+        return Sequence(value.kind, items, UNKNOWN, value.length)
+    return Opaque(None) if may_be_none(value) else value
+
+
+def _shapeless(value: Value) -> Value:
+    if isinstance(value, Tensor) and may_be_none(value):
+        return copy(value, shape=None, strides=None, dtype=None)
+    return value
 
 
 def _is_unknown(value: Value) -> bool:

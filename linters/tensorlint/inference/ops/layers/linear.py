@@ -11,7 +11,7 @@ from tensorlint.inference.ops.results import COLUMN, fresh, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch import affine, distances, resampling, views
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import NONE, UNKNOWN, Const, LibraryObject, Tensor, Value
+from tensorlint.inference.values import NONE, Const, LibraryObject, Tensor, Value, copy
 
 
 def size(obj: LibraryObject, name: str) -> Size:
@@ -33,7 +33,8 @@ def parameter_dtype(obj: LibraryObject) -> str | None:
 def bias(obj: LibraryObject, shape: Shape) -> Value:
     given = arguments.truth(argument(obj, "bias"))
     if given is None:
-        return UNKNOWN
+        made = parameter(obj, shape)
+        return copy(made, marks=made.marks | {"optional"})
     return parameter(obj, shape) if given else NONE
 
 

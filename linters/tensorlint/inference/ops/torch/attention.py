@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from tensorlint.inference import layout, values
-from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.broadcasting import broadcast
-from tensorlint.inference.ops.results import laid, unplaced
+from tensorlint.inference.ops.results import laid
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import Const, Tensor, Value
@@ -32,9 +31,9 @@ def attention(
     shape = q.shape or ()
     if len(shape) < 2 or not isinstance(value, Tensor):
         raise Undecided
-    last = value.shape[-1] if value.shape is not None else S.symbol()
     if value.shape is None or not isinstance(key, Tensor) or key.shape is None:
-        return unplaced(call, "torch", (*shape[:-1], last), q.dtype, q.device)
+        raise Undecided  # they may have more axes
+    last = value.shape[-1]
     grouped = arguments.truth(enable_gqa)
     if grouped is None:
         raise Undecided

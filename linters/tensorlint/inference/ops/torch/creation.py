@@ -24,7 +24,7 @@ from tensorlint.inference.ops.results import (
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, Const, Library, Scalar, Sequence, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, Const, Library, Opaque, Scalar, Sequence, Tensor, Value
 
 # Keywords of constructors that say nothing about shape, dtype or device.
 PLACED = "dtype=None device=None layout=None requires_grad=False pin_memory=False memory_format=None"
@@ -45,6 +45,14 @@ def created(call: Call, shape: Shape, dtype: str | None, device: str | None) -> 
     )
 
 
+def sizes_told(size: list[Value]) -> Shape:
+    """A shape given as one tuple or as separate integers; what is an int or None is one here."""
+    only = size[0] if len(size) == 1 else None
+    if isinstance(only, Opaque) and (only.integer or only.told == "int"):
+        return (arguments.count(only),)
+    return arguments.shape(size)
+
+
 def unknown_created(call: Call, dtype: Value, device: Value, otherwise: str | None) -> Tensor:
     return unranked("torch", chosen(dtype, otherwise), placed(call, device))
 
@@ -55,7 +63,7 @@ _FILLED = f"*size / out=None names=None generator=None {PLACED}"
 @op("torch.zeros torch.ones torch.empty torch.rand torch.randn", _FILLED)
 def filled(call: Call, size: list[Value], dtype: Value, device: Value, memory_format: Value, **rest: Value) -> Value:
     try:
-        shape = arguments.shape(size)
+        shape = sizes_told(size)
     except Undecided:
         return unknown_created(call, dtype, device, call.default_dtype)
     result = created(call, shape, chosen(dtype, call.default_dtype), placed(call, device))
@@ -202,7 +210,8 @@ def from_literal(call: Call, data: Value, dtype: Value, device: Value, **rest: V
         kept = layout.preserve(data.shape, data.strides)
         where = data.device if values.is_none(device) and data.framework == "torch" else placed(call, device)
         return laid(call, "torch", data.shape, kept, chosen(dtype, data.dtype), where, how=data.how, marks=data.marks)
-    if not isinstance(data, (Const, values.Number, values.Scalar, Sequence, values.Range)):
+    number = isinstance(data, Opaque) and (data.integer or data.told == "int")
+    if not number and not isinstance(data, (Const, values.Number, values.Scalar, Sequence, values.Range)):
         return unknown_created(call, dtype, device, None)
     try:
         shape, leaves = nested(data, numbers=True)
@@ -312,7 +321,7 @@ def new_filled(call: Call, input: Value, size: list[Value], dtype: Value, device
     if not isinstance(input, Tensor):
         raise Undecided
     where = input.device if values.is_none(device) else arguments.device(device)
-    shape = arguments.shape(size)
+    shape = sizes_told(size)
     return fresh(call, "torch", shape, chosen(dtype, input.dtype), where, marks=literal_marks(shape))
 
 
@@ -344,7 +353,8 @@ def meshgrid(call: Call, tensors: list[Value], indexing: Value) -> Value:
         if tensors[0].items is None:
             raise Undecided
         tensors = tensors[0].items
-    ranked = [tensor(item) for item in tensors]
+    # Each has one axis, or none, which counts as one: the result has as many axes as there are tensors.
+    ranked = [item if isinstance(item, Tensor) else Tensor("torch") for item in tensors]
     if not isinstance(indexing, Const):
         raise Undecided
     axes = list(range(len(ranked)))
@@ -354,7 +364,7 @@ def meshgrid(call: Call, tensors: list[Value], indexing: Value) -> Value:
     for item in ranked:
         if len(item.shape or ()) > 1:
             raise Undecided
-        lengths.append(item.shape[0] if item.shape else 1)
+        lengths.append(S.symbol() if item.shape is None else item.shape[0] if item.shape else 1)
     shape = [lengths[axes.index(position)] for position in range(len(ranked))]
     results: list[Value] = []
     for number, item in enumerate(ranked):

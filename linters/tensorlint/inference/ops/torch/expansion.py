@@ -178,6 +178,8 @@ def broadcast_to(call: Call, input: Value, size: Value) -> Value:
 @op(".expand_as", "input other")
 def expand_as(call: Call, input: Value, other: Value) -> Value:
     other = tensor(other)
+    if isinstance(input, Tensor) and input.shape is None:
+        return laid(call, input.framework, other.shape or (), None, input.dtype, input.device)
     return expanded(call, tensor(input), other.shape or ())
 
 

@@ -40,7 +40,7 @@ def twin(plain: Entry) -> Entry:
             result = plain.transfer(call, **bound)
         except Undecided:
             return receiver
-        if isinstance(result, Tensor) and result.rank != receiver.rank and receiver.rank is not None:
+        if isinstance(result, Tensor) and result.rank != receiver.rank and None not in (result.rank, receiver.rank):
             raise Undecided
         return receiver
 

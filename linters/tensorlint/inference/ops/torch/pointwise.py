@@ -12,7 +12,9 @@ from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import (
     Const,
+    Opaque,
     Tensor,
+    Unknown,
     Value,
     copy,
 )
@@ -229,6 +231,8 @@ def like(call: Call, input: Value, dtype: str | None) -> Tensor:
 
 @op("lerp", "input end weight / out=None")
 def lerp(call: Call, input: Value, end: Value, weight: Value, out: Value) -> Value:
+    if isinstance(weight, Unknown) or (isinstance(weight, Opaque) and weight.kind is None):
+        raise Undecided  # a number or a tensor
     operands = [input, end, weight] if isinstance(weight, Tensor) else [input, end]
     result = elementwise(call, operands, framework="torch", kind="same")
     if isinstance(result, Tensor) and any(isinstance(one, Tensor) and one.dtype != result.dtype for one in operands):

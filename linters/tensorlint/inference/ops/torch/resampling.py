@@ -166,13 +166,17 @@ def fold(call: Call, input: Value, output_size: Value, kernel_size: Value, **res
 
 @op("F.grid_sample", "input grid mode='bilinear' padding_mode='zeros' align_corners=None")
 def grid_sample(call: Call, input: Value, grid: Value, **rest: Value) -> Value:
-    ranked, where = tensor(input), tensor(grid)
-    shape, places = ranked.shape or (), where.shape or ()
+    if not isinstance(input, Tensor) or not isinstance(grid, Tensor):
+        raise Undecided
+    rank = grid.rank if input.rank is None else input.rank  # both have as many axes
+    shape, places = (
+        tuple(S.symbol() for _ in range(rank or 0)) if each.shape is None else each.shape for each in (input, grid)
+    )
     if len(shape) not in (4, 5) or len(places) != len(shape):
         raise Undecided
     target = (*shape[:2], *places[1:-1])
-    strides = layout.contiguous(target) if ranked.strides == layout.contiguous(shape) else None
-    return laid(call, "torch", target, strides, ranked.dtype, ranked.device)
+    strides = layout.contiguous(target) if input.strides and input.strides == layout.contiguous(shape) else None
+    return laid(call, "torch", target, strides, input.dtype, input.device)
 
 
 @op("F.affine_grid", "theta size align_corners=None")

@@ -19,6 +19,13 @@ from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value, co
 def gather(call: Call, input: Value, dim: Value, index: Value, **rest: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
+    if isinstance(index, Tensor) and index.shape is None and (input.rank or 0) > 1:
+        # Both have as many axes.
+        known, rank = index.axes or {}, input.rank or 0
+        sizes = [known.get(axis, known.get(axis - rank)) for axis in range(rank)]
+        return fresh(
+            call, "torch", tuple(S.symbol() if each is None else each for each in sizes), input.dtype, input.device
+        )
     picked = tensor(index)
     return fresh(call, "torch", picked.shape or (), input.dtype, input.device)
 

@@ -118,19 +118,12 @@ def flatten_axes(call: Call, input: Tensor, start: int, end: int) -> Tensor:
 @op("flatten", "input start_dim=0 end_dim=-1")
 def flatten(call: Call, input: Value, start_dim: Value, end_dim: Value) -> Value:
     if isinstance(input, Tensor) and input.shape is None:
-        if arguments.whole(start_dim) == 0 and arguments.whole(end_dim) == -1:
-            return laid(call, input.framework, (S.symbol(),), None, input.dtype, input.device)
-        if arguments.whole(end_dim) == -1 and arguments.whole(start_dim) > 0:
-            rank = arguments.whole(start_dim) + 1
+        first, last = arguments.whole(start_dim), arguments.whole(end_dim)
+        if first >= 0 > last:  # what stands before, one, and what stands behind
             known = input.axes or {}
-            return laid(
-                call,
-                input.framework,
-                (*(known.get(axis, S.symbol()) for axis in range(rank - 1)), S.symbol()),
-                None,
-                input.dtype,
-                input.device,
-            )
+            before = [known.get(axis, S.symbol()) for axis in range(first)]
+            behind = [known.get(axis, S.symbol()) for axis in range(last + 1, 0)]
+            return laid(call, input.framework, (*before, S.symbol(), *behind), None, input.dtype, input.device)
     ranked = tensor(input)
     rank = len(ranked.shape or ())
     start, end = arguments.axis(start_dim, rank), arguments.axis(end_dim, rank)

@@ -26,6 +26,7 @@ from tensorlint.inference.contents import (
     tensors_within,
 )
 from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -164,7 +165,8 @@ class Effects(State):
         seen: set[int] = set()
         for value in given:
             if not function.scope.file.own and isinstance(value, Instance):
-                for name in attributes if value.waiting is not None else attributes & value.held.keys():
+                names = (value.held if value.waiting is None else attributes_unknown(value.cls)).keys()
+                for name in attributes & names:
                     self.changed_by_others(value, name)
             self.forget_held(value, attributes, reshapes, seen)
             if isinstance(value, LibraryObject) and value.path in CONTAINERS and not reached.methods.isdisjoint(_PUTS):

@@ -134,3 +134,19 @@ def test_what_no_module_changes_stays_known(name: str, tmp_path: Path) -> None:
     source = f"import torch\nimport a, b\ny = torch.zeros({asked})\n"
     rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
     assert [(row.name, row.shape) for row in rows] == [("y", (4,))]
+
+
+def test_an_object_that_waits_is_changed_in_what_it_can_hold(tmp_path: Path) -> None:
+    (tmp_path / "b.py").write_text(
+        "from torch import nn\n\n\nclass Outer(nn.Module):\n    def __init__(self, activation):\n        super().__init__()\n"
+        "        self.act = activation\n        self.reset(3)\n\n    def reset(self, n):\n        self.fc = nn.Linear(n, 3)\n",
+        encoding="utf-8",
+    )
+    source = (
+        "import torch\nfrom torch import nn\nfrom b import Outer\n\n\nclass Snake(nn.Module):\n    def __init__(self, n):\n"
+        "        super().__init__()\n        self.alpha = nn.Parameter(torch.zeros(n))\n\n\nclass Anti(Outer):\n    def __init__(self, n):\n"
+        "        super().__init__(Snake(n))\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.fc = nn.Linear(4, 5)\n        self.anti = Anti(4)\n\n    def forward(self, x):\n        y = self.fc(x)\n        return y\n"
+    )
+    rows = analyse(ast.parse(source), source, path=str(tmp_path / "here.py"), project=Project()).bindings
+    assert {-1: "5"} in [{at: str(size) for at, size in (row.axes or {}).items()} for row in rows if row.name == "y"]

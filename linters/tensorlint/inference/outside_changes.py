@@ -28,7 +28,7 @@ _OWNER = re.compile(r"(\w+)$|\b(type|modules|__import__|import_module)[(\[][^()\
 _SEVERAL = re.compile(r"\n[ \t]*+\(?((?:[\w.\[\]\"']++,[ \t]*+)++[\w.\[\]\"']++)\)?[ \t]*+=(?!=)")
 _ATTRIBUTE = re.compile(r"(\w+)\.(\w+)(?=,|$)")
 _SET = re.compile(r"setattr(?:__)?\(\s*([\w.]*)[^\n,]*,\s*(?:[\"'](\w+)[\"']|(\w))")
-_NAMED = re.compile(r"(?:patch|setattr|patch\.object)\([^\n\"']*[\"'](?:\w+\.)*(\w+)[\"']")
+_NAMED = re.compile(r"\((?:(?<=patch\()|(?<=setattr\()|(?<=patch\.object\())[^\n\"']*[\"'](?:\w+\.)*(\w+)[\"']")
 # `vars(m)["x"] = `, `m.__dict__.update(x=3)`, `globals()["x"] = `
 _OF_NAMESPACE = re.compile(
     r"(?:(?:vars|globals)\(([\w.]*)[^\n]*?\)|\.__dict__)\s*(?:\[\s*(?:[\"'](\w+)[\"'])?[^\]]*\]\s*[-+*|]?=(?!=)|\.update\(([^\n)]*))"

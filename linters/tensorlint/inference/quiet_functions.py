@@ -1,4 +1,4 @@
-"""Functions that no finding can come from: they compute nothing with tensors, and hand nothing on that they have made.
+"""Functions that no finding can come from: they compute nothing with tensors, and hand nothing that they have made to what does.
 
 They read options, write logs, keep names: 3,100 of the 8,500 functions of timm and lightning. Where only findings are asked
 for, they are not followed for their own sake. (Where they are called, with something that is known, they are.)
@@ -69,24 +69,55 @@ _RULED_OUT = frozenset(
     [ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Await, ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom,
      ast.NamedExpr, ast.Delete]
 )  # fmt: skip
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _ASKS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 # Lines of a statement that it is worth knowing of whether anything reads what it binds.
 _LONG = 4
 _ASKED = frozenset({"property", "cached_property", "setter"})
-_WRITTEN = (ast.Constant, ast.JoinedStr)
+_NUMBERS = frozenset({"int", "float", "str", "bool"})
+_GIVE_NUMBERS = _NUMBERS | {"len"}
+# Bases that call no method of those who inherit from them.
+_PLAIN_BASES = frozenset(["object", "NamedTuple", "Exception", "ValueError", "RuntimeError", "ABC", "Protocol"])
 
 
 def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> bool:
     """Whether nothing can be found in the function that is not found where it is called, or in what it calls."""
+    seen = _seen_in(function, file)
+    if seen is None:
+        return False
+    own = _own_names(file)
+    return all(map(own.is_harmless, seen.made_for))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a function that computes nothing itself calls of the functions and classes of the file, by their names: with
+    something of which it knows more than that it was given it (`made_for`), and with what it was `given`. A name that is empty
+    is one of anything."""
+
+    made_for: frozenset[str]
+    given: frozenset[str]
+
+
+def _seen_in(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> _Seen | None:
+    """None of a function that computes, or gives something to what cannot be told by its name."""
+    return kept_with(function, "seen", lambda: _look_into(function, file))
+
+
+def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> _Seen | None:
     text = "\n".join(lines_of(file.tree, file.text)[function.lineno : function.end_lineno])
     if _shows_that_it_computes(text):
-        return False  # it need not be so, in a comment: then it is looked at for nothing
+        return None  # it need not be so, in a comment: then it is looked at for nothing
     spec = function.args
     parameters = parameters_of(spec)
     first = spec.args[0].arg if spec.args and spec.args[0].arg in ("self", "cls") else None
-    own = kept_with(file.tree, "own names", lambda: _own_names(file))
+    own = _own_names(file)
+    bound = file.facts.scopes[function].assigned if function in file.facts.scopes else {}
+    numbers = _numbers_among(spec)
     called: set[ast.expr] = set()
     harmless: set[ast.expr] = set()
+    made_for: set[str] = set()
+    given: set[str] = set()
     handed = False  # a function of the file goes where another may call it
     hands = False  # something is given what was made here
     part: Any
@@ -95,46 +126,80 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile)
             kind = part.__class__
             if kind is ast.Name:
                 if part.id in own.libraries and part not in harmless:
-                    return False
+                    return None
                 handed = handed or (part.id in own.functions and part not in called)
             elif kind is ast.Attribute:
                 if part.attr in _TOLD_OF:
-                    return False
+                    return None
                 if part.value.__class__ is ast.Name and _computes_nothing(part.value.id, part.attr, part in called):
                     harmless.add(part.value)
                 handed = handed or (part.attr in own.functions and part not in called)
                 if not isinstance(part.ctx, ast.Load):
                     # What others hold may be changed, which those that follow have to know.
                     if not (isinstance(part.value, ast.Name) and part.value.id == first):
-                        return False
+                        return None
             elif kind is ast.Call:
                 called.add(part.func)
-                if root_name(part.func, through_calls=True) not in _HARMLESS and not (
-                    all(_is_given(each, parameters, first) for each in part.args)
-                    and all(_is_given(each.value, parameters, first) for each in part.keywords)
-                ):
+                if root_name(part.func, through_calls=True) not in _HARMLESS:
+                    is_given = all(_is_given(each, parameters, first) for each in part.args) and all(
+                        _is_given(each.value, parameters, first) for each in part.keywords
+                    )
                     if own.may_be_called(part.func, parameters):
-                        return False
-                    hands = True
+                        name = own.by_name(part.func, bound)
+                        if not (is_given or name):
+                            return None
+                        (given if is_given else made_for).add(name)
+                    hands = hands or not is_given
             elif kind is ast.BinOp:
-                if not (isinstance(part.left, _WRITTEN) or isinstance(part.right, _WRITTEN)):
-                    return False
+                if not (_is_number(part.left, numbers) or _is_number(part.right, numbers)):
+                    return None
             elif kind is ast.Compare:
                 if not all(isinstance(each, _ASKS) for each in part.ops):
-                    if not any(isinstance(each, ast.Constant) for each in (part.left, *part.comparators)):
-                        return False
+                    if not any(_is_number(each, numbers) for each in (part.left, *part.comparators)):
+                        return None
             elif kind is ast.Constant:
                 if part.value == "forward":
-                    return False
+                    return None
             elif kind is ast.AugAssign:
-                if not (isinstance(part.target, ast.Name) and isinstance(part.value, ast.Constant)):
-                    return False
+                if not (isinstance(part.target, ast.Name) and _is_number(part.value, numbers)):
+                    return None
             elif kind is ast.Subscript:
                 if not isinstance(part.ctx, ast.Load):
-                    return False
+                    return None
             elif kind in _RULED_OUT:
-                return False
-    return not (handed and hands)
+                return None
+    if handed and hands:
+        return None
+    if handed:
+        given.add("")
+    return _Seen(frozenset(made_for), frozenset(given))
+
+
+def _numbers_among(spec: ast.arguments) -> frozenset[str]:
+    """The parameters that are said to be numbers, or text."""
+    return frozenset(
+        each.arg
+        for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
+        if isinstance(each.annotation, ast.Name) and each.annotation.id in _NUMBERS
+    )
+
+
+def _is_number(node: ast.expr, numbers: frozenset[str]) -> bool:
+    """Whether it is a number, or text: no broadcasting comes of it."""
+    kind = node.__class__
+    if kind is ast.Constant or kind is ast.JoinedStr:
+        return True
+    if kind is ast.Name:
+        return node.id in numbers  # type: ignore[attr-defined]
+    if kind is ast.Attribute:
+        return node.attr.isupper() and len(node.attr) > 2  # type: ignore[attr-defined]
+    if kind is ast.Call:
+        return isinstance(node.func, ast.Name) and node.func.id in _GIVE_NUMBERS  # type: ignore[attr-defined]
+    if kind is ast.UnaryOp:
+        return _is_number(node.operand, numbers)  # type: ignore[attr-defined]
+    if kind is ast.BinOp:
+        return _is_number(node.left, numbers) and _is_number(node.right, numbers)  # type: ignore[attr-defined]
+    return False
 
 
 def _shows_that_it_computes(text: str) -> bool:
@@ -189,6 +254,9 @@ class _Own:
     classes or of torch's, if `objects`; `held` are the attributes that may hold one, `variables` the names of the module.
     `libraries` are the names of libraries and of what is imported from them that computes."""
 
+    file: SourceFile
+    nodes: dict[str, list[_Definition]]
+    known: dict[str, bool]  # whether what has the name is harmless
     functions: frozenset[str]
     classes: frozenset[str]
     objects: bool
@@ -207,11 +275,71 @@ class _Own:
             return func.attr in self.functions or func.attr in self.classes or (self.objects and func.attr in self.held)
         return True
 
+    def by_name(self, func: ast.expr, bound: dict[str, int]) -> str:
+        """The name of functions and classes of the file, none of which another value may have; empty for what is no such name."""
+        if isinstance(func, ast.Attribute):
+            return func.attr if func.attr in self.nodes and func.attr not in self.held else ""
+        if not isinstance(func, ast.Name) or func.id in bound:
+            return ""
+        defined = self.nodes.get(func.id, ())
+        return func.id if self.file.facts.scopes[self.file.tree].textual.get(func.id, 0) == len(defined) > 0 else ""
+
+    def is_harmless(self, name: str) -> bool:
+        """Whether nothing can be found in what has the name, whatever it is given, nor in what it calls in its turn."""
+        if name in self.known:
+            return self.known[name]
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            each = waiting.pop()
+            if each in seen or self.known.get(each):
+                continue
+            seen.add(each)
+            called = None if each in self.known else self.called_by(each)
+            if called is None:
+                self.known[each] = self.known[name] = False
+                return False
+            waiting += called
+        self.known.update(dict.fromkeys(seen, True))
+        return True
+
+    def called_by(self, name: str) -> set[str] | None:
+        """What the functions and classes of the name call of the file; None if one of them computes, or may be anything."""
+        if not name:
+            return None
+        called: set[str] = set()
+        for node in self.nodes[name]:
+            functions = [node]
+            if isinstance(node, ast.ClassDef):
+                if node.keywords or node.decorator_list:
+                    return None
+                bases = {last_name(base) or "" for base in node.bases}
+                called |= bases - _PLAIN_BASES
+                # Whoever gets hold of the object may call each of them.
+                functions = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+            for function in functions:
+                seen = _seen_in(function, self.file)  # type: ignore[arg-type]
+                if seen is None:
+                    return None
+                called |= seen.made_for | seen.given
+        return called if called <= self.nodes.keys() else None
+
 
 def _own_names(file: SourceFile) -> _Own:
+    return kept_with(file.tree, "own names", lambda: _find_own_names(file))
+
+
+def _find_own_names(file: SourceFile) -> _Own:
     scopes = file.facts.scopes
     functions = [node for node in scopes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    by_name: dict[str, list[_Definition]] = {}
+    for node in scopes:
+        if isinstance(node, _Definition):
+            by_name.setdefault(node.name, []).append(node)
     return _Own(
+        file,
+        by_name,
+        {},
         # Of those with decorators most are properties, which are asked for by their names and given nothing.
         frozenset(
             node.name for node in functions if not any(last_name(each) in _ASKED for each in node.decorator_list)

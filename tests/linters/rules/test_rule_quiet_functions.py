@@ -17,12 +17,34 @@ _AROUND = """
 import elsewhere
 from elsewhere import build
 
-def make(*given): ...
-def train(*given): ...
+def make(*given): return torch.ones(*given)
+def train(*given): return make(*given).view(-1)
 class Kept:
     @property
     def device(self): ...
-    def step(self, x): ...
+    def step(self, x): return x - self.weight
+# What computes nothing, whatever it is given.
+def say(*given): print(given)
+def note(self, *given): say(len(given)); return self.name.lower(given)
+def again(*given): return [again(each) for each in note(given)]
+class Record(NamedTuple):
+    name: str
+class Entry(Record):
+    def __init__(self, name): self.name = say(name)
+    def total(self): return self.a - 1
+# What seems to.
+def passed(*given): return note(train(*given))
+def trained(given): return run(train, given)
+def computed(given): return f(given)(given)
+class Row:
+    def __getitem__(self, at): return self.a - self.b
+class Made(elsewhere.Base):
+    pass
+class Column(Row):
+    pass
+class Asked:
+    @property
+    def total(self): return self.a - self.b
 """
 _LIBRARIES = """
 import numpy as onp
@@ -53,10 +75,32 @@ QUIET = [
     "def f(self):\n    self.layer = nn.Linear(3, self.width)\n    nn.init.zeros_(self.layer.weight)",
     "def f(x):\n    with torch.no_grad():\n        return isinstance(x, (np.ndarray, Tensor))",
     "def f(model, path):\n    torch.save(model, path)\n    return nn.Identity",
+    "def f(self): say(self.weight)",
+    "def f(self): return self.note(100, self.width)",
+    "def f(self): return again(elsewhere.load(self))",
+    "def f(): return Record(elsewhere.load()), Entry(100)",
+    "def f(a, n: int, m: float): return a - n, a == m, a * (n - m), n // len(a), a * (-n)",
+    "def f(self, n: int):\n    total = 0\n    total += n\n    total += len(self)",
+    "def f(self): return self.mode == Mode.TRAINING and 'x' + self.name",
 ]
 FOLLOWED = [
     "def f(a, b): return a - b",
     "def f(a, b): return a == b",
+    "def f(a, n): return a - n",
+    "def f(a, n: int): return a - n * a",
+    "def f(a, n: Size): return a - n",
+    "def f(a, n: int): return n + a == a",
+    "def f(a): return a - a.T",
+    "def f(a): return a - a.XT",
+    "def f(self): passed(elsewhere.load(self))",
+    "def f(self): trained(elsewhere.load(self))",
+    "def f(self): computed(elsewhere.load(self))",
+    "def f(self): Row(elsewhere.load(self))",
+    "def f(self): Column(elsewhere.load(self))",
+    "def f(self): Made(elsewhere.load(self))",
+    "def f(self): return Asked(elsewhere.load(self))",
+    "def f(self):\n    say = train\n    say(elsewhere.load(self))",
+    "def f(self): return self.missing.say(elsewhere.load(self), train(100))",
     "def f(a): return torch.sum(a)",
     "def f(a): return a.T",
     "def f(a):\n    return a.T",

@@ -53,11 +53,7 @@ def begin(text: str) -> None:
     """Another file is looked at."""
     end()
     found = words_of(text)
-    TIES.on = (
-        not found.isdisjoint(_WORDS)
-        or _assigns_shape(text)
-        or ("out" in found and bool(_OUT.search(text)))
-    )
+    TIES.on = not found.isdisjoint(_WORDS) or _assigns_shape(text) or ("out" in found and bool(_OUT.search(text)))
 
 
 def _assigns_shape(text: str) -> bool:

@@ -32,7 +32,17 @@ from tensorlint.inference.elsewhere import (
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Class, Function, Imported, Instance, Library, ModuleScope, Partial, Value
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Function,
+    Imported,
+    Instance,
+    Library,
+    ModuleScope,
+    Partial,
+    Value,
+)
 
 _MOST_IMPORTS = 4  # of a name that is imported from where it is imported
 _CALLED = frozenset({"__call__", "forward"})  # the methods of an object that is called as a function
@@ -262,8 +272,8 @@ class Reaching(State):
         for path, names in reached.elsewhere.names.items():
             module = self.frame_at(path)
             if module is not None:
-                for name, changed in names.items():
-                    yield module, name, changed
+                for name in self.in_use(module, names):
+                    yield module, name, names[name]
             elif any(names.values()):
                 self.changed_before_use.setdefault(path, set()).update([name for name in names if names[name]])
 
@@ -279,8 +289,19 @@ class Reaching(State):
             if module is None:
                 self.changed_before_use.setdefault(path, set()).update(names)
             else:
-                for name in names:
+                for name in self.in_use(module, names):
                     yield module, name
+
+    def in_use(self, module: Frame, names: Iterable[str]) -> Iterator[str]:
+        """The names of a module of which something is known, or will be if it is asked for: one in ten, as a rule."""
+        env, waiting, shared = module.env, module.waiting or (), self.shared_names
+        for name in names:
+            value = env.get(name)
+            if value is None:
+                if name in waiting or name in shared:
+                    yield name
+            elif value is not UNKNOWN or name in shared:
+                yield name
 
     def frame_at(self, path: str) -> Frame | None:
         """The module of the file, if it is in use."""

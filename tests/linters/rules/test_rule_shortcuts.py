@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from functools import partial
 from operator import sub
+from typing import NamedTuple
 from torch import nn, randn, subtract, zeros
 from torch.nn import Linear, MSELoss, Sequential
 from torch.nn.functional import mse_loss
@@ -26,6 +27,28 @@ def difference(a, b):
 
 def make(n):
     return torch.randn(n, 10), torch.randn(n)
+
+def log(*given):
+    print(*given)
+
+def pick(given, message="picked"):
+    log(message)
+    return given
+
+def apply(function, *given):
+    return function(*given)
+
+class Batch(NamedTuple):
+    x: torch.Tensor
+    y: torch.Tensor
+
+class Pair:
+    def __init__(self, x, y):
+        self.x, self.y = pick(x), y
+
+    @property
+    def target(self):
+        return self.y
 """
 _OBJECT = """
 class Loss(nn.Module):
@@ -52,6 +75,16 @@ _STEPS = [
     "pair = NET(x), y\nloss = CRIT(*pair)",
     "loss = COMPUTE(NET(x), y)",
     "STEP(x, y)",
+    # through functions and objects that compute nothing
+    "log(CRIT(NET(x), y))",
+    "loss = CRIT(pick(NET(x), 'of the net'), pick(y))",
+    "loss = CRIT(pick(NET)(x), y)",
+    "loss = pick(CRIT)(NET(x), y)",
+    "both = pick((NET(x), y))\nloss = CRIT(*both)",
+    "batch = pick(Batch(x, y), 'batch')\nloss = CRIT(NET(batch.x), batch.y)",
+    "pair = Pair(NET(x), y)\nloss = CRIT(pair.x, pair.target)",
+    "loss = apply(CRIT, NET(x), y)",
+    "loss = apply(pick(COMPUTE), NET(x), y)",
 ]
 _OF_FUNCTIONS = """
 def compute(a, b):

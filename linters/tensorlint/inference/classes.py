@@ -248,8 +248,10 @@ class Classes(Inheritance):
             return found
         hidden = False
         for base in method_order(cls)[1:]:
-            if isinstance(base, Class):
-                found = base.own(name)
+            if base.__class__ is Class:
+                found = base.held.get(name)
+                if found is None and base.late is not None:
+                    found = base.own(name)
                 if found is not None:
                     # Of a base that nobody knows and that comes first, it may be another one.
                     return UNKNOWN if hidden and name not in INITIALISERS else found

@@ -97,8 +97,13 @@ class Reached(OfAnyObject):
         for name, changed in part.names.items():
             self.names[scope, name] = self.names.get((scope, name), False) or changed
         self.of_classes.update([(scope, *each) for each in part.of_classes])
-        self.lent_names.update([(scope, name) for name in part.lent_names if _is_variable(scope, name)])
-        self.given_names.update([(scope, name) for name in part.given_names if _is_variable(scope, name)])
+        if scope.parent is None:  # as for most, and there are many
+            held = variables(scope.file)
+            self.lent_names.update([(scope, name) for name in part.lent_names & held])
+            self.given_names.update([(scope, name) for name in part.given_names & held])
+        else:
+            self.lent_names.update([(scope, name) for name in part.lent_names if _is_variable(scope, name)])
+            self.given_names.update([(scope, name) for name in part.given_names if _is_variable(scope, name)])
 
     def add_elsewhere(self, other: Elsewhere) -> None:
         if other is not NOTHING:

@@ -49,6 +49,8 @@ _LIBRARIES = frozenset(["torch", "np", "numpy", "math"])
 _LOOKS = frozenset(["keys", "index", "count"])
 _HANDS_OUT = frozenset(["items", "values", "get", "copy"])
 _RUNS = frozenset(["eval", "train", "parameters", "state_dict", "forward", "zero_grad"])
+# A call's keywords are looked at with the call.
+_USE_NOTHING = frozenset([ast.keyword, ast.Name, ast.Constant, ast.alias, ast.Import, ast.Pass])
 _SAFE, _ITEMS, _OUT = range(3)  # what a use tells others: nothing, the items, the object itself
 
 
@@ -158,11 +160,13 @@ def _uses_in(tree: ast.Module) -> Uses:
         elif kind is ast.Call:
             called.add(part.func)  # type: ignore[attr-defined]
             _in_call(part, out, items)  # type: ignore[arg-type]
-        elif kind is not ast.keyword and part not in called:
+        elif kind not in _USE_NOTHING and part not in called:
             for child in children(part):
-                name = _name_of(child)
-                if name is not None and (use := _use(part, child)):
-                    (out if use == _OUT else items).add(name)
+                below = child.__class__
+                if below is ast.Name or below is ast.Attribute:
+                    use = _use(part, child)
+                    if use:
+                        (out if use == _OUT else items).add(child.id if below is ast.Name else child.attr)  # type: ignore[attr-defined]
     return Uses(frozenset(out), frozenset(items | out), tuple(renamed))
 
 

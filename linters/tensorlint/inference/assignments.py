@@ -156,6 +156,8 @@ class Assignments(State):
         name = target.id
         if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
             return
+        if isinstance(value, Opaque) and value._symbol is None:
+            value.formula = None  # the name says it
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
             atom = terms[0][0][0]

@@ -80,6 +80,9 @@ class Operators(State):
             return _constants(sign, left.value, right.value)
         if isinstance(left, Sequence) or isinstance(right, Sequence):
             return self.sequence_operation(sign, left, right)
+        if sign == "**" and isinstance(left, (Number, Opaque)) and integer(right) in (2, 3):
+            square = self.binary("*", left, left, node)
+            return square if integer(right) == 2 else self.binary("*", square, left, node)
         if sign in _OF_SIZES:
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None:
@@ -114,20 +117,20 @@ class Operators(State):
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
-        if left.name is None or right.name is None:
-            return self.scalar_operation(sign, left, right)
+        for side in (left, right):
+            if side.name is None and side.formula is None and side._symbol is None:
+                return self.scalar_operation(sign, left, right)
         key = (sign, id(right))
         if left.fields is None:
             left.fields = {}
         known = left.fields.get(key)
         if known is None:
-            a, b = left.size, right.size
-            result = self.size_operation(sign, a, b, left, right)
+            result = self.size_operation(sign, left.size, right.size, left, right)
             plain = left.kind == PLAIN and right.kind == PLAIN
             made = Opaque(None, variant=left.variant or right.variant, kind=PLAIN if plain else None)
             made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
-            if isinstance(result, Number):
-                made._symbol = result.size
+            if isinstance(result, Opaque):
+                made.formula = result._symbol
             known = left.fields[key] = made
             # Keep `right` alive, so that its id stays its own.
             left.fields["keep", id(right)] = right

@@ -169,10 +169,12 @@ class Operators(State):
             self.note_number_use(sign, (left, right), node)
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Opaque) and side.kind == PLAIN and isinstance(other, Tensor) and sign != "@":
-                # A number, of which it is not known whether it is an integer.
-                number: Value = Scalar("float")
+                # A number, of which it is not known whether it is an integer, unless it says so.
+                number: Value = Scalar("int" if side.integer else "float")
                 result = elementwise.binary(call, sign, *((number, other) if side is left else (other, number)))
-                if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
+                if side.integer or not isinstance(result, Tensor):
+                    pass
+                elif sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(self.with_linear(sign, result, left, right), left, right)
             if isinstance(side, Opaque) and side.kind == SCALAR and sign != "@" and _has_shape(other):

@@ -237,6 +237,20 @@ def f(n, m, k):
     return z
 f(4, 3, 2)
 """,
+    "integers that are one of several": """
+def f(x: torch.Tensor, flag, memory):
+    b, t = x.shape
+    kept = memory.shape[0] if memory is not None else 0
+    low = min(b, t)
+    length = 3 if flag else t
+    half = int(t * 0.5)
+    y = torch.zeros(b, t + kept)
+    z = torch.ones(low, t - low + 1)
+    u = torch.zeros(length, 2 * half)
+    return u
+f(torch.zeros(2, 4), True, None)
+f(torch.zeros(2, 5), False, torch.zeros(3))
+""",
     "fields": """
 class M(nn.Module):
     def __init__(self, config, n):

@@ -49,11 +49,13 @@ from tensorlint.inference.values import (
     Number,
     Opaque,
     Partial,
+    Scalar,
     Sequence,
     Slice,
     Tensor,
     Unknown,
     Value,
+    an_integer,
     number,
 )
 from tensorlint.inference.variants import freshen
@@ -111,11 +113,15 @@ class Assignments(State):
             name = target.id
             value = self.related(value, target)
             if (
-                isinstance(value, (Number, Opaque))
+                isinstance(value, (Number, Opaque, Scalar))
                 and frame.facts.textual.get(name) == 1
                 and name not in self.parameters
             ):
-                self.name_size(value, target)
+                if not isinstance(value, Scalar):
+                    self.name_size(value, target)
+                elif value.kind == "int":
+                    value = an_integer()
+                    self.name_size(value, target)
             if self.rounds is not None:
                 self.note_round(target, value)
             if self.shows:
@@ -156,6 +162,8 @@ class Assignments(State):
         name = target.id
         if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
             return
+        if isinstance(value, Opaque) and value._symbol is None:
+            value.formula = None  # the name says it
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
             atom = terms[0][0][0]

@@ -9,6 +9,7 @@ from typing import Any
 from tensorlint.inference import table_values
 from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.changes import SHAPED_IN_PLACE
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.contents import lasts, one_within
 from tensorlint.inference.demands import ALWAYS
@@ -292,10 +293,15 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
         return True
     return all(
         isinstance(value, (Const, LibraryObject, Function, Class))
-        or (isinstance(value, Instance) and bool(value.fields))
+        or (isinstance(value, Instance) and (bool(value.fields) or _has_no_initialiser(value.cls)))
         or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
         for value in values
     )
+
+
+def _has_no_initialiser(cls: Class) -> bool:
+    """Whether an object of the class has no attributes because nothing gives it any."""
+    return cls.complete and not any(isinstance(base, Class) and base.has("__init__") for base in method_order(cls))
 
 
 def _says_little(args: list[Value], kwargs: dict[str, Value]) -> bool:

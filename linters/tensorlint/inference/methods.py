@@ -42,6 +42,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
     integer,
+    moved,
 )
 
 # Methods that only tensors have, of the names that models use: an unknown object that has one is a tensor.
@@ -289,6 +290,13 @@ class Methods(State):
             self.escape_fields(receiver, 0)
         if receiver.parts and any(map(_is_container, receiver.parts)):
             return Opaque(None, parts=receiver.parts)
+        if receiver.kin is not None and receiver.kind is None and ranks.is_of_receiver(name, args, kwargs):
+            change = ranks.change(name, args, kwargs)
+            if change is not None:
+                # Of a tensor or an array it is one, of as many axes but those that are reduced.
+                made = Opaque(None)
+                made.kin = moved(receiver.kin, change)
+                return made
         return UNKNOWN
 
     def call_object_method(

@@ -80,6 +80,9 @@ class Operators(State):
             return _constants(sign, left.value, right.value)
         if isinstance(left, Sequence) or isinstance(right, Sequence):
             return self.sequence_operation(sign, left, right)
+        if sign == "**" and isinstance(left, (Number, Opaque)) and integer(right) in (2, 3):
+            square = self.binary("*", left, left, node)
+            return square if integer(right) == 2 else self.binary("*", square, left, node)
         if sign in _OF_SIZES:
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None:
@@ -114,20 +117,20 @@ class Operators(State):
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
-        if left.name is None or right.name is None:
-            return self.scalar_operation(sign, left, right)
+        for side in (left, right):
+            if side.name is None and side.formula is None and side._symbol is None:
+                return self.scalar_operation(sign, left, right)
         key = (sign, id(right))
         if left.fields is None:
             left.fields = {}
         known = left.fields.get(key)
         if known is None:
-            a, b = left.size, right.size
-            result = self.size_operation(sign, a, b, left, right)
+            result = self.size_operation(sign, left.size, right.size, left, right)
             plain = left.kind == PLAIN and right.kind == PLAIN
             made = Opaque(None, variant=left.variant or right.variant, kind=PLAIN if plain else None)
             made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
-            if isinstance(result, Number):
-                made._symbol = result.size
+            if isinstance(result, Opaque):
+                made.formula = result._symbol
             known = left.fields[key] = made
             # Keep `right` alive, so that its id stays its own.
             left.fields["keep", id(right)] = right
@@ -166,10 +169,12 @@ class Operators(State):
             self.note_number_use(sign, (left, right), node)
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Opaque) and side.kind == PLAIN and isinstance(other, Tensor) and sign != "@":
-                # A number, of which it is not known whether it is an integer.
-                number: Value = Scalar("float")
+                # A number, of which it is not known whether it is an integer, unless it says so.
+                number: Value = Scalar("int" if side.integer else "float")
                 result = elementwise.binary(call, sign, *((number, other) if side is left else (other, number)))
-                if isinstance(result, Tensor) and sign not in _COMPARISONS and "float" not in (other.dtype or ""):
+                if side.integer or not isinstance(result, Tensor):
+                    pass
+                elif sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(self.with_linear(sign, result, left, right), left, right)
             if isinstance(side, Opaque) and side.kind == SCALAR and sign != "@" and _has_shape(other):

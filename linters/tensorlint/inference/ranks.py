@@ -230,6 +230,25 @@ _REDUCTIONS = frozenset(
 )
 
 
+_OPTIONS = frozenset(["dim", "axis", "keepdim", "keepdims", "dtype"])
+# Methods without arguments that keep the number of axes.
+_PLAIN = frozenset([
+    "float", "half", "double", "bfloat16", "long", "int", "bool", "clone", "detach", "cpu", "cuda", "abs", "exp", "log", "sqrt",
+    "sigmoid", "tanh",
+])  # fmt: skip
+
+
+def is_of_receiver(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether what an object nobody knows is called with leaves no operand but itself: `xp.sum(x, axis=1)`, of a module
+    of functions, reduces another one."""
+    if name in _PLAIN:
+        return not args and not kwargs
+    if name not in _REDUCTIONS or not kwargs.keys() <= _OPTIONS:
+        return False
+    axes = [each for value in args for each in ((value.items or ()) if isinstance(value, Sequence) else (value,))]
+    return all(isinstance(axis, Const) for axis in axes)
+
+
 def change(name: str, args: list[Value], kwargs: dict[str, Value], path: str = "") -> int | None:
     """How many axes the result has more than the first operand; None where the call does not tell.
 

@@ -86,7 +86,7 @@ class Opaque(Value):
     """
 
     __slots__ = (
-        "_symbol", "axes", "fields", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
+        "_symbol", "axes", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
         "told", "variant",
     )  # fmt: skip
 
@@ -105,6 +105,8 @@ class Opaque(Value):
         # A Python int, which `int(x)` is.
         self.integer = integer
         self._symbol: Poly | None = None
+        # What it was computed from, as long as it has no name: `n * m`.
+        self.formula: Poly | None = None
         self.fields: dict[object, Value] | None = None
         self.axes: dict[int, Size] | None = None
         self.kin: Kin | None = None
@@ -122,6 +124,8 @@ class Opaque(Value):
     @property
     def size(self) -> Poly:
         """The object used as a size."""
+        if self._symbol is None:
+            self._symbol = self.formula
         if self._symbol is None:
             atom = S.Symbol(self.name, variant=self.variant)
             atom.scope = self.scope

@@ -154,6 +154,27 @@ def f(x):
     return y
 f(torch.zeros(2, 3, 3))
 """,
+    "an object that is reduced": """
+class M(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.conv = nn.Conv2d(d, 2, 1)
+
+    def forward(self, x):
+        y = x.mean((2, 3), keepdim=True)
+        z = self.conv(y)
+        return z
+M(3)(torch.zeros(2, 3, 4, 5))
+""",
+    "an object of which axes are left out": """
+def f(x):
+    y = x.float().abs().sum(dim=(0, 2))
+    z = y.mean(axis=1)
+    w = y.permute(1, 0)
+    u = x.amax(1)
+    return w
+f(torch.zeros(2, 3, 4, 5))
+""",
     "a field that was worked out": """
 from torch.utils.checkpoint import checkpoint
 class M(nn.Module):
@@ -202,6 +223,60 @@ def test_a_field_that_nobody_knows_is_one_size_in_all_methods(tmp_path: Path) ->
     score = traced(tmp_path / "program.py", HEAD + PROGRAMS["a field that was worked out"].lstrip())
     assert score.full == score.ran
     assert score.wrong == {}
+
+
+COMPUTED = {
+    "parameters": """
+def f(n, m, k):
+    x = torch.zeros(n * m, 2)
+    y = torch.zeros(n + m, m - k + 1, (n + k - 1) // k)
+    z = x.view(n, m, 2)
+    u = torch.ones(n ** 2, m ** 3)
+    q = n * m
+    v = torch.ones(q * k, q)
+    return z
+f(4, 3, 2)
+""",
+    "integers that are one of several": """
+def f(x: torch.Tensor, flag, memory):
+    b, t = x.shape
+    kept = memory.shape[0] if memory is not None else 0
+    low = min(b, t)
+    length = 3 if flag else t
+    half = int(t * 0.5)
+    y = torch.zeros(b, t + kept)
+    z = torch.ones(low, t - low + 1)
+    u = torch.zeros(length, 2 * half)
+    return u
+f(torch.zeros(2, 4), True, None)
+f(torch.zeros(2, 5), False, torch.zeros(3))
+""",
+    "fields": """
+class M(nn.Module):
+    def __init__(self, config, n):
+        super().__init__()
+        self.dim = config.dim
+        self.heads = config.heads
+        self.n = n
+        self.linear = nn.Linear(config.dim, config.dim)
+
+    def forward(self, x: torch.Tensor):
+        b, t, _ = x.shape
+        y = self.linear(x).view(b, t, self.heads, self.dim // self.heads)
+        u, v = x.split([self.n, self.dim - self.n], dim=-1)
+        return y
+from types import SimpleNamespace
+M(SimpleNamespace(dim=12, heads=3), 5)(torch.zeros(2, 4, 12))
+""",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", COMPUTED)
+def test_sizes_computed_from_objects_nobody_knows(name: str, tmp_path: Path) -> None:
+    score = traced(tmp_path / "program.py", HEAD + COMPUTED[name].lstrip())
+    assert score.wrong == {}
+    assert sorted((line, name) for _, line, name in score.ran - score.full) == []
 
 
 @pytest.mark.filterwarnings("ignore")

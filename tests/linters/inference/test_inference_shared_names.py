@@ -115,6 +115,10 @@ STAYS = {
     "a function of an attribute's name": ("def size():\n    return 4\n", "a.size()"),
     "a method of an object's attribute's name": ("class Box:\n    def __init__(self):\n        self.n = 1\n    def size(self):\n        return 4\n", "a.Box().size()"),
     "a class": ("class Box:\n    n = 4\n", "a.Box.n"),
+    "a method of an object without attributes": ("class Box:\n    def size(self):\n        return 4\n", "a.Box().size()"),
+    "a method of an abstract class": ("from abc import ABCMeta\nclass Box(metaclass=ABCMeta):\n    def size(self):\n        return 4\n", "a.Box().size()"),
+    "a method of a class that derives from an abstract one": ("import abc\nclass Base(abc.ABC):\n    @abc.abstractmethod\n    def size(self):\n        pass\nclass Box(Base):\n    def size(self):\n        return 4\n", "a.Box().size()"),
+    "an attribute of an abstract class": ("import abc\nclass Box(metaclass=abc.ABCMeta):\n    n = 4\n", "a.Box.n"),
     "a table of a class": ("class Box:\n    TABLE = {\n        'a': 1,\n        'b': 2,\n        'c': 3,\n        'd': 4,\n    }\n", "a.Box.TABLE['d']"),
     "a procedure that is another for a time": (
         "class Box:\n    def __init__(self):\n        self.n = 4\n        self.begin()\n    def begin(self):\n        pass\n",

@@ -13,6 +13,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import dtypes, elementwise, modules
+from tensorlint.inference.ops.unknown_arguments import is_unknown
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     MAY_BE_NONE,
@@ -161,6 +162,8 @@ class Operators(State):
         return number(result)
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+        if self.reflects and (is_unknown(left) or is_unknown(right)):
+            return UNKNOWN  # what its `__rmul__` gives
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)

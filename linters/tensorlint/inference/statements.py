@@ -143,7 +143,7 @@ class Statements(State):
         if isinstance(left, Tensor) and left.shape is not None:
             # `x += y` writes into x: its shape, layout and dtype stay (an operand that does not fit raises).
             result = self.tensor_operation(sign, left, right, node)
-            if isinstance(right, Instance):
+            if isinstance(right, Instance) or (result is UNKNOWN and self.reflects):
                 return UNKNOWN  # whose `__radd__` or `__array_ufunc__` may give anything
             if left.framework is None or (left.shape == () and left.framework == "numpy"):
                 return result

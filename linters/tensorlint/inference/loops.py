@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases
+from tensorlint.inference import aliases, gone_through
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
@@ -57,12 +57,12 @@ class Loops(State):
         held: list[tuple[Value, tuple[Value, ...]]] = []
         if iterable.items or iterable.element is not UNKNOWN:
             gone = self.gone_through(node.iter, counted)
-            within = [name for name, _ in gone if self.changing_within(node, name)]
+            within = [name for name, _ in gone if name and self.changing_within(node, name)]
             if any(self.changes_ahead(node, name) for name in within):
                 iterable = Sequence("list")
-            elif not within:
+            else:
                 # Code may change them that the body calls or that has another name for them.
-                held = [(value, _contents(value)) for _, value in gone]
+                held = [(value, _contents(value)) for name, value in gone if not (name and within)]
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             known = iterable.kind != "set" and not (iterable.kind == "iterator" and self.made_in_rounds(node.iter))
             if known and len(iterable.items) * len(node.body) <= 60:
@@ -103,15 +103,23 @@ class Loops(State):
         return frozenset([code.name for code, facts in scopes if facts.is_generator and isinstance(code, FUNCTIONS)])
 
     def gone_through(self, node: ast.expr, counted: Value) -> list[tuple[str, Value]]:
-        """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before."""
+        """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before; with
+        no name what an expression gave, `f(rows)`, `rows or others`."""
         found: list[tuple[str, Value]] = []
-        for each in _gone_through(node):
+        for each in gone_through.parts(node):
+            name = each.id if isinstance(each, ast.Name) else each.attr if isinstance(each, ast.Attribute) else ""
             if isinstance(each, ast.Name):
-                value = self.frame.lookup(each.id)
+                value = self.frame.lookup(name)
             else:
                 value = counted if each is node else Sequence("list")
-            if isinstance(value, (Sequence, Dictionary)):
-                found.append((each.id if isinstance(each, ast.Name) else each.attr, value))
+            if not name and each is node and isinstance(value, Sequence) and value.kind in ("tuple", "set"):
+                return []
+            if isinstance(value, (Sequence, Dictionary)) and (name or each is node):
+                found.append((name, value))
+            if each is not node:
+                # `enumerate(rows["a"])`, `zip(self.rows)`: one of those that the rows or the object hold
+                root = self.frame.lookup(name if isinstance(each, ast.Name) else gone_through.root(each))
+                found += [("", inner) for inner in gone_through.held_by(root)]
         return found
 
     def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
@@ -418,19 +426,6 @@ def _is_changed(held: list[tuple[Value, tuple[Value, ...]]]) -> bool:
         if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
             return True
     return False
-
-
-def _gone_through(node: ast.expr) -> list[ast.Name | ast.Attribute]:
-    """The names and attributes in what a loop goes through."""
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        return [node]
-    if isinstance(node, ast.Call):
-        func = node.func
-        if isinstance(func, ast.Attribute) and func.attr in ("items", "values", "keys"):
-            return _gone_through(func.value)
-        if isinstance(func, ast.Name) and func.id in ("enumerate", "zip", "reversed", "iter", "map", "filter"):
-            return [each for argument in node.args for each in _gone_through(argument)]
-    return []
 
 
 def _numbers_items(node: ast.expr) -> bool:

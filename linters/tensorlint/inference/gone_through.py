@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Callable
 
+from tensorlint.inference.contents import items_of, one_within
 from tensorlint.inference.handling import last_name
-from tensorlint.inference.values import Dictionary, Instance, Sequence, Value
+from tensorlint.inference.values import UNKNOWN, Dictionary, Instance, Sequence, Value
 from tensorlint.inference.walking import walk
 
 # Functions that go through their arguments as their own items are asked for, and those that have done so before.
@@ -21,9 +22,8 @@ _OWN = (
 )  # fmt: skip
 
 
-def parts(node: ast.expr) -> list[Any]:
-    """The names and attributes in what a loop goes through, and before them an expression that may give a list which
-    something else holds."""
+def parts(node: ast.expr) -> list[ast.expr]:
+    """The names and attributes that a loop goes through, and expressions that may give a list which something else holds."""
     if isinstance(node, (ast.Name, ast.Attribute)):
         return [node]
     if isinstance(node, _OWN) or (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
@@ -39,26 +39,43 @@ def parts(node: ast.expr) -> list[Any]:
             return [each for argument in node.args for each in parts(argument)]
         if name in _BEFORE:
             return []
-    names = [part for part in walk(node) if isinstance(part, (ast.Name, ast.Attribute))]
-    return [node, *names]
+    return [node]
 
 
-def root(node: ast.expr) -> str:
-    """The name that an expression of attributes and items begins with."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+def found(node: ast.expr, counted: Value, lookup: Callable[[str], Value | None]) -> list[tuple[str, Value]]:
+    """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before; with no
+    name what an expression gave, `f(rows)`, `rows or others`, and what others hold, `enumerate(rows["a"])`."""
+    known: list[tuple[str, Value]] = []
+    for each in parts(node):
+        if isinstance(each, ast.Name):
+            known.append((each.id, lookup(each.id) or UNKNOWN))
+        elif isinstance(each, ast.Attribute):
+            known.append((each.attr, counted if each is node else Sequence("list")))
+            owner = lookup(each.value.id) if isinstance(each.value, ast.Name) and each is not node else None
+            if isinstance(owner, Instance):
+                known.append(("", owner.held.get(each.attr, UNKNOWN)))
+        elif each is node and isinstance(counted, Sequence) and counted.kind in ("tuple", "set"):
+            continue
+        else:
+            if each is node:
+                known.append(("", counted))
+            for part in walk(each):
+                if isinstance(part, ast.Attribute):
+                    known.append((part.attr, Sequence("list")))
+                elif isinstance(part, ast.Name) and (value := lookup(part.id)) is not None:
+                    known.append((part.id, value))
+                    if each is not node:
+                        known += [("", inner) for inner in _held_by(value)]
+    return [(name, value) for name, value in known if isinstance(value, (Sequence, Dictionary))]
 
 
-def held_by(value: Value | None) -> list[Value]:
-    """The lists and dictionaries that a container or an object has in hand."""
-    held: Any = ()
+def one_item(gone: list[tuple[str, Value]]) -> Sequence:
+    """Items that may be any which these hold."""
+    return Sequence("list", None, one_within([item for _, value in gone for item in _held_by(value)]))
+
+
+def _held_by(value: Value) -> list[Value]:
+    """What a container holds, and the lists and dictionaries that an object does."""
     if isinstance(value, Instance):
-        held = value.held.values()
-    elif isinstance(value, Dictionary) and value.items is not None:
-        held = value.items.values()
-    elif isinstance(value, Sequence) and value.items is not None:
-        held = value.items
-    return [
-        each for each in held if isinstance(each, Dictionary) or (isinstance(each, Sequence) and each.kind != "tuple")
-    ]
+        return [each for each in value.held.values() if isinstance(each, (Sequence, Dictionary))]
+    return items_of(value) if isinstance(value, (Sequence, Dictionary)) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, iterators
+from tensorlint.inference import aliases, gone_through, iterators
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
@@ -119,7 +119,9 @@ class Iteration(State):
         changed = known.items is not held[0] or known.element is not held[1]
         if not changed:
             owners = {id(owner) for owner, _ in self.mutations[log:]}
-            gone = [value for each in generators for _, value in self.gone_through(each.iter, first)]
+            gone = [
+                value for each in generators for _, value in gone_through.found(each.iter, first, self.frame.lookup)
+            ]
             changed = any(id(value) in owners for value in gone)
         if changed:
             self.forget_since(log)

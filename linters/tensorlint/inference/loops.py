@@ -55,18 +55,19 @@ class Loops(State):
         iterable = Sequence("iterator", None, counted.element) if spent else self.iterate(counted)
         frame = self.frame
         held: list[tuple[Value, tuple[Value, ...]]] = []
+        gone: list[tuple[str, Value]] = []
         if iterable.items or iterable.element is not UNKNOWN:
-            gone = self.gone_through(node.iter, counted)
+            gone = gone_through.found(node.iter, counted, frame.lookup)
             within = [name for name, _ in gone if name and self.changing_within(node, name)]
             if any(self.changes_ahead(node, name) for name in within):
-                iterable = Sequence("list")
+                iterable = gone_through.one_item(gone)
             else:
                 # Code may change them that the body calls or that has another name for them.
                 held = [(value, _contents(value)) for name, value in gone if not (name and within)]
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             known = iterable.kind != "set" and not (iterable.kind == "iterator" and self.made_in_rounds(node.iter))
             if known and len(iterable.items) * len(node.body) <= 60:
-                self.unrolled(node, iterable.items, held)
+                self.unrolled(node, iterable.items, held, gone)
                 return
         times: S.Size | None = None
         # What a range counts, and the rows of an array, no one changes meanwhile.
@@ -81,7 +82,8 @@ class Loops(State):
             if late and not first:
                 iterable = self.iterate(self.eval(node.iter))
             first = False
-            self.assign(node.target, self.any_item(Sequence("list") if _is_changed(held) else iterable), None)
+            one = gone_through.one_item(gone) if _is_changed(held) else iterable
+            self.assign(node.target, self.any_item(one), None)
 
         self.loop(node, enter, times)
 
@@ -102,26 +104,6 @@ class Loops(State):
         scopes = self.file.facts.scopes.items()
         return frozenset([code.name for code, facts in scopes if facts.is_generator and isinstance(code, FUNCTIONS)])
 
-    def gone_through(self, node: ast.expr, counted: Value) -> list[tuple[str, Value]]:
-        """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before; with
-        no name what an expression gave, `f(rows)`, `rows or others`."""
-        found: list[tuple[str, Value]] = []
-        for each in gone_through.parts(node):
-            name = each.id if isinstance(each, ast.Name) else each.attr if isinstance(each, ast.Attribute) else ""
-            if isinstance(each, ast.Name):
-                value = self.frame.lookup(name)
-            else:
-                value = counted if each is node else Sequence("list")
-            if not name and each is node and isinstance(value, Sequence) and value.kind in ("tuple", "set"):
-                return []
-            if isinstance(value, (Sequence, Dictionary)) and (name or each is node):
-                found.append((name, value))
-            if each is not node:
-                # `enumerate(rows["a"])`, `zip(self.rows)`: one of those that the rows or the object hold
-                root = self.frame.lookup(name if isinstance(each, ast.Name) else gone_through.root(each))
-                found += [("", inner) for inner in gone_through.held_by(root)]
-        return found
-
     def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         lines = self.changing_lines(name, self.file)
         return any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
@@ -135,7 +117,11 @@ class Loops(State):
         return any(name in changes.names or name in changes.attributes for changes in found)
 
     def unrolled(
-        self, node: ast.For | ast.AsyncFor, items: list[Value], held: list[tuple[Value, tuple[Value, ...]]]
+        self,
+        node: ast.For | ast.AsyncFor,
+        items: list[Value],
+        held: list[tuple[Value, tuple[Value, ...]]],
+        gone: list[tuple[str, Value]],
     ) -> None:
         frame = self.frame
         outer_breaks, outer_continues = frame.breaks, frame.continues
@@ -154,7 +140,7 @@ class Loops(State):
             frame.continues = []
         changed = _is_changed(held)
         if changed and not frame.dead:
-            self.loop(node, lambda: self.assign(node.target, self.any_item(Sequence("list")), None))
+            self.loop(node, lambda: self.assign(node.target, self.any_item(gone_through.one_item(gone)), None))
         frame.loops -= 1
         if outer_rounds is None and self.rounds is not None:
             self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})

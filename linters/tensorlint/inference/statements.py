@@ -386,7 +386,11 @@ class Statements(State):
         if self.frames[-1] is not self.frame:
             self.frames.append(self.frame)
         self.decorate(function)
-        self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else function
+        if node.name in self.frame.facts.shared:
+            self.hold_shared(node.name, function)
+            self.frame.env[node.name] = UNKNOWN
+        else:
+            self.frame.env[node.name] = function
         if self.frame.record:
             self.pending.append(function)
 

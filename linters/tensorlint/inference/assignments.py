@@ -140,6 +140,7 @@ class Assignments(State):
     def hold_shared(self, name: str, value: Value) -> None:
         """Whoever reads the name, which functions may bind anew, may get what the value is or holds."""
         one = one_within([value])
+        self.keep(value)  # a function, which a call of the name may call
         if isinstance(one, Opaque):
             before = self.shared_names.get(name, ())
             self.shared_names[name] = tuple(dict.fromkeys((*before, *one.parts)))[:_MOST_SHARED]

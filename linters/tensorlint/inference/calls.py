@@ -25,6 +25,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER
+from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
 from tensorlint.inference.forward_reports import hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
@@ -75,6 +76,7 @@ _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
 
+_OF_STAND_INS = frozenset({Instance, Sequence})
 _MAY_BE_TENSORS = frozenset({Tensor, Opaque, Unknown})
 # Functions that give tensors another shape in place, beside `torch.Tensor.unsqueeze_(x, 0)` and its like.
 _RESHAPES = frozenset({"torch.utils.swap_tensors", "numpy.ndarray.resize"})
@@ -104,6 +106,19 @@ def _decides(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
+
+
+def _stands_in(value: Value, stand_ins: bool) -> bool:
+    """Whether the value, or an item of a list, is an object whose class decides what a function of torch gives of it; it
+    may be one of nobody knows which class in a file with such `stand_ins`."""
+    if isinstance(value, Instance):
+        return any(isinstance(base, Class) and base.has("__torch_function__") for base in method_order(value.cls))
+    if isinstance(value, Sequence):
+        items = value.items or (value.element,)
+        return any(each.__class__ is Instance and _stands_in(each, stand_ins) for each in items) or (
+            stand_ins and any(map(unknown_arguments.is_unknown, items))
+        )
+    return stand_ins and unknown_arguments.is_unknown(value)
 
 
 def _is_layer(value: Value) -> bool:
@@ -425,6 +440,13 @@ class Calls(State):
             ):
                 args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
                 break
+            if (
+                (made_of in _OF_STAND_INS or self.stand_ins)
+                and entry.framework == "torch"
+                and _stands_in(value, self.stand_ins)
+            ):
+                self.escape(args, kwargs)
+                return UNKNOWN
         if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
             plain = {name: value for name, value in kwargs.items() if name != "out"}
             return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
@@ -577,6 +599,10 @@ class Calls(State):
         if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
             self.escape(args, kwargs)
             return UNKNOWN
+        for value in args:
+            if (value.__class__ in _OF_STAND_INS or self.stand_ins) and _stands_in(value, self.stand_ins):
+                self.escape(args, kwargs)
+                return UNKNOWN
         if layer_changes.changed_anywhere(self):
             changed = layer_changes.changed_elsewhere(self, receiver)
             if not isinstance(changed, LibraryObject):

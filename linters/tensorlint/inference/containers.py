@@ -137,9 +137,11 @@ def _left(receiver: Sequence) -> Value:
 
 
 def _only_here(interp: State, receiver: Sequence, target: ast.expr) -> bool:
-    """Whether only the name holds the list, and can be bound to a changed one."""
+    """Whether only the name holds the list, and can be bound to a changed one: not in what may not be evaluated."""
     env = interp.frame.env
-    return isinstance(target, ast.Name) and env.get(target.id) is receiver and not isinstance(env, Inner)
+    if not isinstance(target, ast.Name) or env.get(target.id) is not receiver or isinstance(env, Inner):
+        return False
+    return not interp.places or interp.places[-1] is not None
 
 
 def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:

@@ -82,7 +82,7 @@ class Demands(State):
         elif not isinstance(value, Opaque):
             return
         kin = value.kin
-        if kin is None or id(value) in self.reshaped or (mask == ranks.ANY and not torch):
+        if kin is None or self.stand_ins or id(value) in self.reshaped or (mask == ranks.ANY and not torch):
             return
         rank, offset, least = kin
         mask = ranks.shifted(mask, offset, least)

@@ -23,6 +23,7 @@ class Handling(State):
     def exec_try(self, node: ast.Try) -> None:
         frame = self.frame
         before = dict(frame.env)
+        left = len(frame.breaks), len(frame.continues)
         self.conditional += 1
         tried = len(node.body) <= _TRIED and any(catches_errors(handler.type) for handler in node.handlers)
         self.expected_errors += tried
@@ -55,22 +56,28 @@ class Handling(State):
             frame.dead = True
             frame.env = dict(entry)
         if node.finalbody:
-            self.exec_finally(node.finalbody, last)
+            self.exec_finally(node.finalbody, last, left)
 
-    def exec_finally(self, body: list[ast.stmt], entry: Environment) -> None:
-        """`entry` is what is known on every way there; behind the block only the runs that no error ended go on."""
+    def exec_finally(self, body: list[ast.stmt], entry: Environment, left: tuple[int, int]) -> None:
+        """`entry` is what is known on every way there; behind the block only the runs that no error ended go on, and
+        those that `break` and `continue` have ended since there were so many of them `left`."""
         frame = self.frame
+        on_the_way = frame.breaks[left[0] :], frame.continues[left[1] :]
         normal, was_dead = frame.env, frame.dead
         frame.env, frame.dead = dict(entry), False
         self.conditional += 1
         self.block(body)
         self.conditional -= 1
         if frame.dead:
-            return  # `return` or `break` in it: errors end here
+            # `return` or `break` in it: errors end here, and so do a `break` or a `continue` before
+            for ways, before, gone in zip((frame.breaks, frame.continues), left, on_the_way, strict=True):
+                del ways[before : before + len(gone)]
+            return
         result = dict(normal)
-        for name, value in frame.env.items():
-            if value is not entry.get(name):  # bound, or a list that has changed
-                result[name] = value
+        bound = {name: value for name, value in frame.env.items() if value is not entry.get(name)}  # or a changed list
+        result.update(bound)
+        for way in (*on_the_way[0], *on_the_way[1]):
+            way.update(bound)
         frame.env, frame.dead = result, was_dead
 
     def exec_with(self, node: ast.With | ast.AsyncWith) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,8 @@ BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
 # Words of a file in which what numpy's functions are given may be no array and give something else.
 _ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr"})
+# Methods by which the right operand's class decides what an operator gives.
+_REFLECTED = re.compile(r"def __r(?:add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor)__")
 # Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
 MAX_NESTING = 120
 
@@ -200,6 +203,10 @@ class Interpreter(
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
+        self.stand_ins = "__torch_function__" in file.text
+        self.reflects = self.stand_ins or (
+            self.uses_torch and "def __r" in file.text and bool(_REFLECTED.search(file.text))
+        )
         self.not_only_arrays = self.uses_torch or not _ARRAY_LIKE.isdisjoint(words_of(file.text))
         self.start_reports()
         self.lasting = Attempt(self.hazards, self.bindings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, iterators
+from tensorlint.inference import aliases, gone_through, iterators
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
@@ -44,6 +44,7 @@ class Iteration(State):
         known = self.iterate(first)
         outer = self.frame.env
         log = len(self.mutations)
+        held = known.items, known.element
         if plain and known.items is not None and len(known.items) <= 8 and known.kind != "set":
             # A generator's are evaluated only for whoever asks.
             proven = self.begin_perhaps() if kind == "iterator" else None
@@ -56,6 +57,8 @@ class Iteration(State):
             self.leave_comprehension(outer)
             if kind == "iterator":
                 self.forget_since(log)  # how many of them somebody asks for, and when, nobody knows
+            if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
+                return Sequence(kind, None, born=self.steps)
             return Sequence(kind, items, born=self.steps)
         start = S.symbol_serial()
         proven = self.begin_perhaps()
@@ -69,18 +72,25 @@ class Iteration(State):
             aliases.tie(element, one)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
+        if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
+            return Sequence(kind, None, born=self.steps)
         length = self.length_of(known) if plain and kind != "set" else None
         return Sequence(kind, None, UNKNOWN if spent else element, length, born=self.steps)
 
     def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
-        known = self.iterate(self.eval(node.generators[0].iter))
+        first = self.eval(node.generators[0].iter)
+        known = self.iterate(first)
         outer = self.frame.env
+        log = len(self.mutations)
+        held = known.items, known.element
         plain = len(node.generators) == 1 and not node.generators[0].ifs
         if plain and known.items is not None and len(known.items) <= 8 and known.kind != "set":
             pairs = self.evaluated_for(node.generators[0].target, known.items, (node.key, node.value))
             self.leave_comprehension(outer)
             for _, value in pairs:
                 within(value)
+            if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
+                return Dictionary(None, born=self.steps)
             if all(isinstance(key, Const) for key, _ in pairs):
                 known_pairs = {key.value: value for key, value in pairs if isinstance(key, Const)}
                 return Dictionary(known_pairs, born=self.steps)
@@ -93,7 +103,29 @@ class Iteration(State):
         within(element)
         self.end_perhaps(proven)
         self.leave_comprehension(outer)
+        if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
+            element = UNKNOWN
         return Dictionary(None, element, born=self.steps)
+
+    def changed_by_rounds(
+        self,
+        generators: list[ast.comprehension],
+        first: Value,
+        known: Sequence,
+        held: tuple[list[Value] | None, Value],
+        log: int,
+    ) -> bool:
+        """Whether a comprehension has changed what it goes through: what it changed is not known then."""
+        changed = known.items is not held[0] or known.element is not held[1]
+        if not changed:
+            owners = {id(owner) for owner, _ in self.mutations[log:]}
+            gone = [
+                value for each in generators for _, value in gone_through.found(each.iter, first, self.frame.lookup)
+            ]
+            changed = any(id(value) in owners for value in gone)
+        if changed:
+            self.forget_since(log)
+        return changed
 
     def in_each_round(self, node: ast.expr) -> Value:
         """What an expression gives that is evaluated any number of times: what it changes it finds changed."""

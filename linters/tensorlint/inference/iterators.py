@@ -100,7 +100,9 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
     for part in walk(source):
         if isinstance(part, ast.Attribute) and part.attr in changes.attributes:
             return True
-        if not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
+        if isinstance(part, ast.NamedExpr):
+            part = part.target
+        elif not isinstance(part, ast.Name) or not isinstance(part.ctx, ast.Load):
             continue
         name = part.id
         value = frame.lookup(name)

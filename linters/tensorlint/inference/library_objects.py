@@ -71,22 +71,29 @@ _READ_TABLES = frozenset(
 
 
 def copied(value: Value, made: dict[int, Value]) -> Value:
-    """`copy.deepcopy`: what is changed in a layer later is not changed in its copy. `made` are the copies so far."""
+    """`copy.deepcopy`: what is changed in one later is not changed in its copy. `made` are the copies so far."""
     if id(value) in made:
         return made[id(value)]
     if isinstance(value, LibraryObject):
+        if table_values.is_table(value):
+            made[id(value)] = table = table_values.same_axes(value, None)
+            return table
         result = made[id(value)] = LibraryObject(value.path, {}, (), {}, value.made)
         result.arguments = {name: copied(each, made) for name, each in value.arguments.items()}
         result.positional = tuple(copied(each, made) for each in value.positional)
         result.fields = {name: copied(each, made) for name, each in value.fields.items()}
         return result
     if isinstance(value, Sequence):
-        items = None if value.items is None else [copied(item, made) for item in value.items]
-        made[id(value)] = again = Sequence(value.kind, items, copied(value.element, made), value.length)
+        items = None if value.items is None else [containers.share(copied(item, made)) for item in value.items]
+        element = containers.share(copied(value.element, made))
+        made[id(value)] = again = Sequence(value.kind, items, element, value.length)
         return again
     if isinstance(value, Dictionary):
-        entries = None if value.items is None else {key: copied(item, made) for key, item in value.items.items()}
-        return Dictionary(entries, copied(value.element, made))
+        entries = None
+        if value.items is not None:
+            entries = {key: containers.share(copied(item, made)) for key, item in value.items.items()}
+        made[id(value)] = dictionary = Dictionary(entries, containers.share(copied(value.element, made)))
+        return dictionary
     if isinstance(value, Instance):
         if value.generic or any(
             isinstance(base, Class) and base.has("__deepcopy__") for base in method_order(value.cls)
@@ -95,7 +102,11 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
         other = made[id(value)] = Instance(value.cls, {}, value.made)
         other.fields = {name: copied(each, made) for name, each in value.fields.items()}
         return other
-    return copy(value, source=None, reduced=None) if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor):
+        return value
+    made[id(value)] = tensor = copy(value, source=None, reduced=None)
+    aliases.tie(tensor, *(made[id(each)] for each in aliases.TIES.groups.get(id(value), ()) if id(each) in made))
+    return tensor
 
 
 # Methods that decide what a copy is.
@@ -186,7 +197,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         value = args[0]
         if isinstance(value, Tensor):
             return copy(value, source=None, reduced=None)
-        if isinstance(value, Instance) and path == "copy.deepcopy":
+        if isinstance(value, (Instance, Sequence, Dictionary)) and path == "copy.deepcopy":
             return copied(value, {})
         if isinstance(value, LibraryObject):
             if table_values.is_table(value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases
+from tensorlint.inference import aliases, gone_through
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
@@ -55,18 +55,19 @@ class Loops(State):
         iterable = Sequence("iterator", None, counted.element) if spent else self.iterate(counted)
         frame = self.frame
         held: list[tuple[Value, tuple[Value, ...]]] = []
+        gone: list[tuple[str, Value]] = []
         if iterable.items or iterable.element is not UNKNOWN:
-            gone = self.gone_through(node.iter, counted)
-            within = [name for name, _ in gone if self.changing_within(node, name)]
+            gone = gone_through.found(node.iter, counted, frame.lookup)
+            within = [name for name, _ in gone if name and self.changing_within(node, name)]
             if any(self.changes_ahead(node, name) for name in within):
-                iterable = Sequence("list")
-            elif not within:
+                iterable = gone_through.one_item(gone)
+            else:
                 # Code may change them that the body calls or that has another name for them.
-                held = [(value, _contents(value)) for _, value in gone]
+                held = [(value, _contents(value)) for name, value in gone if not (name and within)]
         if iterable.items is not None and len(iterable.items) <= _UNROLL and frame.loops < 2:
             known = iterable.kind != "set" and not (iterable.kind == "iterator" and self.made_in_rounds(node.iter))
             if known and len(iterable.items) * len(node.body) <= 60:
-                self.unrolled(node, iterable.items, held)
+                self.unrolled(node, iterable.items, held, gone)
                 return
         times: S.Size | None = None
         # What a range counts, and the rows of an array, no one changes meanwhile.
@@ -81,7 +82,8 @@ class Loops(State):
             if late and not first:
                 iterable = self.iterate(self.eval(node.iter))
             first = False
-            self.assign(node.target, self.any_item(Sequence("list") if _is_changed(held) else iterable), None)
+            one = gone_through.one_item(gone) if _is_changed(held) else iterable
+            self.assign(node.target, self.any_item(one), None)
 
         self.loop(node, enter, times)
 
@@ -102,18 +104,6 @@ class Loops(State):
         scopes = self.file.facts.scopes.items()
         return frozenset([code.name for code, facts in scopes if facts.is_generator and isinstance(code, FUNCTIONS)])
 
-    def gone_through(self, node: ast.expr, counted: Value) -> list[tuple[str, Value]]:
-        """The lists and dictionaries, by their names, that are gone through while the loop runs, not copied before."""
-        found: list[tuple[str, Value]] = []
-        for each in _gone_through(node):
-            if isinstance(each, ast.Name):
-                value = self.frame.lookup(each.id)
-            else:
-                value = counted if each is node else Sequence("list")
-            if isinstance(value, (Sequence, Dictionary)):
-                found.append((each.id if isinstance(each, ast.Name) else each.attr, value))
-        return found
-
     def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         lines = self.changing_lines(name, self.file)
         return any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
@@ -127,7 +117,11 @@ class Loops(State):
         return any(name in changes.names or name in changes.attributes for changes in found)
 
     def unrolled(
-        self, node: ast.For | ast.AsyncFor, items: list[Value], held: list[tuple[Value, tuple[Value, ...]]]
+        self,
+        node: ast.For | ast.AsyncFor,
+        items: list[Value],
+        held: list[tuple[Value, tuple[Value, ...]]],
+        gone: list[tuple[str, Value]],
     ) -> None:
         frame = self.frame
         outer_breaks, outer_continues = frame.breaks, frame.continues
@@ -146,7 +140,7 @@ class Loops(State):
             frame.continues = []
         changed = _is_changed(held)
         if changed and not frame.dead:
-            self.loop(node, lambda: self.assign(node.target, self.any_item(Sequence("list")), None))
+            self.loop(node, lambda: self.assign(node.target, self.any_item(gone_through.one_item(gone)), None))
         frame.loops -= 1
         if outer_rounds is None and self.rounds is not None:
             self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})
@@ -418,19 +412,6 @@ def _is_changed(held: list[tuple[Value, tuple[Value, ...]]]) -> bool:
         if len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True)):
             return True
     return False
-
-
-def _gone_through(node: ast.expr) -> list[ast.Name | ast.Attribute]:
-    """The names and attributes in what a loop goes through."""
-    if isinstance(node, (ast.Name, ast.Attribute)):
-        return [node]
-    if isinstance(node, ast.Call):
-        func = node.func
-        if isinstance(func, ast.Attribute) and func.attr in ("items", "values", "keys"):
-            return _gone_through(func.value)
-        if isinstance(func, ast.Name) and func.id in ("enumerate", "zip", "reversed", "iter", "map", "filter"):
-            return [each for argument in node.args for each in _gone_through(argument)]
-    return []
 
 
 def _numbers_items(node: ast.expr) -> bool:

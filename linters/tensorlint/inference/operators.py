@@ -13,6 +13,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import dtypes, elementwise, modules
+from tensorlint.inference.ops.unknown_arguments import is_unknown
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     MAY_BE_NONE,
@@ -164,6 +165,8 @@ class Operators(State):
         return number(result)
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+        if self.reflects and (is_unknown(left) or is_unknown(right)):
+            return UNKNOWN  # what its `__rmul__` gives
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)
@@ -225,10 +228,12 @@ class Operators(State):
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             # All but the first are evaluated only if what stands before is true.
             proven = self.begin_perhaps() if position else None
+            log = len(self.mutations)
             right = self.eval(comparator)
             one = self.compare(op, left, right, node)
             if proven is not None:
                 self.end_perhaps(proven)
+                self.forget_since(log)
             if position == 0:
                 result = one
             elif isinstance(result, Const) and not result.value:
@@ -279,13 +284,16 @@ class Operators(State):
     def eval_bool(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)
         result: Value | None = None
+        log = len(self.mutations)
         for position, operand in enumerate(node.values):
             if position == 0:
                 value = self.eval(operand)
+                log = len(self.mutations)
             else:
                 proven = self.begin_perhaps()
                 value = self.eval(operand)
                 self.end_perhaps(proven)
+                self.forget_since(log)
             truth = self.truth(share(value))
             last = position == len(node.values) - 1
             if truth is not None and truth is not is_and and not last:
@@ -320,7 +328,11 @@ class Operators(State):
         if truth is False:
             return share(self.eval(node.orelse))
         proven = self.begin_perhaps()
-        first, second = self.eval(node.body), self.eval(node.orelse)
+        log = len(self.mutations)
+        first = self.eval(node.body)
+        self.forget_since(log)
+        second = self.eval(node.orelse)
+        self.forget_since(log)
         self.end_perhaps(proven)
         return aliases.joined(share(first), share(second))
 

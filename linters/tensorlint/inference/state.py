@@ -47,6 +47,9 @@ class State:
     reshaped: dict[int, Value]
     uses_torch: bool
     not_only_arrays: bool
+    # Whether the file has classes whose objects torch's functions (and operators) leave it to what they give.
+    stand_ins: bool
+    reflects: bool
     parameters: frozenset[str]
     pending: list[Function]
     active: list[ast.AST]

@@ -143,7 +143,7 @@ class Statements(State):
         if isinstance(left, Tensor) and left.shape is not None:
             # `x += y` writes into x: its shape, layout and dtype stay (an operand that does not fit raises).
             result = self.tensor_operation(sign, left, right, node)
-            if isinstance(right, Instance):
+            if isinstance(right, Instance) or (result is UNKNOWN and self.reflects):
                 return UNKNOWN  # whose `__radd__` or `__array_ufunc__` may give anything
             if left.framework is None or (left.shape == () and left.framework == "numpy"):
                 return result
@@ -386,7 +386,11 @@ class Statements(State):
         if self.frames[-1] is not self.frame:
             self.frames.append(self.frame)
         self.decorate(function)
-        self.frame.env[node.name] = UNKNOWN if node.name in self.frame.facts.shared else function
+        if node.name in self.frame.facts.shared:
+            self.hold_shared(node.name, function)
+            self.frame.env[node.name] = UNKNOWN
+        else:
+            self.frame.env[node.name] = function
         if self.frame.record:
             self.pending.append(function)
 

@@ -27,6 +27,8 @@ PROGRAMS = {
         "objects.py.txt",
         "several.py.txt",
         "caught.py.txt",
+        "copies_and_stand_ins.py.txt",
+        "left_and_perhaps.py.txt",
     )
     for part in (_DATA / file).read_text(encoding="utf-8").split("# --- ")[1:]
     for name, source in [part.split("\n", 1)]
@@ -453,3 +455,24 @@ def test_members_that_are_added_by_new_names_stay_known() -> None:
     )
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert rows["y"] == (2, 6)
+
+
+def test_deep_copies_and_files_with_stand_ins_stay_known() -> None:
+    source = (
+        "import copy\nimport torch\n\n\nclass Wrapped:\n    @classmethod\n    def __torch_function__(cls, *_):\n        return 5\n"
+        "    def __radd__(self, other):\n        return 5\n\n\nkept = copy.deepcopy({'a': [torch.zeros(2, 3)]})\nx = kept['a'][0]\n"
+        "y = torch.relu(x) + 1\n\n\ndef f(z):\n    w = torch.zeros(4, 5) * 2\n    v = torch.sum(z)\n    u = w + z\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows == {"x": (2, 3), "y": (2, 3), "w": (4, 5)}
+
+
+def test_what_conditions_only_read_stays_known() -> None:
+    source = (
+        "import torch\n\n\ndef f(flag, n):\n    rows = [torch.zeros(2, 3)]\n    flag and print(rows)\n    x = rows[0]\n"
+        "    y = rows[-1] if flag else rows[0]\n    z = flag is not None and len(rows) or 4\n    w = rows[0]\n"
+        "    for i in range(n):\n        try:\n            v = rows[0] * 2\n            if i == n: break\n        finally:\n            u = rows[0]\n"
+        "    t = v + u\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows == dict.fromkeys(["x", "y", "w", "v", "u", "t"], (2, 3))

@@ -37,15 +37,15 @@ def of_function(entry: Entry, args: Sequence_[Value], kwargs: dict[str, Value]) 
 
 def as_tensors(parameters: Sequence_[Parameter], args: Sequence_[Value], kwargs: dict[str, Value]) -> Arguments:
     """The arguments, with a tensor for each object that nobody knows in the place of one."""
-    if any(map(_is_unknown, args)):
+    if any(map(is_unknown, args)):
         places = [*parameters[: len(args)], *[None] * (len(args) - len(parameters))]
         args = [
-            _some_tensor(arg) if _is_unknown(arg) and place is not None and place.name in _TENSORS else arg
+            _some_tensor(arg) if is_unknown(arg) and place is not None and place.name in _TENSORS else arg
             for place, arg in zip(places, args, strict=True)
         ]
-    if kwargs and any(map(_is_unknown, kwargs.values())):
+    if kwargs and any(map(is_unknown, kwargs.values())):
         kwargs = {
-            name: _some_tensor(value) if _is_unknown(value) and name in _TENSORS else value
+            name: _some_tensor(value) if is_unknown(value) and name in _TENSORS else value
             for name, value in kwargs.items()
         }
     return args, kwargs
@@ -84,7 +84,8 @@ def _shapeless(value: Value) -> Value:
     return value
 
 
-def _is_unknown(value: Value) -> bool:
+def is_unknown(value: Value) -> bool:
+    """Whether nobody knows what it is."""
     return value.__class__ is Unknown or (isinstance(value, Opaque) and value.kind is None)
 
 

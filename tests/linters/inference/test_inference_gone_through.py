@@ -1,0 +1,108 @@
+"""What a loop or a comprehension goes through, by whatever expression, and what the rounds change of it meanwhile."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
+
+HEAD = """\
+import copy, functools, itertools, os
+import torch
+Z = torch.zeros
+k = os.environ.get("NOT_SET")
+def mk(r): return r
+class Obj:
+    def __init__(self, r): self.r = r
+    def get(self): return self.r
+    def put(self, v): self.r[1] = v
+    def __iter__(self): return iter(self.r)
+class Holder:
+    rows = [Z(1), Z(2)]
+"""
+SETUP = """\
+    a = [Z(1), Z(2)]
+    e = [Z(3), Z(4)]
+    d = {"k": a}
+    o = Obj(a)
+    c = a
+    v = {"l": Z(1), "m": Z(2)}
+    def chg(): a[1] = Z(5, 5)
+"""
+# Expressions that give what the list holds, and the list itself or what is made of it.
+ITERABLES = [
+    "a", "(a if k is None else e)", "a or e", "k or a", "a and a", 'd["k"]', "o.r", "mk(a)", "o.get()", "o", "itertools.chain(a, [])",
+    'd.get("k")', "(lambda: a)()", "[a][0]", "(a, e)[0]", "next(iter([a]))", 'd.setdefault("k", [])', "list(d.values())[0]",
+    'getattr(o, "r")', "map(torch.neg, a)", "(q * 1 for q in a)", "(q for q in mk(a))", "reversed(a[::-1])", "itertools.islice(a, 0, None)",
+    "[q for q in a]", "a[:]", "list(mk(a))", "a + []", "[*a]", "sorted(a, key=len)", "v.values()", "map(mk, a)", "max([a, []], key=len)",
+    "functools.partial(mk, a)()", "iter(mk(a))", "reversed(mk([a[1], a[0]]))", "copy.copy(a)", "[a].pop()", "tuple(a)", "Holder.rows",
+    "(v if k is None else {}).values()", "(q for _, q in enumerate(d[\"k\"]))", "(q for q, in zip(o.r))", "map(torch.neg, d[\"k\"])",
+    "map(torch.neg, o.get())", "map(torch.neg, list(d.values())[0])",
+]  # fmt: skip
+CHANGES = [
+    "a[1] = Z(5, 5)", "c[1] = Z(5, 5)", 'd["k"][1] = Z(5, 5)', "o.r[1] = Z(5, 5)", "chg()", "if len(a) < 3: a.append(Z(5, 5))",
+    'v["m"] = Z(5, 5)', "Holder.rows[1] = Z(5, 5)", "if a[1].ndim == 1: a.insert(1, Z(5, 5))", "o.put(Z(5, 5))", "a[1:] = [Z(5, 5)]",
+]  # fmt: skip
+# Each program in a function of its own: `@` is what is gone through, `<c>` what changes it.
+LOOP = f"def f():\n{SETUP}    for x in @:\n        <c>\n        u = x + 0\n    y = x\nf()\n"
+COMPREHENSION = f"""\
+def f():
+{SETUP}    def then(x):
+        <c>
+        return x + 0
+    y = [then(x) for x in @][-1]
+    z = y + 0
+f()
+"""
+DICTIONARY = f"""\
+def f():
+{SETUP}    def then(x):
+        <c>
+        return x + 0
+    w = {{i: then(x) for i, x in enumerate(@)}}[1]
+    for i, x in enumerate(@):
+        s = then(x)
+    for u in (then(x) for x in @):
+        t = u + 0
+f()
+"""
+
+
+@pytest.mark.parametrize("form", [LOOP, COMPREHENSION, DICTIONARY], ids=["loop", "comprehension", "dictionary"])
+@pytest.mark.parametrize("iterable", ITERABLES)
+def test_what_the_rounds_change_is_not_gone_through_as_it_was(iterable: str, form: str, tmp_path: Path) -> None:
+    for change in CHANGES:
+        source = HEAD + form.replace("@", iterable).replace("<c>", change)
+        assert wrong_claims(tmp_path / "here.py", source) == {}, source
+
+
+@pytest.mark.parametrize(
+    "iterable", ["(w := a)", "(w := [Z(1), Z(2)])", "map(torch.neg, w := a)", "zip(w := a)", "enumerate(w := a)"]
+)
+def test_what_is_named_where_it_is_gone_through(iterable: str, tmp_path: Path) -> None:
+    source = (
+        f"{HEAD}def f():\n{SETUP}    for x in {iterable}:\n        w[1] = Z(5, 5)\n    y = x\n"
+        f"    m = iter({iterable.replace('a)', 'e)')})\n    w[0] = Z(6, 6)\n    z = next(m)\n    u = z[-1] + 0\nf()\n"
+    )
+    assert wrong_claims(tmp_path / "here.py", source) == {}
+
+
+@pytest.mark.parametrize("form", [LOOP, COMPREHENSION], ids=["loop", "comprehension"])
+@pytest.mark.parametrize(
+    "iterable", ["a", "(a if k is None else a)", "mk(a)", "o.get()", "[a][0]", 'd["k"]', "itertools.chain(a, [])"]
+)
+def test_what_no_round_changes_stays_known(iterable: str, form: str) -> None:
+    setup = SETUP.partition("    v = ")[0].replace("Z(1)", "Z(2)")
+    for change in ("more.append(x)", "x = x + 1", "n[0] = x"):
+        source = HEAD + form.replace(SETUP, setup + "    more, n = [], {}\n").replace("@", iterable).replace(
+            "<c>", change
+        )
+        rows = [row for row in analyse(ast.parse(source), source).bindings if row.name == "y"]
+        assert [row.shape for row in rows] == [(2,)], source

@@ -35,6 +35,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    is_integer,
     opaque_serial,
 )
 from tensorlint.inference.variants import covers, freshen
@@ -398,8 +399,11 @@ class Loops(State):
         for owner, name in self.mutations[log:]:
             if name != ADDED_TO:
                 waiting.pop(id(owner), None)
-        found = [(owner, self.settled(owner.element, start)) for owner in waiting.values() if owner.items is None]
-        return [(owner, element) for owner, element in found if _is_data(element)]
+        return [
+            (owner, self.settled(owner.element, start))
+            for owner in waiting.values()
+            if owner.items is None and _is_data(owner.element)
+        ]
 
     def lists_left(self, lists: _Lists, log: int, start: int) -> tuple[_Lists, _Lists]:
         """Those of the lists of which the round that was followed last has left what it found, and those to which it has
@@ -408,11 +412,11 @@ class Loops(State):
         kept: _Lists = []
         wider: _Lists = []
         for owner, element in lists:
-            if id(owner) not in others and owner.items is None:
+            if id(owner) not in others and owner.items is None and _is_data(owner.element):
                 now = self.settled(owner.element, start)
                 if _same(element, now):
                     kept.append((owner, element))
-                elif _is_data(now):
+                else:
                     wider.append((owner, now))
         return kept, wider
 
@@ -451,8 +455,8 @@ class Loops(State):
 def _is_data(value: Value) -> bool:
     """Whether it is a number, a tensor or a tuple of these: nothing that can be changed by way of a list."""
     if isinstance(value, Sequence) and value.kind == "tuple" and value.items and not aliases.TIES.on:
-        return all(item is UNKNOWN or isinstance(item, _CARRIED) for item in value.items)
-    return isinstance(value, _CARRIED)
+        return all(item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item) for item in value.items)
+    return isinstance(value, _CARRIED) or is_integer(value)
 
 
 def _contents(value: Value) -> tuple[Value, ...]:

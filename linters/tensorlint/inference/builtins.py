@@ -447,7 +447,7 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         return interp.call_method(args[0], "abs", [], {}, node)
     if isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(abs(args[0].value))
-    return _as_kind({"int": "int", "bool": "int", "float": "float", "complex": "float"}, args[0])
+    return _as_kind({"int": "int", "bool": "int", "float": "float", "complex": "float", "real": "real"}, args[0])
 
 
 def _pow(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -475,7 +475,7 @@ def _round(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast
     if len(args) == 1 and isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(round(args[0].value))
     if len(args) == 1:
-        return _as_kind({"int": "int", "bool": "int", "float": "int"}, args[0])
+        return _as_kind({"int": "int", "bool": "int", "float": "int", "real": "int"}, args[0])
     digits = args[1] if len(args) == 2 else UNKNOWN
     return (
         _as_kind({"int": "int", "bool": "int", "float": "float"}, args[0]) if integer(digits) is not None else UNKNOWN

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 _MAX_ITEMS = 256
+ADDED_TO = "+"  # how a list was changed in place that got one item more and is otherwise what it was
 # How many items longer a method makes a list.
 _ADDED = {"append": 1, "insert": 1, "pop": -1, "remove": -1, "sort": 0, "reverse": 0}
 
@@ -120,7 +121,7 @@ def mutate(
             receiver.element = element
         else:
             put_unseen(receiver, *args)
-        interp.mutations.append((receiver, None))
+        interp.mutations.append((receiver, ADDED_TO if name in ("append", "insert") else None))
         return taken
     assert isinstance(target, ast.Name)
     changed.born = receiver.born
@@ -146,11 +147,20 @@ def _only_here(interp: State, receiver: Sequence, target: ast.expr) -> bool:
 
 def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:
     """A deque drops items at its other end: what its items have in common is known, and not how many there are."""
-    if name not in ("append", "appendleft") or len(args) != 1 or receiver.shared or not isinstance(target, ast.Name):
-        return None
-    if not _only_here(interp, receiver, target):
+    if name not in ("append", "appendleft") or len(args) != 1:
         return None
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
+    if receiver.shared or not _only_here(interp, receiver, target):
+        if args[0].__class__ in (Sequence, Dictionary):
+            within(args[0])
+        share(args[0])
+        interp.keep(args[0])
+        element = joined_items(receiver, [item])
+        interp.forget_contents(receiver)
+        receiver.element = element
+        interp.mutations.append((receiver, ADDED_TO))
+        return NONE
+    assert isinstance(target, ast.Name)
     changed = Sequence("deque", None, joined_items(receiver, [item]), born=receiver.born)
     interp.note_changed_list(target.id, changed)
     interp.frame.env[target.id] = changed

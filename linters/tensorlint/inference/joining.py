@@ -57,7 +57,7 @@ class Joining(State):
     def demand_of_operands(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Operations that take tensors of one rank: beside one that is known the others have as many axes."""
         if name in JOINING:
-            given = args[0]
+            given = args[0] if args else kwargs.get("tensors", UNKNOWN)
             items = given.items if isinstance(given, Sequence) and given.items is not None else []
             # `torch.cat` passes over vectors without elements.
             fits = [each.rank for each in items if isinstance(each, Tensor) and each.rank is not None]
@@ -66,7 +66,7 @@ class Joining(State):
             mask = ranks.exactly(fits[0]) | (0 if name == "torch.stack" else ranks.exactly(1))
         else:
             index = kwargs.get("index", args[2] if len(args) > 2 else UNKNOWN)
-            items = [args[0], index]
+            items = [args[0] if args else kwargs.get("input", UNKNOWN), index]
             known = [each.rank for each in items if isinstance(each, Tensor) and each.rank is not None]
             if len(known) != 1:
                 return

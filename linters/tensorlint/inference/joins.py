@@ -6,7 +6,7 @@ import re
 
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
-from tensorlint.inference.numbers import kind_of
+from tensorlint.inference.numbers import kind_of, of_kinds
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
@@ -107,8 +107,11 @@ def _join_kinds(a: Value, b: Value) -> Value:
         if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
             # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
             return Tensor(tensor.framework, (), ())
-    if kind_of(a) == kind_of(b) == "int":
+    kinds = {kind_of(a), kind_of(b)}
+    if kinds == {"int"}:
         return an_integer()
+    if None not in kinds:
+        return of_kinds(kinds)
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
     either.optional = _may_be_none(a) or _may_be_none(b)
@@ -207,7 +210,7 @@ def _join_scalars(a: Value, b: Value) -> Value:
     kind, other = kind_of(a), kind_of(b)
     if kind is None or other is None:
         return UNKNOWN
-    return Scalar(kind) if kind == other else Opaque(None, kind=PLAIN)
+    return Scalar(kind) if kind == other else of_kinds({kind, other})
 
 
 def _join_alike(a: Dictionary, b: Dictionary) -> Value:

@@ -269,7 +269,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return table_making.make(interp, path, args, kwargs, node)
     if path in ("numpy.dtype", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
-    if path.startswith(("torch.optim.",)):
+    if path.startswith("torch.optim.") and not path.endswith(".AveragedModel"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path in ("typing.cast",) and len(args) == 2:
         return args[1]

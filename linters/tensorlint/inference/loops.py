@@ -9,6 +9,7 @@ from tensorlint.inference import aliases, gone_through
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
+from tensorlint.inference.containers import ADDED_TO
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, merge
@@ -34,6 +35,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    is_integer,
     opaque_serial,
 )
 from tensorlint.inference.variants import covers, freshen
@@ -41,6 +43,7 @@ from tensorlint.inference.walking import walk
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round
+_Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
@@ -181,6 +184,7 @@ class Loops(State):
         overwritten = len(self.overwritten)
         begun = self.now()
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
+        lists: _Lists = []
         deep = frame.loops > _DEEP
         last = 0 if deep else _MOST_ROUNDS - 1
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
@@ -233,7 +237,9 @@ class Loops(State):
                 }
                 # What the body changed in place holds something else in the next round.
                 self.drop_attempt(saved)
+                lists = self.lists_added_to(log, start)
                 self.forget_mutations(log)
+                lists = self.refilled(lists, lists)
                 fields = self.carried_fields(overwritten, log, held, start)
                 for name in changed:
                     entry[name] = self.carried_on(entry[name], again[name], start)
@@ -242,9 +248,11 @@ class Loops(State):
                 key for key, (owner, value) in fields.items()
                 if not _same(value, join(value, owner.fields.get(key[1], UNKNOWN)))
             ]  # fmt: skip
-            if moved and attempt < last - 1:
+            kept, wider = self.lists_left(lists, log, start) if lists else (lists, lists)
+            if (moved and attempt < last - 1) or (len(kept) < len(lists) and attempt < last):
                 self.drop_attempt(saved)
                 self.forget_mutations(log)
+                lists = self.refilled(lists, kept + wider if attempt < last - 1 else [])
                 for key in moved:
                     owner, _ = fields.pop(key)
                     owner.fields[key[1]] = UNKNOWN
@@ -258,6 +266,7 @@ class Loops(State):
                 owner.fields[key[1]] = UNKNOWN
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
+            lists = self.refilled(lists, kept)
             if not changed or attempt == last:
                 lasting = not changed and not moved
                 for name in changed:
@@ -266,6 +275,7 @@ class Loops(State):
                 break
             self.drop_attempt(saved)
             self.forget_mutations(log)
+            lists = self.refilled(lists, lists if attempt < last - 1 else [])
             for name in changed:
                 settled = self.settled(again[name], start) if attempt != 1 else UNKNOWN
                 entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
@@ -375,6 +385,44 @@ class Loops(State):
                     owner.fields[field] = value
         return carried
 
+    def lists_added_to(self, log: int, start: int) -> _Lists:
+        """The lists, held by objects or by several names, that a round only adds items to, and what their items are."""
+        waiting = {id(owner): owner for owner, name in self.mutations[log:] if name == ADDED_TO}
+        if not waiting:
+            return []
+        for owner, name in self.mutations[log:]:
+            if name != ADDED_TO:
+                waiting.pop(id(owner), None)
+        return [
+            (owner, self.settled(owner.element, start))
+            for owner in waiting.values()
+            if owner.items is None and _is_data(owner.element)
+        ]
+
+    def lists_left(self, lists: _Lists, log: int, start: int) -> tuple[_Lists, _Lists]:
+        """Those of the lists of which the round that was followed last has left what it found, and those to which it has
+        added another kind of item."""
+        others = {id(owner) for owner, name in self.mutations[log:] if name != ADDED_TO}
+        kept: _Lists = []
+        wider: _Lists = []
+        for owner, element in lists:
+            if id(owner) not in others and owner.items is None and _is_data(owner.element):
+                now = self.settled(owner.element, start)
+                if _same(element, now):
+                    kept.append((owner, element))
+                else:
+                    wider.append((owner, now))
+        return kept, wider
+
+    def refilled(self, lists: _Lists, known: _Lists) -> _Lists:
+        """The lists hold this where a round begins; of others that were thought to hold something nothing is known. The
+        last round that is followed relies on none of it."""
+        for owner, _ in lists:
+            self.forget_contents(owner)
+        for owner, element in known:
+            owner.items, owner.element = None, element
+        return known
+
     def carried_on(self, before: Value, value: Value, start: int) -> Value:
         """What a name holds at the start of any round."""
         settled = self.settled(value, start)
@@ -396,6 +444,13 @@ class Loops(State):
         again = freshen(varied)
         aliases.tie(again, value)
         return again
+
+
+def _is_data(value: Value) -> bool:
+    """Whether it is a number, a tensor or a tuple of these: nothing that can be changed by way of a list."""
+    if isinstance(value, Sequence) and value.kind == "tuple" and value.items and not aliases.TIES.on:
+        return all(item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item) for item in value.items)
+    return isinstance(value, _CARRIED) or is_integer(value)
 
 
 def _contents(value: Value) -> tuple[Value, ...]:

@@ -38,9 +38,20 @@ _ITSELF = frozenset(
 _PARTS = frozenset(["children", "modules", "named_children", "named_modules"])
 _NAMESPACES = frozenset(["types.SimpleNamespace", "argparse.Namespace"])
 _PUTS = frozenset(["append", "extend", "insert", "add_module"])
-_SAME_MODULE = frozenset(
-    ["copy.deepcopy", "copy.copy", "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"]
-)
+# What gives the module it is given, or a copy of it.
+_SAME_MODULE = frozenset([
+    "copy.deepcopy", "copy.copy", "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model",
+    "torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard", "torch.distributed.fsdp.wrap.wrap",
+])  # fmt: skip
+# What gives a module around the one it is given.
+_AROUND_MODULE = frozenset([
+    "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.optim.swa_utils.AveragedModel",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+    "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
+    "fairscale.nn.FullyShardedDataParallel", "fairscale.nn.data_parallel.FullyShardedDataParallel",
+    "fairscale.nn.data_parallel.ShardedDataParallel", "apex.parallel.DistributedDataParallel",
+    "peft.get_peft_model", "peft.PeftModel.from_pretrained",
+])  # fmt: skip
 _WRAPS_ITERABLE = frozenset(["reversed", "list", "tuple", "iter", "sorted"])
 _OTHER_FRAMEWORKS = ("paddle", "mindspore", "oneflow", "jittor", "tinygrad", "mxnet", "mlx", "keras", "flax")
 
@@ -204,6 +215,8 @@ class ModuleEvidence(ModuleUses):
             return "special"
         if value.path in _SAME_MODULE:
             return self._kind(node.args[0], depth + 1) if node.args else None
+        if value.path in _AROUND_MODULE:
+            return (self._kind(node.args[0], depth + 1) if node.args else None) or "module"
         if value.path in CONTAINERS:
             return None if value.path.endswith("ParameterList") else "container"
         known = modules.known(value.path) or is_base(value.path) or makes_module(value.path)

@@ -23,7 +23,9 @@ from tensorlint.inference.values import (
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
-Kind = Literal["int", "float", "bool", "complex"]
+Kind = Literal["int", "float", "bool", "complex", "real"]
+
+_REAL = frozenset(["int", "float", "bool", "real"])
 
 _FLOATS = frozenset([
     "random.random", "time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.thread_time",
@@ -82,8 +84,13 @@ def one_of(values: list[Value]) -> Value:
     kinds = {kind_of(value) for value in values}
     if not kinds or None in kinds:
         return UNKNOWN
-    kind = kinds.pop()
-    return Opaque(None, kind=PLAIN) if kinds or kind is None else of_kind(kind)
+    kind = next(iter(kinds))
+    return of_kinds(kinds) if len(kinds) > 1 or kind is None else of_kind(kind)
+
+
+def of_kinds(kinds: set[Kind | None]) -> Value:
+    """A number that is of one of several types: `total = 0`, and from the first round on a float."""
+    return Scalar("real") if kinds <= _REAL else Opaque(None, kind=PLAIN)
 
 
 def of_kind(kind: Kind) -> Value:

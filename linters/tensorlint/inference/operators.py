@@ -114,6 +114,8 @@ class Operators(State):
             return Opaque(None, kind=PLAIN)
         if sign not in _OF_SIZES:
             return Opaque(None, kind=PLAIN)
+        if "real" in kinds:
+            return Scalar("real")
         return an_integer() if isinstance(left, Opaque) or isinstance(right, Opaque) else Scalar("int")
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:

@@ -172,11 +172,12 @@ class Number(Value):
 
 
 class Scalar(Value):
-    """A Python number whose value is not known. `kind` is its type's name."""
+    """A Python number whose value is not known. `kind` is its type's name, or "real" where it is one of two or three
+    of these, but not complex."""
 
     __slots__ = ("kind",)
 
-    def __init__(self, kind: Literal["int", "float", "bool", "complex"]) -> None:
+    def __init__(self, kind: Literal["int", "float", "bool", "complex", "real"]) -> None:
         self.kind = kind
 
     def __repr__(self) -> str:

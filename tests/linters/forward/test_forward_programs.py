@@ -14,8 +14,17 @@ PAIRS = {
     if bad is not None
 }
 RIGHT = {title: good for title, (_, good) in programs("right").items()}
-# What needs a download, a file or a screen is read, not run.
-NOT_RUN = ("from_pretrained", "torch.hub", "torch.load(", "SentenceTransformer(", "turtle", "torch.jit", "pipeline(")
+# What needs a download, a file, other processes or a screen is read, not run.
+NOT_RUN = (
+    "from_pretrained",
+    "torch.distributed",
+    "torch.hub",
+    "torch.load(",
+    "SentenceTransformer(",
+    "turtle",
+    "torch.jit",
+    "pipeline(",
+)
 
 
 def runs(code: str) -> bool:

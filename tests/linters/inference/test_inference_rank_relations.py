@@ -20,6 +20,15 @@ from tensorlint.inference.analysis import analyse
 HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
 
 PROGRAMS = {
+    "operands by their names": """
+def f(x: torch.Tensor, i: torch.Tensor):
+    y = torch.stack(tensors=[x, torch.zeros(2, 3)], dim=0)
+    z = torch.gather(input=torch.zeros(2, 3), dim=1, index=i)
+    w = torch.cat(dim=1, tensors=(x, torch.zeros(2, 4)))
+    v = torch.hstack(tensors=[torch.zeros(2), torch.zeros(4)])
+    return y, z, w, v
+f(torch.zeros(2, 3), torch.zeros(2, 1, dtype=torch.long))
+""",
     "a shape with its last axis split": """
 def f(x: torch.Tensor):
     y = x.view(*x.shape[:-1], 3, 4)

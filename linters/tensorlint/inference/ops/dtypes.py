@@ -170,13 +170,13 @@ def named(value: Value, framework: Framework | None) -> str | None:
 
 
 def of_scalar(value: Value) -> int | None:
-    """The category of a Python number, None where it is none."""
+    """The category of a Python number, None where it is none, or its type is not known."""
     if isinstance(value, Const):
         return {bool: BOOL, int: INTEGER, float: FLOAT, complex: COMPLEX}.get(type(value.value))
     if isinstance(value, Number):
         return INTEGER
     if isinstance(value, Scalar):
-        return {"bool": BOOL, "int": INTEGER, "float": FLOAT, "complex": COMPLEX}[value.kind]
+        return {"bool": BOOL, "int": INTEGER, "float": FLOAT, "complex": COMPLEX}.get(value.kind)
     return None
 
 

@@ -69,6 +69,9 @@ _RULED_OUT = frozenset(
     [ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Await, ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom,
      ast.NamedExpr, ast.Delete]
 )  # fmt: skip
+_LOOKED_AT = _RULED_OUT | {
+    ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Compare, ast.Constant, ast.AugAssign, ast.Subscript
+}  # fmt: skip
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _ASKS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 # Lines of a statement that it is worth knowing of whether anything reads what it binds.
@@ -112,6 +115,7 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
     parameters = parameters_of(spec)
     first = spec.args[0].arg if spec.args and spec.args[0].arg in ("self", "cls") else None
     own = _own_names(file)
+    libraries, functions = own.libraries, own.functions
     bound = file.facts.scopes[function].assigned if function in file.facts.scopes else {}
     numbers = _numbers_among(spec)
     called: set[ast.expr] = set()
@@ -124,17 +128,21 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
     for statement in function.body:
         for part in walk(statement):
             kind = part.__class__
+            if kind not in _LOOKED_AT:
+                continue
             if kind is ast.Name:
-                if part.id in own.libraries and part not in harmless:
+                if part.id in libraries and part not in harmless:
                     return None
-                handed = handed or (part.id in own.functions and part not in called)
+                if part.id in functions and part not in called:
+                    handed = True
             elif kind is ast.Attribute:
                 if part.attr in _TOLD_OF:
                     return None
                 if part.value.__class__ is ast.Name and _computes_nothing(part.value.id, part.attr, part in called):
                     harmless.add(part.value)
-                handed = handed or (part.attr in own.functions and part not in called)
-                if not isinstance(part.ctx, ast.Load):
+                if part.attr in functions and part not in called:
+                    handed = True
+                if part.ctx.__class__ is not ast.Load:
                     # What others hold may be changed, which those that follow have to know.
                     if not (isinstance(part.value, ast.Name) and part.value.id == first):
                         return None
@@ -166,7 +174,7 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
             elif kind is ast.Subscript:
                 if not isinstance(part.ctx, ast.Load):
                     return None
-            elif kind in _RULED_OUT:
+            else:
                 return None
     if handed and hands:
         return None

@@ -36,6 +36,9 @@ class Entry(Record):
 def passed(*given): return note(train(*given))
 def trained(given): return run(train, given)
 def computed(given): return f(given)(given)
+class Noting:
+    def noted(self, given): say(given)
+    def change(self): self.noted = train
 class Row:
     def __getitem__(self, at): return self.a - self.b
 class Made(elsewhere.Base):
@@ -94,6 +97,7 @@ FOLLOWED = [
     "def f(a): return a - a.XT",
     "def f(self): passed(elsewhere.load(self))",
     "def f(self): trained(elsewhere.load(self))",
+    "def f(self): self.noted(elsewhere.load(self))",
     "def f(self): computed(elsewhere.load(self))",
     "def f(self): Row(elsewhere.load(self))",
     "def f(self): Column(elsewhere.load(self))",

@@ -3,7 +3,8 @@
 Which files are seen does not depend on which are named on the command line, so that a pre-commit hook that is given
 one file says what a run over everything says. A module name is looked up as Python would from a checkout: relative
 to the importing file's package, else from the file's own folder (unless that is a package), the folders above it up
-to the project's root, and `src` beside them. Nothing outside the project's root is read.
+to the project's root, and `src` beside them. Nothing outside the project's root is read. Where nothing marks a root, it
+is the working directory, or the folder that the file's package lies in.
 
 Every look-up is recorded under the file that imports, so that the cache knows what an answer rested on.
 """
@@ -136,10 +137,8 @@ class Project:
         chain = [folder]
         while not ROOT_MARKERS & self._listing(chain[-1]):
             parent = os.path.dirname(chain[-1])
-            if parent == chain[-1]:  # no project: the file's own folder, or the one its package lies in
-                chain = [folder]
-                while "__init__.py" in self._listing(chain[-1]) and os.path.dirname(chain[-1]) != chain[-1]:
-                    chain.append(os.path.dirname(chain[-1]))
+            if parent == chain[-1]:
+                chain = chain[: self._without_a_marker(chain) + 1]
                 break
             chain.append(parent)
         folders = [each for each in chain if "__init__.py" not in self._listing(each)]
@@ -147,6 +146,21 @@ class Project:
             folders.append(os.path.join(chain[-1], "src"))
         self._search[folder] = tuple(dict.fromkeys(folders))
         return self._search[folder]
+
+    def _without_a_marker(self, chain: list[str]) -> int:
+        """Where in a file's folders, nearest first, a project ends that nothing marks as one.
+
+        At the working directory, or above it with the folder that the file's package lies in; folders without an
+        `__init__.py` may lie between the file and the package.
+        """
+        here = os.getcwd()
+        root = chain.index(here) if here in chain[:-1] else 0
+        package = next((each for each, path in enumerate(chain[:-1]) if "__init__.py" in self._listing(path)), None)
+        if package is None:
+            return root
+        while package < len(chain) - 1 and "__init__.py" in self._listing(chain[package]):
+            package += 1
+        return max(root, package)
 
     def _descend(self, folder: str, parts: list[str]) -> str | None:
         for part in parts[:-1]:

@@ -302,6 +302,35 @@ class TestProject:
         project.write("outer.py", "import torch\n")
         assert Project().locate("outer", importer=str(tmp_path / "inner/a.py")) is None
 
+    UNMARKED = ("top.py", "pkg/__init__.py", "pkg/a.py", "pkg/scripts/run.py", "pkg/scripts/net.py", "other/b.py")
+
+    @pytest.mark.parametrize(
+        ("here", "importer", "name", "found"),
+        [
+            ("elsewhere", "pkg/a.py", "top", "top.py"),
+            ("elsewhere", "pkg/scripts/run.py", "pkg.a", "pkg/a.py"),  # run.py lies in no package, but under one
+            ("elsewhere", "pkg/scripts/run.py", "net", "pkg/scripts/net.py"),
+            ("elsewhere", "pkg/scripts/run.py", "a", None),
+            ("elsewhere", "other/b.py", "top", None),  # any folder may be beside that one
+            ("elsewhere", "other/b.py", "pkg.a", None),
+            (".", "other/b.py", "top", "top.py"),
+            (".", "other/b.py", "pkg.a", "pkg/a.py"),
+            (".", "pkg/scripts/run.py", "other.b", "other/b.py"),
+            ("pkg/scripts", "pkg/scripts/run.py", "pkg.a", "pkg/a.py"),
+            ("other", "other/b.py", "top", None),
+        ],
+    )
+    def test_where_nothing_marks_the_project(self, tmp_path, monkeypatch, here, importer, name, found):
+        root = tmp_path / "root"
+        for each in self.UNMARKED:
+            (root / each).parent.mkdir(parents=True, exist_ok=True)
+            (root / each).write_text("import torch\n")
+        (tmp_path / "top.py").write_text("import torch\n")  # above the root, and not to be found
+        (root / "elsewhere").mkdir()
+        monkeypatch.chdir(root / here)
+        located = Project().locate(name, importer=str(root / importer))
+        assert located == (found and str(root / found))
+
     def test_parsed_once_and_within_the_budget(self, project):
         for number in range(5):
             project.write(f"m{number}.py", f"x = {number}\n")

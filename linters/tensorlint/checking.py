@@ -76,9 +76,10 @@ def _unsuppressed(
     findings: Iterable[Finding], source: Source, registry: Registry, selection: Selection, *, noqa: bool
 ) -> tuple[list[Finding], list[str]]:
     """The findings that no comment silences, and the warnings about comments."""
-    directives = read_suppressions(source.text, registry, noqa=noqa)
+    findings = list(findings)
+    directives = read_suppressions(source.text, registry, noqa=noqa, to_silence=bool(findings))
     if not directives:
-        return list(findings), []
+        return findings, []
     kept = [
         finding
         for finding in findings

@@ -65,12 +65,15 @@ class Suppressions:
             directive.used = True
         return bool(found)
 
+    def directives(self) -> list[Directive]:
+        return [*(each for line in self.on_lines.values() for each in line), *self.of_file]
+
     def unused(self, enabled: frozenset[str], *, narrowed: bool) -> Iterator[Directive]:
         """Our own directives that silenced nothing although the rules they name were on.
 
         A blanket one may silence a rule that is off for this run or file only (`narrowed`); nothing is said of it then.
         """
-        for directive in [*(each for line in self.on_lines.values() for each in line), *self.of_file]:
+        for directive in self.directives():
             on = not narrowed if directive.codes is None else directive.codes <= enabled
             if directive.own and not directive.used and on:
                 yield directive
@@ -151,10 +154,11 @@ def read_comment(comment: str, line: int, registry: Registry, into: Suppressions
             into.on_lines.setdefault(line, []).append(directive)
 
 
-def _says_something(text: str, registry: Registry) -> bool:
+def _says_something(text: str, registry: Registry, *, to_silence: bool) -> bool:
     """Whether any text behind a `#` would be a directive, were it a comment: `# noqa: F401` is none of our business.
 
-    To know comments from strings takes ten times as long as this.
+    Nor is a bare `# noqa` where there is nothing `to_silence`. To know comments from strings takes ten times as long
+    as this.
     """
     found = Suppressions()
     for line in text.split("\n"):
@@ -163,13 +167,16 @@ def _says_something(text: str, registry: Registry) -> bool:
             while start >= 0:
                 read_comment(line[start:], 1, registry, found)
                 start = line.find("#", start + 1)
-    return bool(found.on_lines or found.of_file or found.problems)
+    return bool(found) if to_silence else bool(found.problems or any(each.own for each in found.directives()))
 
 
-def read_suppressions(text: str, registry: Registry, *, noqa: bool = True) -> Suppressions:
-    """The directives of a program. Without `noqa` only our own form counts (under flake8, which does its own)."""
+def read_suppressions(text: str, registry: Registry, *, noqa: bool = True, to_silence: bool = True) -> Suppressions:
+    """The directives of a program. Without `noqa` only our own form counts (under flake8, which does its own).
+
+    Without anything `to_silence` those that could only silence are not read: who needs what is unused or unreadable.
+    """
     found = Suppressions()
-    if not (may_have_directives(text) and _says_something(text, registry)):
+    if not (may_have_directives(text) and _says_something(text, registry, to_silence=to_silence)):
         return found
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 
 import pytest
 
-from tensorlint.suppressions import statement_lines
+from tensorlint.rules.registry import Registry
+from tensorlint.suppressions import read_suppressions, statement_lines
 
 HEAD = "from torch import nn\nlayer = nn.Linear(2, 3)\n"
 
@@ -154,6 +156,27 @@ def test_the_cache_does_not_answer_one_selection_with_the_warnings_of_another(pr
     project.write("a.py", HEAD + "y = 1  # tensorlint: ignore\n")
     assert "unused suppression" in project.run("check").err
     assert project.run("check", "--ignore", "TSR301").err == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "to_silence", "tokenized"),
+    [
+        ("y = 1  # noqa", False, False),  # it could only silence, and there is nothing to
+        ("y = 1  # noqa: TOY101", False, False),
+        ("# flake8: noqa", False, False),
+        ("y = 1  # noqa", True, True),
+        ("y = 1  # noqa: E501", True, False),
+        ("y = 1  # noqa: TSR999", False, True),  # a rule that there is not
+        ("y = 1  # tensorlint: ignore", False, True),  # it is unused
+        ("y = 1  # tensorlint: ignroe", False, True),
+    ],
+)
+def test_a_program_is_tokenized_only_where_its_comments_may_matter(monkeypatch, line, to_silence, tokenized):
+    calls = []
+    tokens = tokenize.generate_tokens
+    monkeypatch.setattr(tokenize, "generate_tokens", lambda readline: calls.append(1) or tokens(readline))
+    found = read_suppressions(HEAD + line + "\n", Registry(), to_silence=to_silence)
+    assert bool(found) is bool(calls) is tokenized
 
 
 def test_a_fix_leaves_what_is_silenced(project):

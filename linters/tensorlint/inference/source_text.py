@@ -116,6 +116,9 @@ def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr
         return node.target, node.value
     if isinstance(node, ast.Call):
         named = {keyword.arg: keyword.value for keyword in node.keywords}
+        if at[0] < 0:  # the receiver of a method
+            other = node.args[at[1]] if at[1] < len(node.args) else None
+            return (node.func.value, other) if isinstance(node.func, ast.Attribute) else (None, None)
         args = [arg for arg in node.args if not isinstance(arg, ast.Starred)] + [
             named[name] for name in ("input", "target", "other") if name in named
         ]

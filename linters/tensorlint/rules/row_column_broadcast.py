@@ -52,7 +52,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return not hazard.averaged  # the number is right, and only more is computed than needs to be
     if hazard.spelled_here and hazard.spelled != "no":
         return False
-    compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal"))
+    compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal", "close"))
     difference = hazard.operation == "subtraction" or hazard.operation.endswith(("sub", "subtract"))
     if is_table(hazard):
         return False

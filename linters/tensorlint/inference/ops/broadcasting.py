@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Tensor
+from tensorlint.inference.values import Tensor, Value
+
+_CONSTANT = re.compile(r"\b(?:ones|zeros|full|eye)(?:_like)?\b")
 
 
 def broadcast_size(a: Size, b: Size) -> Size:
@@ -70,3 +76,32 @@ def tell(call: Call, operation: str, left: Tensor, right: Tensor, shape: Shape, 
         smaller = left if len(a) < len(b) else right
         if "reduction" in smaller.marks:
             call.report("one_sided", operation=operation, left=left, right=right, shape=shape)
+
+
+def tell_any(call: Call, operation: str, operands: Sequence[Value], shape: Shape) -> None:
+    """Report the first row and column among the operands of a function of two or three, given by their places.
+
+    Where another operand has the shape of the result already, the table was there before: `addcmul(matrix, column, row)`.
+    """
+    if any(isinstance(operand, Tensor) and operand.shape == shape for operand in operands):
+        return
+    # The receiver of a method stands in front of its arguments.
+    before = 0 if call.name.startswith(("torch.", "numpy.")) else 1
+    for first, second in combinations(range(len(operands)), 2):
+        left, right = operands[first], operands[second]
+        if isinstance(left, Tensor) and isinstance(right, Tensor) and left.shape and right.shape:
+            if grows(left.shape, right.shape) and grows(right.shape, left.shape):
+                tell(call, operation, left, right, shape, (first - before, second - before))
+                return
+
+
+def tell_comparison(call: Call, operation: str, left: Tensor, right: Tensor) -> None:
+    """Report a row that is compared with a column as a whole. One that holds a single number, as `np.ones(n)` does, says
+    the same of each item."""
+    if any(tensor.how is not None and _CONSTANT.search(tensor.how) for tensor in (left, right)):
+        return
+    try:
+        shape = broadcast(left.shape or (), right.shape or ())
+    except Undecided:
+        return
+    tell_any(call, operation, [left, right], shape)

@@ -6,7 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, reshaping
-from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
+from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size, tell_comparison
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
@@ -253,8 +253,15 @@ def plain(call: Call, input: Value) -> Value:
     raise Undecided
 
 
+@op("numpy.allclose", "a b rtol=None atol=None equal_nan=None", tensor=False)
+def allclose(call: Call, a: Value, b: Value, **rest: object) -> Value:
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        tell_comparison(call, "np.allclose", a, b)
+    return values.Scalar("bool")
+
+
 @op(
-    "numpy.allclose numpy.array_equal numpy.isscalar numpy.iterable numpy.array_equiv",
+    "numpy.array_equal numpy.isscalar numpy.iterable numpy.array_equiv",
     "*args / rtol=None atol=None equal_nan=None",
     tensor=False,
 )

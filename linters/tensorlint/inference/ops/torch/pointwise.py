@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.broadcasting import tell_any
 from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, is_two, magnitude_of, unary_of
 from tensorlint.inference.ops.results import LASTING, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -237,12 +238,17 @@ def lerp(call: Call, input: Value, end: Value, weight: Value, out: Value) -> Val
     result = elementwise(call, operands, framework="torch", kind="same")
     if isinstance(result, Tensor) and any(isinstance(one, Tensor) and one.dtype != result.dtype for one in operands):
         result.dtype = None
+    if isinstance(result, Tensor):
+        tell_any(call, words(call), operands, result.shape or ())
     return result
 
 
 @op("addcmul addcdiv", "input tensor1 tensor2 / value=1 out=None")
 def addcmul(call: Call, input: Value, tensor1: Value, tensor2: Value, value: Value, out: Value) -> Value:
-    return elementwise(call, [input, tensor1, tensor2], framework="torch")
+    result = elementwise(call, [input, tensor1, tensor2], framework="torch")
+    if isinstance(result, Tensor):
+        tell_any(call, words(call), [input, tensor1, tensor2], result.shape or ())
+    return result
 
 
 @op("heaviside", "input values / out=None")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorlint.inference import values
 from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops.broadcasting import tell_comparison
 from tensorlint.inference.ops.results import lists_of
 from tensorlint.inference.ops.table import Call, tensor
 from tensorlint.inference.ops.torch.registry import op
@@ -42,11 +43,18 @@ def a_number(call: Call, input: Value) -> Value:
 
 @op(
     ".is_floating_point .is_complex torch.is_tensor .is_shared .is_pinned .is_set_to torch.is_floating_point torch.is_complex "
-    "torch.allclose torch.equal .allclose .equal torch.cuda.is_available torch.is_grad_enabled",
+    "torch.equal .equal torch.cuda.is_available torch.is_grad_enabled",
     "*args / rtol=None atol=None equal_nan=None",
     tensor=False,
 )
 def a_truth(call: Call, **rest: object) -> Value:
+    return Scalar("bool")
+
+
+@op("torch.allclose .allclose", "input other rtol=None atol=None equal_nan=None", tensor=False)
+def allclose(call: Call, input: Value, other: Value, **rest: object) -> Value:
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        tell_comparison(call, "torch.allclose", input, other)
     return Scalar("bool")
 
 

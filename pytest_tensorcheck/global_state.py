@@ -281,9 +281,14 @@ def _is_secret(variable: str, value: str) -> bool:
 
 
 # Set by test runners and, on import or first use, by libraries for themselves.
-_IGNORED_PREFIXES = ("PYTEST_", "COV_", "COVERAGE_", "PYDEVD_", "TORCHINDUCTOR_", "TORCHELASTIC_", "KINETO_", "__")
+_IGNORED_PREFIXES = (
+    *("PYTEST_", "COV_", "COVERAGE_", "PYDEVD_"),
+    *("TORCHINDUCTOR_", "_TORCHINDUCTOR_", "TORCHELASTIC_", "KINETO_", "__"),
+)
 _IGNORED_VARIABLES = frozenset(
     {"CUDA_MODULE_LOADING", "KMP_INIT_AT_FORK", "KMP_DUPLICATE_LIB_OK", "TRITON_CACHE_DIR", "TF2_BEHAVIOR", "LINES"}
+    # torch's profiler and its compiler, when they first run (2.6 to 2.13)
+    | {"DISABLE_CUPTI_LAZY_REINIT", "TEARDOWN_CUPTI", "TRITON_PTXAS_PATH", "TRITON_LIBDEVICE_PATH", "TORCH_WARM_POOL"}
     | {"TF_CPP_MIN_LOG_LEVEL", "COLUMNS", "PYGAME_HIDE_SUPPORT_PROMPT", "QT_QPA_PLATFORM_PLUGIN_PATH"}
 )
 

@@ -81,8 +81,11 @@ def _excluded(path: str, config: Config, *, is_folder: bool) -> bool:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whether it is to be read: a pipe would never end. A link that leads nowhere is, so that it is said."""
-    return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))
+    """Whether it is to be read: a pipe would never end. A link that leads nowhere, or to itself, is, so that it is said."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))
+    except OSError:
+        return True
 
 
 def _walk(

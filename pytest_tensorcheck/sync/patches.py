@@ -35,7 +35,7 @@ def install(simulation: Simulation, undo: ExitStack) -> None:
     patch(hooks, "__init__", _watched_hooks(hooks.__init__))
     patch(threading.Thread, "start", _starting(simulation, threading.Thread.start))
     _saving(simulation, undo, patch)
-    _hooks(simulation, undo)
+    _hooks(simulation, undo, patch)
     _compiling(undo, simulation.patches)
     _scripting(patch, simulation.patches)
     undo.enter_context(torchscript.modes_step_aside())
@@ -294,7 +294,7 @@ def _holds_device_tensor(value: Any, depth: int = 6) -> bool:
     return False
 
 
-def _hooks(simulation: Simulation, undo: ExitStack) -> None:
+def _hooks(simulation: Simulation, undo: ExitStack, patch: Callable[[Any, str, Any], None]) -> None:
     """Where the code names no device: optimizers' counters are on the host, modules' buffers with their module."""
     from torch.nn.modules.module import register_module_forward_pre_hook
     from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -320,3 +320,5 @@ def _hooks(simulation: Simulation, undo: ExitStack) -> None:
     forwards = register_module_forward_pre_hook(buffers)
     undo.callback(forwards.remove)
     simulation.on_device_named.append(forwards.remove)
+    for owner, name, value in private_torch.global_hooks_patch(forwards.id):
+        patch(owner, name, value)

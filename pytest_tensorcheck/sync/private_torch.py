@@ -151,6 +151,27 @@ def optimizer_patch() -> list[tuple[ModuleType, str, Any]]:
     return [(module, name, list)] if module is not None and hasattr(module, name) else []
 
 
+def global_hooks_patch(ours: int) -> list[tuple[ModuleType, str, Any]]:
+    """A compiled module warns of global hooks (`_has_any_global_hook`): not of the one with the number `ours`."""
+    module = sys.modules["torch.nn.modules.module"]
+    name = "_has_any_global_hook"
+    real = getattr(module, name, None)
+    if real is None:
+        return []
+
+    def others() -> bool:
+        hooks = module._global_forward_pre_hooks
+        if hooks.keys() != {ours}:
+            return bool(real())
+        hook = hooks.pop(ours)
+        try:
+            return bool(real())
+        finally:
+            hooks[ours] = hook
+
+    return [(module, name, others)]
+
+
 def storage_registry() -> list[Any]:
     """torch.serialization's list of (priority, tagger, deserializer); public register_package only adds to it."""
     registry: list[Any] = torch.serialization._package_registry

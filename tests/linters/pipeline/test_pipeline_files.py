@@ -114,6 +114,20 @@ class TestDiscovery:
         assert outcome.code == 2
         assert outcome.err == "error: dangling.py: the link leads nowhere\n"
 
+    def test_a_link_to_itself_is_said_and_the_rest_is_read(self, project):
+        project.write("z.py", BAD)
+        (project.root / "loop.py").symlink_to("loop.py")
+        (project.root / "back").symlink_to("forth")
+        (project.root / "forth").symlink_to("back")
+        (project.root / "through.py").symlink_to("back/a.py")
+        outcome = project.check("--output-format", "concise")
+        assert outcome.code == 2
+        assert [line.partition(": Too many")[0] for line in outcome.err.splitlines()] == [
+            "error: loop.py: cannot be read",
+            "error: through.py: cannot be read",
+        ]
+        assert "z.py:3:5: TOY101" in outcome.out
+
     def test_a_pipe_below_a_folder_is_not_waited_for(self, project):
         os.mkfifo(project.root / "pipe.py")
         project.write("a.py", BAD)

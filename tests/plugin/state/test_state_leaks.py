@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -294,6 +296,32 @@ def test_what_fixtures_and_monkeypatch_put_back_is_no_leak(pytester):
     )
     result = run(pytester, "--tensorcheck-state", "error")
     result.assert_outcomes(passed=3)
+    assert "global state" not in result.stdout.str()
+
+
+def test_what_torchs_compiler_and_profiler_set_for_themselves_is_nobodys_leak(pytester):
+    root = Path(torch.__file__).parent
+    sources = [*(root / "_inductor").rglob("*.py"), root / "profiler" / "profiler.py"]
+    names = {
+        name
+        for path in sources
+        for name in re.findall(r"""^ +os\.environ\[["'](\w+)["']\] = """, path.read_text("utf-8"), re.MULTILINE)
+    }
+    names -= {"CUDA_HOME", "CPLUS_INCLUDE_PATH"}  # where a toolchain is that a user may have named, too
+    assert {"_TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR", "TEARDOWN_CUPTI"} <= names
+    pytester.makepyfile(
+        "import os\nimport pytest\nimport torch\n\n"
+        f"@pytest.mark.parametrize('name', {sorted(names)})\ndef test(name):\n    os.environ[name] = 'x'\n"
+    )
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        result = pytester.runpytest_inprocess("-p", "no:randomly", "--tensorcheck-state=error")
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+    result.assert_outcomes(passed=len(names))
     assert "global state" not in result.stdout.str()
 
 

@@ -122,6 +122,40 @@ def test_the_outcomes_of_a_run_on_report_are_those_without_us(pytester: pytest.P
     assert set(plain.values()) == {"PASSED", "SKIPPED"}
 
 
+def test_no_warning_of_torchs_comes_from_our_hook_on_modules(pytester: pytest.Pytester, no_gpu: None) -> None:
+    pytester.makepyfile("""
+        import pytest
+        import torch
+        from torch import nn
+        from torch.nn.modules.module import register_module_forward_pre_hook
+
+        pytestmark = [pytest.mark.filterwarnings("error"), pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+
+
+        @pytest.mark.parametrize("make", [
+            lambda module: torch.compile(module, backend="eager"),
+            lambda module: torch.jit.trace(module, torch.ones(2, 3)),
+            lambda module: torch.jit.script(module),
+            lambda module: torch.export.export(module, (torch.ones(2, 3),)).module(),
+            lambda module: torch.fx.symbolic_trace(module),
+        ], ids=["compile", "trace", "script", "export", "fx"])
+        def test_module(make):
+            module = nn.Linear(3, 1)
+            assert torch.allclose(make(module)(torch.ones(2, 3)), module(torch.ones(2, 3)))
+
+
+        def test_hook_of_the_users():
+            handle = register_module_forward_pre_hook(lambda module, args: None)
+            try:
+                with pytest.warns(UserWarning, match="global hooks"):
+                    torch.compile(nn.Linear(3, 1), backend="eager")(torch.ones(2, 3))
+            finally:
+                handle.remove()
+    """)
+    for option in ("--tensorcheck-sync=off", "--tensorcheck-sync=report", "--tensorcheck-device=shadow"):
+        pytester.runpytest_subprocess("-p", "no:randomly", option).assert_outcomes(passed=6)  # it imports the compiler
+
+
 def test_who_asks_still_gets_the_simulated_gpu(pytester: pytest.Pytester, no_gpu: None) -> None:
     pytester.makepyfile(
         """

@@ -55,6 +55,7 @@ _TRANSPARENT = (
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
 _PRIVATE_USES = tuple(re.compile(rf"{begin}__\w*[^\W_]\w*?_?\b(?<!__)") for begin in (r"\.", "def "))
+_SPELLED_OUT = re.compile(r"\b_[^\W_]\w*?(__\w*[^\W_]\w*?_?)\b(?<!__)")
 # Methods that give a module a part by its name.
 _REGISTERS = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "set_submodule"})
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
@@ -268,7 +269,7 @@ class Classes(Inheritance):
     def is_rebound(self, cls: Class, name: str) -> bool:
         """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed, or by a
         method that an operator calls."""
-        if name in changed_by_operators(cls) or (name.startswith("__") and name in self.private_names()):
+        if name in changed_by_operators(cls) or (name.startswith("_") and name in self.private_names()):
             return True
         if self.rebound is not NOTHING and self.rebound.attribute(name, cls.node):
             return True
@@ -280,7 +281,8 @@ class Classes(Inheritance):
         return file.rebound is not NOTHING and file.rebound.attribute(name, cls.node)
 
     def private_names(self) -> set[str]:
-        """Names as `__size` that more than one class of the file uses: Python keeps them apart by their class."""
+        """Names as `__size` that more than one class of the file uses: Python keeps them apart by their class. And those
+        that are also spelled `_Box__size`, as Python does, in both spellings."""
         if self.private is None:
             self.private = set()
             if any(pattern.search(self.own_file.text) for pattern in _PRIVATE_USES):
@@ -290,6 +292,8 @@ class Classes(Inheritance):
                         own = set(_PRIVATE.findall("\n".join(self.lines[node.lineno - 1 : node.end_lineno])))
                         self.private |= own & seen
                         seen |= own
+                for spelled in _SPELLED_OUT.finditer(self.own_file.text):
+                    self.private.update(spelled.group(0, 1))
         return self.private
 
     def class_attribute(self, cls: Class, name: str) -> Value:

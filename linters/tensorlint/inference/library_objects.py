@@ -70,6 +70,12 @@ _READ_TABLES = frozenset(
 )  # fmt: skip
 
 
+# Methods that decide what a copy is: of either kind, a shallow one, a deep one.
+_STATES = frozenset({"__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"})
+_COPIERS = _STATES | {"__copy__"}
+_DEEP_COPIERS = _STATES | {"__deepcopy__"}
+
+
 def copied(value: Value, made: dict[int, Value]) -> Value:
     """`copy.deepcopy`: what is changed in one later is not changed in its copy. `made` are the copies so far."""
     if id(value) in made:
@@ -95,9 +101,7 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
         made[id(value)] = dictionary = Dictionary(entries, containers.share(copied(value.element, made)))
         return dictionary
     if isinstance(value, Instance):
-        if value.generic or any(
-            isinstance(base, Class) and base.has("__deepcopy__") for base in method_order(value.cls)
-        ):
+        if value.generic or _decides(value, _DEEP_COPIERS):
             return Opaque(None)
         other = made[id(value)] = Instance(value.cls, {}, value.made)
         other.fields = {name: copied(each, made) for name, each in value.fields.items()}
@@ -109,8 +113,9 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
     return tensor
 
 
-# Methods that decide what a copy is.
-_COPIERS = frozenset({"__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"})
+def _decides(value: Instance, methods: frozenset[str]) -> bool:
+    """Whether its class has one of the methods itself."""
+    return any(isinstance(base, Class) and methods & base.names() for base in method_order(value.cls))
 
 
 def shallow(interp: State, value: Value) -> Value:
@@ -128,8 +133,7 @@ def shallow(interp: State, value: Value) -> Value:
         return UNKNOWN
     for each in value.fields.values():
         containers.share(each)
-    own = any(isinstance(base, Class) and _COPIERS & base.names() for base in method_order(value.cls))
-    if value.generic or own or value.cls.is_module or not value.cls.complete:
+    if value.generic or _decides(value, _COPIERS) or value.cls.is_module or not value.cls.complete:
         # What the two have in common may be changed through either; a module's parts are in one dictionary of both.
         for each in value.fields.values():
             interp.escape([each], {})

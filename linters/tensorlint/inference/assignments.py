@@ -18,6 +18,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import values_of
+from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.containers import contained, within
 from tensorlint.inference.contents import (
     any_item_of,
@@ -361,8 +362,8 @@ class Assignments(State):
         elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
             forget_name(receiver.frame, name)
 
-    def set_by_name(self, receiver: Value | None, given: list[Value]) -> None:
-        """`setattr(receiver, name, value)`; a name that is not known may be any."""
+    def set_by_name(self, receiver: Value | None, given: list[Value], node: ast.AST | None = None) -> None:
+        """`setattr(receiver, name, value)`; a name that is not known may be any that its text, in the call, allows."""
         if len(given) != 2 or receiver is None:
             return
         name, value = given
@@ -376,7 +377,10 @@ class Assignments(State):
             self.reshape(receiver)
         elif isinstance(receiver, (Instance, Class)):
             own = values_of(receiver.cls) if isinstance(receiver, Instance) else ()
-            receiver.fields = dict.fromkeys([*receiver.fields, *own], UNKNOWN)
+            spelled = isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(receiver, Instance)
+            patterns = patterns_of(node.args[1], self.frame.node) if spelled and isinstance(node, ast.Call) else None
+            changed = [name for name in (*receiver.fields, *own) if fits_any(name, patterns)]
+            receiver.fields = {**receiver.fields, **dict.fromkeys(changed, UNKNOWN)}
             self.mutations.append((receiver, None))
         elif isinstance(receiver, LibraryObject):
             layer_changes.change_unseen(self, receiver)

@@ -396,13 +396,13 @@ _UNSEEN = ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Constant
 
 def _setattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 3:
-        interp.set_by_name(args[0], args[1:])
+        interp.set_by_name(args[0], args[1:], node)
     return NONE
 
 
 def _delattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2:
-        interp.set_by_name(args[0], [args[1], UNKNOWN])
+        interp.set_by_name(args[0], [args[1], UNKNOWN], node)
     return NONE
 
 

@@ -8,6 +8,7 @@ import re
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.called_functions import AUTOGRAD, apply_of
 from tensorlint.inference.class_order import functions_of, method_order, values_of
+from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.contents import hold_still, one_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import (
@@ -25,7 +26,7 @@ from tensorlint.inference.layer_changes import (
 )
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
-from tensorlint.inference.rebinding import NOTHING, prefix_of, rebound
+from tensorlint.inference.rebinding import NOTHING, Rebound, perhaps_another_part, rebound
 from tensorlint.inference.unseen import changed_by_operators_of
 from tensorlint.inference.values import (
     BASE,
@@ -263,22 +264,32 @@ class Classes(Inheritance):
     def decided_elsewhere(self, value: Instance, name: str) -> bool:
         """Whether the attribute is something else than assignments show: the initialiser's own count while it is followed."""
         if not self.initialising(value):
-            return self.is_rebound(value.cls, name)
+            return self.is_rebound(value.cls, name, value)
         return answers_otherwise(value.cls) or "__getattribute__" in value.cls.scope.file.facts.foreign_attributes
 
-    def is_rebound(self, cls: Class, name: str) -> bool:
-        """Whether the attribute is changed where no assignment shows it: by `setattr` with a name that is computed, or by a
-        method that an operator calls."""
+    def is_rebound(self, cls: Class, name: str, of: Instance | None = None) -> bool:
+        """Whether the attribute, perhaps `of` an object, is changed where no assignment shows it: by `setattr` with a name
+        that is computed, or by a method that an operator calls."""
         if name in changed_by_operators(cls) or (name.startswith("_") and name in self.private_names()):
             return True
-        if self.rebound is not NOTHING and self.rebound.attribute(name, cls.node):
+        if self.rebound is not NOTHING and self.changed_in(self.rebound, cls, name, of):
             return True
         file = cls.scope.file
         if file is self.own_file:
             return False
         if file.rebound is None:
             file.rebound = changed_by_operators_of(rebound(file.tree, file.text), file)
-        return file.rebound is not NOTHING and file.rebound.attribute(name, cls.node)
+        return file.rebound is not NOTHING and self.changed_in(file.rebound, cls, name, of)
+
+    def changed_in(self, found: Rebound, cls: Class, name: str, of: Instance | None) -> bool:
+        if found.attribute(name, cls.node):
+            return True
+        if of is None or not (found.modules or found.tensors) or not (cls.is_module or not cls.complete):
+            return False
+        held = of.fields.get(name)
+        if held is None and self.find_in_class(cls, name) is not None:
+            return False
+        return found.part(held, cls.node)
 
     def private_names(self) -> set[str]:
         """Names as `__size` that more than one class of the file uses: Python keeps them apart by their class. And those
@@ -407,6 +418,8 @@ class Classes(Inheritance):
         if not isinstance(found, Function):
             either = perhaps(found)
             either.parts += value.given
+            if isinstance(found, Opaque) and found.kind is None and not self.is_rebound(value.cls, name):
+                return perhaps_another_part(found, either)
             return either
         bound = Function(found.node, found.scope, found.owner, value, found.defaults, "function", found.decorated)
         if found.kind in ("property", "cached"):
@@ -431,9 +444,9 @@ class Classes(Inheritance):
     def forget_modules(self, value: Instance, node: ast.AST | None) -> None:
         """A module gets a part by a name that is computed: only another part may have had that name before."""
         given = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        start = None if given is None else prefix_of(given)
+        patterns = None if given is None else patterns_of(given, self.frame.node)
         for name, part in value.fields.items():
-            if isinstance(part, (LibraryObject, Instance)) and (start is None or name.startswith(start)):
+            if isinstance(part, (LibraryObject, Instance)) and fits_any(name, patterns):
                 value.fields[name] = UNKNOWN
                 self.mutations.append((value, name))
 

@@ -334,7 +334,11 @@ class Expressions(State):
         found = value.fields.get(name)
         if self.rebound is not NOTHING and (
             name in self.rebound.attributes
-            or (self.rebound.everything and found is not None and not isinstance(found, Opaque))
+            or (
+                found is not None
+                and not isinstance(found, Opaque)
+                and (self.rebound.everything or self.rebound.part(found, None))
+            )
         ):
             return Opaque(None, parts=value.parts)
         if found is None:

@@ -10,17 +10,39 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
+from tensorlint.inference.computed_names import Pattern, names_part_of, patterns_of
 from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import ScopeFacts
+from tensorlint.inference.values import (
+    PLAIN,
+    Attribute,
+    Class,
+    Const,
+    Dictionary,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Number,
+    Opaque,
+    Partial,
+    Range,
+    Scalar,
+    Sequence,
+    Slice,
+    Tensor,
+    Value,
+    is_none,
+)
 from tensorlint.inference.walking import children
 from tensorlint.inference.words import words_of
 
 # Only statements with one of these are looked into: what is searched for, by a word that such a text has.
-_USES = ("[", ".update", ".pop", ".clear", ".setdefault")
 _SOUGHT = {
     "setattr": ("setattr",),
     "delattr": ("delattr",),
@@ -39,12 +61,22 @@ _SOUGHT = {
         name: (f"{name}(",)
         for name in ("register_module", "set_submodule", "add_module", "register_buffer", "register_parameter")
     },
-    **{f"_{kind}": tuple(f"_{kind}{use}" for use in _USES) for kind in ("modules", "parameters", "buffers")},
+    **{f"_{kind}": (f"._{kind}",) for kind in ("modules", "parameters", "buffers")},
 }
 _NAMESPACES = ("globals", "locals", "vars")
-_STORES = frozenset(["_modules", "_parameters", "_buffers", "__dict__"])
-# Methods that give a module a part by name, and modules all of whose parts have names.
-_REGISTERS = frozenset(["add_module", "register_buffer", "register_parameter"])
+# What a change reaches: any attribute, or what torch.nn keeps in a dictionary of the module's own.
+Reach = Literal["any", "modules", "tensors", "parts"]
+_PARTS: dict[str, Reach] = {"_modules": "modules", "_parameters": "parts", "_buffers": "parts"}
+_STORES = frozenset([*_PARTS, "__dict__"])
+# Methods of such a dictionary, and functions, that change nothing in it and hand nothing on but what it holds.
+_LOOKS = frozenset(["items", "values", "keys", "get", "copy", "__len__", "__contains__", "__iter__", "__getitem__"])
+_READS = frozenset(
+    ["len", "list", "tuple", "set", "dict", "iter", "sorted", "reversed", "enumerate", "zip", "any", "all", "bool", "print",
+     "isinstance", "id", "repr", "str", "OrderedDict"]
+)  # fmt: skip
+# Methods that give a module a part by name, and modules all of whose parts have names. They refuse a name that the
+# module has for something else.
+_REGISTERS: dict[str, Reach] = {"add_module": "modules", "register_buffer": "tensors", "register_parameter": "tensors"}
 _CONTAINERS = frozenset(["Sequential", "ModuleList", "ModuleDict"])
 _CHANGES = frozenset(["update", "pop", "clear", "setdefault", "popitem", "__setitem__", "__delitem__"])
 _INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
@@ -54,20 +86,55 @@ _RESTORES = frozenset(["__setstate__", "__getstate__", "__deepcopy__", "__copy__
 
 @dataclass(slots=True)
 class Rebound:
-    """`attributes` and `prefixes` are of any object, `classes` those whose attributes may all have changed (every class
-    of the file, if `everything`); `globals` are names of the module (each of them, if None)."""
+    """`attributes` and `patterns` are of any object, `classes` those whose attributes may all have changed (every class
+    of the file, if `everything`); of those in `modules` and `tensors` only the modules and tensors that torch.nn keeps for
+    them may be others (None stands for every class); `globals` are names of the module (each of them, if None)."""
 
     attributes: set[str] = field(default_factory=set)
-    prefixes: tuple[str, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     classes: set[ast.ClassDef] = field(default_factory=set)
     everything: bool = False
+    modules: set[ast.ClassDef | None] = field(default_factory=set)
+    tensors: set[ast.ClassDef | None] = field(default_factory=set)
     globals: set[str] | None = field(default_factory=set)
 
     def attribute(self, name: str, cls: ast.ClassDef) -> bool:
         """Whether the attribute of the class's instances may be another than the one that was assigned."""
-        if name in self.attributes or (self.prefixes and name.startswith(self.prefixes)):
+        if name in self.attributes or (self.patterns and any(each.fits(name) for each in self.patterns)):
             return True
         return self.everything or cls in self.classes
+
+    def part(self, held: Value | None, cls: ast.ClassDef | None) -> bool:
+        """Whether something else may stand where an object has this (nothing, if None): a number, a list or a method that
+        a module has hides what is put into its dictionaries. Without a class, of any object."""
+        modules = None in self.modules or cls in self.modules
+        tensors = None in self.tensors or cls in self.tensors
+        if isinstance(held, Tensor):
+            return tensors
+        if isinstance(held, Instance):
+            return modules and (held.cls.is_module or not held.cls.complete)
+        if isinstance(held, LibraryObject):
+            return modules
+        if not (modules or tensors):
+            return False
+        return held is None or is_none(held) or not (isinstance(held, _HIDES_PARTS) or _is_plain(held))
+
+
+# What is in the dictionary of the object itself, where torch.nn looks first.
+_HIDES_PARTS = (
+    Attribute, Class, Const, Dictionary, Function, Library, Number, Partial, Range, Scalar, Sequence, Slice,
+)  # fmt: skip
+
+
+def _is_plain(held: Value) -> bool:
+    return isinstance(held, Opaque) and (held.kind == PLAIN or held.integer or held.told is not None)
+
+
+def perhaps_another_part(held: Opaque, either: Opaque) -> Opaque:
+    """What nobody knows, read twice, where another module may have taken its place: as a number it is the same one."""
+    either.kind, either.integer, either.optional = held.kind, held.integer, held.optional
+    either._symbol = held.size
+    return either
 
 
 NOTHING = Rebound()
@@ -82,10 +149,11 @@ def _rebound(tree: ast.Module, text: str) -> Rebound:
     lines = _lines_with(text, [sought for word in words for sought in _SOUGHT[word]]) if words else []
     if not lines:
         return NOTHING
-    walk = _Walk(lines, text)
+    walk = _Walk(lines, text, tree)
     walk.block(tree.body, None, "")
     found = walk.found
-    found.classes = _relatives(tree, found.classes)
+    for classes in (found.classes, found.modules, found.tensors):
+        classes |= _relatives(tree, {each for each in classes if each is not None})
     return found
 
 
@@ -113,11 +181,13 @@ def share_globals(found: Rebound, module: ScopeFacts) -> None:
 class _Walk:
     """`lines` are those, in order, on which one of the words stands: no other statement is looked into."""
 
-    def __init__(self, lines: list[int], text: str) -> None:
+    def __init__(self, lines: list[int], text: str, tree: ast.Module) -> None:
         self.found = Rebound()
         self.lines = lines
         self.text = text
         self.parameters: set[str] = set()  # of the functions around
+        self.scope: ast.AST = tree  # or the innermost function
+        self.looked: set[ast.AST] = set()  # the dictionaries of parts that are only looked at
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
@@ -128,22 +198,27 @@ class _Walk:
             if isinstance(node, ast.ClassDef):
                 self.block(node.body, node, "")
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                outer = self.parameters
-                self.parameters = outer | {each.arg for each in (*node.args.posonlyargs, *node.args.args)}
+                outer = self.parameters, self.scope
+                self.parameters = self.parameters | {each.arg for each in (*node.args.posonlyargs, *node.args.args)}
                 self.block(node.decorator_list, owner, method)
+                self.scope = node
                 self.block(node.body, owner, method or node.name)
-                self.parameters = outer
+                self.parameters, self.scope = outer
             else:
+                self.looked.update(_looked_at(node))
                 if isinstance(node, ast.Call):
                     self.call(node, owner, method)
                 elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
                     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                         self.target(target, owner, method)
                     if isinstance(node, ast.Assign) and _attribute_store(node.value) is not None:
-                        self.unknown_name(_attribute_store(node.value), owner, method)  # another name of the dictionary
+                        # another name of the dictionary
+                        self.unknown_name(_attribute_store(node.value), owner, method, _reach(node.value))
                 elif isinstance(node, ast.Delete):
                     for target in node.targets:
                         self.target(target, owner, method)
+                elif isinstance(node, ast.Attribute) and node.attr in _PARTS and node not in self.looked:
+                    self.unknown_name(node.value, owner, method, _reach(node))  # in other hands
                 self.block(children(node), owner, method)
 
     def target(self, target: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
@@ -152,10 +227,13 @@ class _Walk:
                 self.target(each, owner, method)
         elif isinstance(target, ast.Attribute) and target.attr in ("__dict__", "__class__", "__bases__"):
             self.unknown_name(target.value, owner, method)
+        elif isinstance(target, ast.Attribute) and target.attr in _PARTS:
+            if not (_is_self(target.value) and method in _INITIALISERS):
+                self.unknown_name(target.value, owner, method, _reach(target))
         elif isinstance(target, ast.Subscript):
             holder = _attribute_store(target.value)
             if holder is not None:
-                self.named(target.slice, holder, owner, method)
+                self.named(target.slice, holder, owner, method, _reach(target.value))
             elif _is_call_of(target.value, _NAMESPACES):
                 self.global_name(target.slice)
 
@@ -179,14 +257,17 @@ class _Walk:
                 and isinstance(arguments[1], ast.Constant)
                 and not (_is_self(arguments[0]) and method not in _INITIALISERS)
             ):  # `setattr(model, "norm", layer)` is followed as an assignment is
-                self.named(arguments[1], arguments[0], owner, method)
-        elif name in ("register_module", "set_submodule") and isinstance(func, ast.Attribute) and node.args:
-            self.named(node.args[0], func.value, owner, method)
+                part = name == "setattr" and names_part_of(arguments[1], arguments[0], self.scope)
+                self.named(arguments[1], arguments[0], owner, method, "modules" if part else "any")
+        elif name == "set_submodule" and isinstance(func, ast.Attribute) and node.args:
+            self.submodule(node.args[0], func.value, owner, method)
+        elif name == "register_module" and isinstance(func, ast.Attribute) and node.args:
+            self.named(node.args[0], func.value, owner, method, "modules")
         elif name in _REGISTERS and isinstance(func, ast.Attribute) and node.args:
             # A name that is written out is followed as an assignment is; an initialiser's are taken to be new ones.
             own = _is_self(func.value) and method in _INITIALISERS
             if not (own or isinstance(node.args[0], ast.Constant) or self.is_container(func.value, owner)):
-                self.named(node.args[0], func.value, owner, method)
+                self.named(node.args[0], func.value, owner, method, _REGISTERS[name])
         elif name in ("__set__", "fset") and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute):
             self.found.attributes.add(func.value.attr)  # `Box.n.__set__(box, 5)`
         elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
@@ -200,10 +281,10 @@ class _Walk:
             holder = _attribute_store(func.value)
             if holder is not None:
                 if name in ("pop", "setdefault", "__setitem__", "__delitem__") and node.args:
-                    self.named(node.args[0], holder, owner, method)
+                    self.named(node.args[0], holder, owner, method, _reach(func.value))
                 else:
                     if node.args or name in ("clear", "popitem"):
-                        self.unknown_name(holder, owner, method)
+                        self.unknown_name(holder, owner, method, _reach(func.value))
                     self.found.attributes.update(each.arg for each in node.keywords if each.arg)
             elif _is_call_of(func.value, _NAMESPACES):
                 if node.args:
@@ -223,28 +304,53 @@ class _Walk:
         given = re.findall(rf"\b{name}\s*(?::[^=\n]*)?=(?!=)\s*([\w.]*)", text)
         return bool(given) and all(each.rpartition(".")[2] in _CONTAINERS for each in given)
 
-    def named(self, name: ast.expr, holder: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
+    def named(
+        self, name: ast.expr, holder: ast.expr, owner: ast.ClassDef | None, method: str, reach: Reach = "any"
+    ) -> None:
         """The attribute `name` of `holder` is set or deleted."""
         if method in _RESTORES:
             return
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             if not (method in _INITIALISERS and _is_self(holder)):  # that is followed as an assignment is
-                self.found.attributes.add(name.value.partition(".")[0])  # `set_submodule("layers.0", layer)`
+                self.found.attributes.add(name.value)
+                if name.value in _PARTS:
+                    self.unknown_name(None, owner, method, "parts")
                 if owner is None:
                     self.add_globals([name.value])
-        elif (prefix := prefix_of(name)) is not None:
-            self.found.prefixes = (*self.found.prefixes, prefix)
+        elif (patterns := patterns_of(name, self.scope)) is not None:
+            names = [each.start for each in patterns if each.end is None]
+            self.found.attributes.update(names)
+            self.found.patterns = (*self.found.patterns, *(each for each in patterns if each.end is not None))
+            if owner is None:
+                self.add_globals(names)
         else:
-            self.unknown_name(holder, owner, method)
+            self.unknown_name(holder, owner, method, reach)
 
-    def unknown_name(self, holder: ast.expr | None, owner: ast.ClassDef | None, method: str) -> None:
+    def submodule(self, name: ast.expr, holder: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
+        """`set_submodule("block.0.fc", layer)` sets an attribute of whatever module stands there."""
+        known = patterns_of(name, self.scope)
+        if known is not None and all(each.end is None for each in known):
+            self.found.attributes.update(part for each in known for part in each.start.split("."))
+        else:
+            self.found.modules.add(None)
+            self.found.attributes.update(part for each in known or () for part in each.start.split(".")[:-1])
+
+    def unknown_name(
+        self, holder: ast.expr | None, owner: ast.ClassDef | None, method: str, reach: Reach = "any"
+    ) -> None:
         if method in _RESTORES:
             return
-        if owner is not None and _is_self(holder):
-            self.found.classes.add(owner)
-            return
+        own = owner if owner is not None and _is_self(holder) else None
         last = holder.attr if isinstance(holder, ast.Attribute) else holder.id if isinstance(holder, ast.Name) else ""
-        if last not in CONFIGURATIONS and not last.endswith("config"):
+        if own is None and (last in CONFIGURATIONS or last.endswith("config")):
+            return
+        if reach in ("modules", "parts"):
+            self.found.modules.add(own)
+        if reach in ("tensors", "parts"):
+            self.found.tensors.add(own)
+        if reach == "any" and own is not None:
+            self.found.classes.add(own)
+        elif reach == "any":
             self.found.everything = True
 
     def dotted(self, path: ast.expr) -> None:
@@ -276,24 +382,39 @@ def _attribute_store(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def _reach(store: ast.expr) -> Reach:
+    return _PARTS.get(store.attr, "any") if isinstance(store, ast.Attribute) else "any"
+
+
+def _looked_at(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node of which it changes nothing and keeps none."""
+    if isinstance(node, ast.Attribute):
+        if node.attr in _LOOKS or node.attr in _CHANGES:  # a change is seen to with the call
+            yield node.value
+    elif isinstance(node, ast.Subscript):
+        yield node.value
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, (ast.Name, ast.Attribute)) and (
+            (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in _READS
+        ):
+            yield from node.args
+        yield from (word.value for word in node.keywords if word.arg is None)
+    elif isinstance(node, ast.Compare):
+        yield from (node.left, *node.comparators)
+    elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+        yield node.iter
+    elif isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+        yield node.test
+    elif isinstance(node, (ast.UnaryOp, ast.Starred)):
+        yield node.operand if isinstance(node, ast.UnaryOp) else node.value
+    elif isinstance(node, ast.Dict):
+        yield from (value for key, value in zip(node.keys, node.values, strict=True) if key is None)
+    elif isinstance(node, ast.Assign) and _attribute_store(node.value) is not None:
+        yield node.value
+
+
 def _is_call_of(node: ast.expr, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
-
-
-def prefix_of(name: ast.expr) -> str | None:
-    """What the text of `f"layer{n}"`, `"layer%d" % n`, `"layer" + n` and `"layer{}".format(n)` begins with."""
-    if isinstance(name, ast.JoinedStr):
-        first = name.values[0] if name.values else None
-        return str(first.value) if isinstance(first, ast.Constant) else None
-    if isinstance(name, ast.Call) and isinstance(name.func, ast.Attribute) and name.func.attr == "format":
-        start, ends = name.func.value, "{"
-    elif isinstance(name, ast.BinOp):
-        start, ends = name.left, "%" if isinstance(name.op, ast.Mod) else ""
-    else:
-        return None
-    if not (isinstance(start, ast.Constant) and isinstance(start.value, str)):
-        return prefix_of(start)
-    return (start.value.partition(ends)[0] if ends else start.value) or None
 
 
 def _is_self(node: ast.expr | None) -> bool:

@@ -47,6 +47,7 @@ class State:
     reshaped: dict[int, Value]
     uses_torch: bool
     not_only_arrays: bool
+    asks_arguments: bool
     # Whether the file has classes whose objects torch's functions (and operators) leave it to what they give.
     stand_ins: bool
     reflects: bool

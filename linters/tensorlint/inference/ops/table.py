@@ -241,6 +241,8 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         for name in entry.numbers:
             if isinstance(bound[name], Tensor) and bound[name].shape != ():
                 raise Undecided
+        if entry.framework == "numpy" and _asks_argument(entry, call, (*args, *kwargs.values())):
+            return UNKNOWN
         out = bound.get("out")
         if out is None or (isinstance(out, Const) and out.value is None):
             result = entry.transfer(call, **bound)
@@ -260,6 +262,8 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         if strict:
             raise
     if not entry.tensor or _any_objects(args):
+        return UNKNOWN
+    if entry.framework == "numpy" and _asks_argument(entry, call, (*args, *kwargs.values())):
         return UNKNOWN
     if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
         return Tensor(None)
@@ -294,6 +298,34 @@ def _may_be_other(call: Call, args: Sequence_[Value]) -> bool:
         and any(
             arg.framework is None if isinstance(arg, Tensor) else isinstance(arg, (Opaque, Unknown)) for arg in args
         )
+    )
+
+
+# Those that do not ask their argument's `__array_function__`: what makes an array is asked for one.
+_MAKES_ARRAYS = frozenset(
+    f"numpy.{name}"
+    for names in (
+        "array asarray asanyarray ascontiguousarray asfortranarray zeros ones empty full eye identity arange linspace",
+        "logspace geomspace frombuffer fromfile fromfunction fromiter fromstring loadtxt genfromtxt load indices tri",
+        "vander ndarray isscalar iterable",
+    )
+    for name in names.split()
+)
+
+
+def _asks_argument(entry: Entry, call: Call, args: Sequence_[Value]) -> bool:
+    """Whether the function leaves it to an argument of which nobody knows what it is, in a file that speaks of such
+    objects (NEP 18: dask, cupy, xarray, pint)."""
+    if call.interpreter is None or not call.interpreter.asks_arguments:
+        return False
+    if not entry.name.startswith("numpy.") or entry.name.startswith("numpy.random."):
+        return False
+    if entry.name in _MAKES_ARRAYS:
+        return False
+    held = [item for arg in args if isinstance(arg, Sequence) for item in (arg.items or (arg.element,))]
+    return any(
+        arg.framework is None if isinstance(arg, Tensor) else isinstance(arg, (Opaque, Unknown))
+        for arg in (*args, *held)
     )
 
 

@@ -172,6 +172,8 @@ class Operators(State):
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)
+        if self.inner_products and sign in ("+", "-"):
+            self.report_number_beside_identity(sign, left, right, node)
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Opaque) and side.kind == PLAIN and isinstance(other, Tensor) and sign != "@":
                 # A number, of which it is not known whether it is an integer, unless it says so.

@@ -32,6 +32,8 @@ class QuadraticForms(State):
         first, last = self._end(row or left_node, 0), self._end(column or right_node, 1)
         transposes = [self._transpose_in(first), self._transpose_in(last)]
         turned = self._transpose_in(left_node), self._transpose_in(right_node)
+        if left == right == 1 and turned == (None, None):
+            self.inner_products[node] = facts["left"], facts["right"]
         if left == right == 1 and turned != (None, None):
             ends = [
                 self.orientation(receiver_node(at) if at is not None else each, facts[side])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +15,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value
 from tensorlint.inference.walking import walk
 
+_IDENTITIES = frozenset({"eye", "identity"})
 _FROM_LISTS = frozenset({"array", "asarray", "tensor"})
 
 
@@ -96,6 +99,47 @@ class RankOneReports(State):
             else outer_first,
             evidence=tuple(each for each in [self.made_evidence(name, plain, plain_node), *self.called_from()] if each is not None),
         ))  # fmt: skip
+
+    def report_number_beside_identity(self, sign: str, left: Value, right: Value, node: ast.AST) -> None:
+        """`np.eye(2) - K @ H`, as of a Kalman filter or a projection: of vectors the product is one number."""
+        for number, matrix in ((left, right), (right, left)):
+            if not (isinstance(number, Tensor) and isinstance(matrix, Tensor)) or number.shape != ():
+                continue
+            if matrix.shape is None or len(matrix.shape) != 2:
+                continue
+            product = _factor(number.made, self.inner_products.__contains__)
+            made = _factor(matrix.made, self._is_identity)
+            if product is None or made is None or not (self.is_own(product) and surely_differ(matrix.shape[0], 1)):
+                continue
+            operands = self.inner_products[product]
+            beside = operand_nodes(node)[1 if number is left else 0]
+            factor = operand_nodes(product)[0]
+            if isinstance(beside, (ast.Name, ast.Attribute)) and self._is_filled(self.text_of(beside)):
+                continue  # it was the identity once
+            shown = [self.whole_text(each, alone=True) for each in operand_nodes(product)]
+            outer = "torch.outer" if number.framework == "torch" else "np.outer"
+            name, first = self.text_of(factor, 40), operands[0]
+            framework: Any = number.framework or "numpy"
+            identity = self.text_of(beside, 40)
+            done = f"which is {'added to' if sign == '+' else 'taken from'} each element of {identity}"
+            if sign == "-" and number is left:
+                done = f"of which each element of {identity} is taken"
+            evidence = [self.made_evidence(name, first, factor)]
+            if self.is_own(made):
+                evidence.append(self.evidence_at(made, f"the identity matrix {show_shape(matrix.shape)} was made here"))
+            self.add(product, RankOneVectorHazard(
+                node=product, framework=framework, operand=name, shape=show_shape(first.shape),
+                problem=f"{self.text_of(product, 50)} is a single number, {done}",
+                suggestion=f"{outer}({shown[0]}, {shown[1]}) for the matrix" if None not in shown else f"{outer} of the two",
+                evidence=tuple(each for each in [*evidence, *self.called_from()] if each is not None),
+            ))  # fmt: skip
+
+    def _is_filled(self, name: str) -> bool:
+        name = re.escape(name)
+        return bool(re.search(rf"\b{name}(?:\[|\s*[-+*/@]=|\.fill_)|fill_diagonal\({name}\b", self.own_file.text))
+
+    def _is_identity(self, node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and self.text_of(node.func).rpartition(".")[2] in _IDENTITIES
 
     def explain_transposes(
         self, node: ast.AST, left: tuple[ast.expr | None, Tensor], right: tuple[ast.expr | None, Tensor], operation: str
@@ -264,3 +308,13 @@ def _column_form(interpreter: State, node: ast.Call, tensor: Tensor) -> str | No
     if last in ("zeros", "ones", "empty"):
         return f"{func}(({text}, 1){rest})"
     return None
+
+
+def _factor(node: ast.AST | None, found: Callable[[ast.AST], bool]) -> ast.AST | None:
+    """What is `found`, or such a factor of a product or a quotient: `2 * v @ v / s`."""
+    if node is None or found(node):
+        return node
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div))):
+        return None
+    inner = _factor(node.left, found)
+    return inner if inner is not None or isinstance(node.op, ast.Div) else _factor(node.right, found)

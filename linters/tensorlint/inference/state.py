@@ -114,6 +114,7 @@ class State:
     sides: dict[ast.AST | None, str]
     keeps_numbers: bool
     vector_numbers: dict[ast.AST | None, Any]
+    inner_products: dict[ast.AST | None, tuple[Tensor, Tensor]]  # of vectors, without a transpose
     beside_matrices: dict[ast.AST, str]
     spellings: dict[ast.AST, str]
     outer_first: dict[ast.AST | None, str]

@@ -16,7 +16,8 @@ class RankOneVector(Rule[RankOneVectorHazard]):
     Nothing is said where a number is evidently meant: under a root, given to `float` or `math`, compared, in a divisor of
     numbers or vectors, stored as one element, in what is called a norm, a distance or a loss, or where the vector comes from a
     product with a matrix that makes it a column, `(X @ w - y).T @ (X @ w - y)`. A product to which a matrix is added
-    is reported all the same.
+    is reported all the same, and so is one of two vectors without a transpose where that is the identity matrix:
+    `np.eye(2) - K @ H` takes one number from each of its elements.
 
     The rule also reports a vector that is used bare where only a column will do: joined to a matrix
     (`np.hstack((X, y))`), given to `np.linalg.inv`, to a layer of one input feature, or to an estimator of
@@ -45,6 +46,8 @@ class RankOneVector(Rule[RankOneVectorHazard]):
         Example("import numpy as np\n\ng = np.zeros(3) + 1\nfisher = g.dot(g.T)\n", shows="fisher.shape == ()"),
         Example("import numpy as np\n\na = np.linspace(0, 1, 6)\nouter = np.inner(a, a.T)\n", shows="outer.shape == ()"),
         Example("import numpy as np\n\nw = np.random.rand(3)\nprojection = np.eye(3) - w @ w.T\n", shows="(w @ w.T).shape == ()"),
+        Example("import numpy as np\n\nP, H = np.eye(2), np.array([1.0, 0.0])\nK = P @ H / (H @ P @ H + 0.1)\nP = (np.eye(2) - K @ H) @ P\n",
+                shows="(K @ H).shape == ()", note="The gain of a Kalman filter."),
         Example("import numpy as np\n\nX, y = np.random.rand(20, 3), np.random.rand(20)\ntable = np.hstack((X, y))\n",
                 raises="ValueError: all the input arrays must have same number of dimensions"),
         Example("import numpy as np\n\na, b = np.ones(4), np.zeros(4)\npairs = np.concatenate((a, b), axis=1)\n",

@@ -197,3 +197,49 @@ def test_beside_a_matrix_the_matrix_does(body: str) -> None:
 def test_of_two_vectors_too() -> None:
     (found,) = findings(program("S = A + x.T @ y"))
     assert found.message.endswith("— write np.outer(x, y) for the matrix, x @ y for the number")
+
+
+BESIDE_IDENTITY = {
+    "P = np.eye(5) - x @ y": "x @ y is a single number, which is taken from each element of np.eye(5); x has shape (5,)",
+    "P = np.eye(5) + np.dot(x, y)": "np.dot(x, y) is a single number, which is added to each element of np.eye(5)",
+    "P = x.dot(y) - np.identity(5)": "x.dot(y) is a single number, of which each element of np.identity(5) is taken",
+    "P = np.eye(5) - np.inner(x, y) / 2": "np.inner(x, y) is a single number, which is taken from each element of",
+    "s, I = x @ y, np.eye(n)\nP = I - s": "x @ y is a single number, which is taken from each element of I;",
+    "P = tol * np.eye(5) - x @ y": "x @ y is a single number, which is taken from each element of tol * np.eye(5)",
+    "P = np.eye(5)\nP = P - x @ y": "x @ y is a single number, which is taken from each element of P;",
+}
+
+
+@pytest.mark.parametrize("code", BESIDE_IDENTITY)
+def test_vectors_whose_product_meets_the_identity(code: str) -> None:
+    (found,) = findings(HEAD + code)
+    assert found.code == "TSR102"
+    assert BESIDE_IDENTITY[code] in found.message
+    assert found.message.endswith("— np.outer(x, y) for the matrix")
+    scope = run(HEAD + code)
+    beside = scope["P"][~scope["np"].eye(5, dtype=bool)]
+    assert (abs(beside - beside[0]) < 1e-9).all()  # one number, off the diagonal
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "P = np.eye(5) - np.outer(x, y)",
+        "P = np.eye(5) - x[:, None] @ y[None, :]",
+        "P = np.eye(5) * (x @ y)",
+        "P = (x @ y) * np.eye(5) - A",
+        "P = np.eye(5) / (x @ y) - np.outer(x, y)",
+        "P = np.eye(1) - x @ y",
+        "P = A - x @ y",  # which may be meant: each element less a number
+        "P = np.ones((5, 5)) - x @ y",
+        "P = np.eye(5) - A @ A",
+        "P = np.eye(5)[0] - x @ y",
+        "P = np.eye(5)\nP[0, 1:] = 3\nP = P - x @ y",  # no identity any more
+        "P = np.eye(5)\nnp.fill_diagonal(P, 3)\nP = P - x @ y",
+        "P = np.eye(5)\nP *= A\nP = P - x @ y",
+        "P = 1 - x @ y",
+    ],
+)
+def test_what_meets_the_identity_or_a_number_rightly(code: str) -> None:
+    run(HEAD + code)
+    assert findings(HEAD + code) == []

@@ -10,7 +10,7 @@ from pytest_tensorcheck.sync import scopes
 from pytest_tensorcheck.sync.conditions import CONDITIONS
 from pytest_tensorcheck.sync.copies import move
 from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, PINNED, place_of, put
-from pytest_tensorcheck.sync.function_mode import CUDA, HANDLERS, Handler, ShadowFunctionMode, handles
+from pytest_tensorcheck.sync.function_mode import CUDA, HANDLERS, Handler, ShadowFunctionMode, handles, is_cuda
 from pytest_tensorcheck.sync.table import COMPOSITES
 
 
@@ -27,6 +27,14 @@ def _is_cuda(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs:
 @handles(torch.Tensor.is_cpu.__get__)  # type: ignore[attr-defined]
 def _is_cpu(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return not mode.on_device(args[0]) and func(*args)
+
+
+@handles(torch.device)
+def _device_of_number(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    number = args[0] if len(args) == 1 else kwargs.get("device")
+    if is_cuda(number) and isinstance(number, int) and number >= 0:
+        return func("cuda", number)  # of the accelerator that there is
+    return func(*args, **kwargs)
 
 
 @handles(torch.Tensor.get_device, torch.get_device)

@@ -15,8 +15,9 @@ from typing import Any
 import torch
 
 from pytest_tensorcheck import torchscript
-from pytest_tensorcheck.sync import cuda_api, private_torch, scopes
+from pytest_tensorcheck.sync import cuda_api, parallel, private_torch, scopes
 from pytest_tensorcheck.sync.device_flag import DEVICE, FLAG, HOST, NONE, PLAIN, is_on_device, place_of, put
+from pytest_tensorcheck.sync.function_mode import check_index, is_cuda
 from pytest_tensorcheck.sync.shadow import Simulation, function_mode, thread_modes
 
 _MISSING = object()
@@ -47,6 +48,8 @@ def install_device(simulation: Simulation, undo: ExitStack) -> None:
     for owner, name, value in private_torch.grouping_patch(is_on_device, torch.device("cuda", 0)):
         patch(owner, name, value)
     for owner, name, value in cuda_api.replacements(simulation):
+        patch(owner, name, value)
+    for owner, name, value in parallel.replacements():
         patch(owner, name, value)
     patch(torch.Tensor, "record_stream", lambda self, stream: None)
 
@@ -272,8 +275,23 @@ def _saving(simulation: Simulation, undo: ExitStack, patch: Any) -> None:
             simulation.report("load", "load", depth=2)
         return out
 
+    real_to: Any = getattr(torch.UntypedStorage, "to", None)
+    real_cpu: Any = torch.UntypedStorage.cpu
+
+    def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+        # `map_location=lambda storage, location: storage.cuda()`
+        if is_cuda(device):
+            check_index(device)
+            return self if getattr(self, FLAG, NONE) == DEVICE else restore(self.clone(), "cuda")
+        return real_to(self, device=device, non_blocking=non_blocking)
+
+    def cpu(self: Any) -> Any:
+        return self.clone() if getattr(self, FLAG, NONE) == DEVICE else real_cpu(self)
+
     patch(torch, "save", save)
     patch(torch, "load", load)
+    patch(torch.UntypedStorage, "to", to)
+    patch(torch.UntypedStorage, "cpu", cpu)
 
 
 def _holds_device_tensor(value: Any, depth: int = 6) -> bool:

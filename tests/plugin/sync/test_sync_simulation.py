@@ -336,3 +336,72 @@ def test_compiled_functions_compile_again_afterwards() -> None:
     with simulation():
         assert f(torch.ones(2, device="cuda")).device == CUDA
     assert torch.equal(f(torch.ones(2)), torch.full((2,), 3.0))
+
+
+@pytest.mark.parametrize("of_device", [True, False], ids=["given on the GPU", "given on the host"])
+@pytest.mark.parametrize("shape", [(6, 4), (1, 4)])
+def test_data_parallel_on_the_one_device_computes_what_the_module_does(of_device: bool, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    net = model("cpu").eval()
+    x = torch.randn(shape, requires_grad=True)
+    plain = net(x)
+    plain.sum().backward()
+    expected = [plain.detach(), x.grad, *[p.grad for p in net.parameters()]]
+    net.zero_grad()
+    given = x.detach().clone().requires_grad_()
+    with simulation():
+        wrapped = nn.DataParallel(net.cuda()) if of_device else nn.DataParallel(net).cuda()
+        out = wrapped(given.cuda() if of_device else given)
+        assert out.device == CUDA
+        out.sum().backward()
+        assert not given.grad.is_cuda
+        found = [out.detach().cpu(), given.grad, *[p.grad.cpu() for p in net.parameters()]]
+    for a, b in zip(expected, found, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_data_parallel_on_a_device_that_there_is_not() -> None:
+    with simulation(), pytest.raises(RuntimeError, match=r"(?i)invalid device"):
+        nn.DataParallel(nn.Linear(2, 2).cuda(), device_ids=[0, 1])(torch.ones(4, 2, device="cuda"))
+
+
+def test_copies_between_devices_when_there_is_one() -> None:
+    comm = torch.nn.parallel.comm
+    x = torch.arange(6.0).reshape(3, 2)
+    with simulation():
+        (part,) = comm.scatter(x.cuda(), [0])
+        (same,) = comm.broadcast(x.cuda(), [0])
+        ((first, second),) = comm.broadcast_coalesced([x.cuda(), 2 * x.cuda()], [0])
+        total = comm.reduce_add([part, second])
+        (coalesced,) = comm.reduce_add_coalesced([[first], [second]])
+        onto = comm.gather([part, same], 1, "cpu")
+        for each in (part, same, first, second, total, coalesced, comm.gather([part, same], 0, 0)):
+            assert each.is_cuda
+        assert not onto.is_cuda
+        assert torch.equal(onto, torch.cat([x, x], 1))
+        assert torch.equal(total.cpu(), 3 * x)
+        assert torch.equal(coalesced.cpu(), 3 * x)
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            comm.scatter(x.cuda(), [0, 1])
+
+
+def test_a_number_is_a_device_of_the_accelerator() -> None:
+    with simulation():
+        assert torch.device(0) == CUDA
+        assert torch.ones(2, device=torch.device(0)).is_cuda
+        assert torch.ones(2).to(torch.device("cpu")).device.type == "cpu"
+
+
+def test_a_storage_is_copied_where_load_is_told(tmp_path: Any) -> None:
+    torch.save({"x": torch.arange(3.0)}, tmp_path / "host.pt")
+    with simulation():
+        torch.save({"x": torch.arange(3.0, device="cuda")}, tmp_path / "gpu.pt")
+        for name in ("host.pt", "gpu.pt"):
+            onto = torch.load(tmp_path / name, map_location=lambda storage, location: storage.cuda())["x"]
+            also = torch.load(tmp_path / name, map_location=lambda storage, location: storage.cuda(0))["x"]
+            back = torch.load(tmp_path / name, map_location=lambda storage, location: storage)["x"]
+            assert onto.device == also.device == CUDA
+            assert back.device.type == "cpu"
+            assert onto.tolist() == also.tolist() == back.tolist() == [0, 1, 2]
+        held = torch.ones(3, device="cuda").untyped_storage()
+        assert held.cpu().nbytes() == held.cuda().nbytes() == 12

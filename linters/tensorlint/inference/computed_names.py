@@ -11,9 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from tensorlint.inference.source_bindings import bindings
+from tensorlint.inference.kept import kept_with
+from tensorlint.inference.source_bindings import COMPREHENSIONS, bindings
 from tensorlint.inference.walking import root_name, walk
 
+# What has names of its own within a function.
+_INNER = (*COMPREHENSIONS, ast.Lambda, ast.ClassDef)
 _DEEP = 8  # names of names
 _MOST = 64
 _PLACES = re.compile(r"%(?:\(\w*\))?[-+ #0]*[\d*.]*[a-zA-Z%]")
@@ -36,7 +39,18 @@ class Pattern(NamedTuple):
 
 
 def patterns_of(name: ast.expr, scope: ast.AST | None) -> list[Pattern] | None:
-    """One of which the name fits that is computed in the scope; None if it may be any name."""
+    """One of which the name fits that is computed in the scope, the innermost function around it or the module; None if it
+    may be any name."""
+    return kept_with(name, "patterns", lambda: _patterns_of(name, scope))
+
+
+def _patterns_of(name: ast.expr, scope: ast.AST | None) -> list[Pattern] | None:
+    if isinstance(scope, ast.ClassDef):
+        scope = None
+    if scope is not None and not isinstance(name, ast.Constant):
+        for node in walk(scope):  # the outer ones come first
+            if isinstance(node, _INNER) and any(part is name for part in walk(node)):
+                scope = None if isinstance(node, ast.ClassDef) else node
     found = _texts(name, scope, 0)
     return None if found is None or Pattern("", "") in found else found
 
@@ -102,8 +116,26 @@ def _either(several: Iterable[list[Pattern] | None]) -> list[Pattern] | None:
     return found or None
 
 
+def _bindings(scope: ast.AST, name: str) -> list[tuple[ast.AST | None, ast.expr | None, bool]]:
+    """What binds the name; something unknown too, where another scope or a pattern does."""
+    found = list(bindings(scope, name))
+    seen = {part for target, _, _ in found if target is not None for part in walk(target)}
+    for node in walk(scope):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            otherwise = name in node.names
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)):
+            otherwise = node.name == name
+        elif isinstance(node, ast.MatchMapping):
+            otherwise = node.rest == name
+        else:
+            otherwise = _is(node, name) and not isinstance(node.ctx, ast.Load) and node not in seen  # type: ignore[attr-defined]
+        if otherwise:
+            return [*found, (None, None, False)]
+    return found
+
+
 def _of_name(name: str, scope: ast.AST, depth: int) -> Iterator[list[Pattern] | None]:
-    for target, value, elements in bindings(scope, name):
+    for target, value, elements in _bindings(scope, name):
         if value is None or target is None:
             yield None
         elif elements:
@@ -144,7 +176,7 @@ def _items(node: ast.expr, scope: ast.AST, place: int, depth: int) -> list[Patte
         return _items(given[0], scope, place, depth + 1) if name in _SAME_ITEMS else None
     if isinstance(node, ast.Name):
         found: list[list[Pattern] | None] = []
-        for target, value, elements in bindings(scope, node.id):
+        for target, value, elements in _bindings(scope, node.id):
             fits = isinstance(target, ast.Name) and value is not None and not elements
             found.append(_items(value, scope, place, depth + 1) if fits and value is not None else None)
         return None if _may_grow(node.id, scope) else _either(found)
@@ -159,16 +191,23 @@ def _part(item: ast.expr, scope: ast.AST, place: int, depth: int) -> list[Patter
 
 
 def _may_grow(name: str, scope: ast.AST) -> bool:
-    """Whether something may be put into what the name holds."""
+    """Whether something may be put into what the name holds: it is not only gone through, read and looked into."""
+    read: set[ast.AST] = set()
     for node in walk(scope):
-        if isinstance(node, ast.Attribute) and _is(node.value, name) and node.attr in _GROWS:
-            return True
-        if isinstance(node, ast.Subscript) and _is(node.value, name) and not isinstance(node.ctx, ast.Load):
-            return True
-        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _READ_ITEMS):
-            if any(_is(each, name) for each in (*node.args, *(word.value for word in node.keywords))):
-                return True
-    return False
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            read.add(node.iter)
+        elif isinstance(node, ast.Attribute) and node.attr not in _GROWS:
+            read.add(node.value)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            read.add(node.value)
+        elif isinstance(node, ast.Compare):
+            read.update(node.comparators)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _READ_ITEMS:
+            read.update(node.args)
+    return any(
+        _is(node, name) and isinstance(node.ctx, ast.Load) and node not in read  # type: ignore[attr-defined]
+        for node in walk(scope)
+    )
 
 
 def _is(node: ast.AST, name: str) -> bool:
@@ -181,7 +220,7 @@ def names_part_of(name: ast.expr, holder: ast.expr, scope: ast.AST | None) -> bo
     if not isinstance(name, ast.Name) or scope is None or root is None or len(list(bindings(scope, root))) != 1:
         return False
     wanted, found = ast.dump(holder), False
-    for target, value, elements in bindings(scope, name.id):
+    for target, value, elements in _bindings(scope, name.id):
         parts = _named_parts(value) if elements and value is not None else None
         if parts is None or target is None or ast.dump(parts[0]) != wanted or _place(target, name.id) != parts[1]:
             return False

@@ -16,6 +16,7 @@ class Listener:
     """Stands where the interpreter stands: it keeps what it is told."""
 
     not_only_arrays = False
+    asks_arguments = False
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, dict[str, Any]]] = []

@@ -119,19 +119,28 @@ def _either(several: Iterable[list[Pattern] | None]) -> list[Pattern] | None:
 def _bindings(scope: ast.AST, name: str) -> list[tuple[ast.AST | None, ast.expr | None, bool]]:
     """What binds the name; something unknown too, where another scope or a pattern does."""
     found = list(bindings(scope, name))
+    stored, otherwise = kept_with(scope, "stored names", lambda: _stored(scope))
     seen = {part for target, _, _ in found if target is not None for part in walk(target)}
-    for node in walk(scope):
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            otherwise = name in node.names
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)):
-            otherwise = node.name == name
-        elif isinstance(node, ast.MatchMapping):
-            otherwise = node.rest == name
-        else:
-            otherwise = _is(node, name) and not isinstance(node.ctx, ast.Load) and node not in seen  # type: ignore[attr-defined]
-        if otherwise:
-            return [*found, (None, None, False)]
+    if name in otherwise or any(node not in seen for node in stored.get(name, ())):
+        found.append((None, None, False))
     return found
+
+
+def _stored(scope: ast.AST) -> tuple[dict[str, list[ast.Name]], set[str]]:
+    """Where names are bound or deleted in a scope and those within it, and the names that a pattern or another scope binds."""
+    stored: dict[str, list[ast.Name]] = {}
+    otherwise: set[str] = set()
+    for node in walk(scope):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                stored.setdefault(node.id, []).append(node)
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            otherwise.update(node.names)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name is not None:
+            otherwise.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest is not None:
+            otherwise.add(node.rest)
+    return stored, otherwise
 
 
 def _of_name(name: str, scope: ast.AST, depth: int) -> Iterator[list[Pattern] | None]:

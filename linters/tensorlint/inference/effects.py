@@ -54,6 +54,8 @@ from tensorlint.inference.words import places_of
 if TYPE_CHECKING:
     from tensorlint.inference.reached import Reached
 
+# Objects that are gone through in the time of about a statement: paid for from the same budget.
+_PER_STATEMENT = 4
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
 # Methods that give a container other layers.
@@ -97,13 +99,35 @@ def changed_unseen(scope: Frame, name: str, of: tuple[type[ast.stmt], ...] = (as
         frame.env[name] = UNKNOWN
 
 
+class Together:
+    """Several functions any of which may be called, and all that they may have changed: it is gone through once for all of
+    them, for they may have much in hand."""
+
+    def __init__(self) -> None:
+        self.changed: dict[int, tuple[Value, set[str], set[str]]] = {}
+
+    def add(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
+        # What a shared name has held is told anew for each function: only its parts are of interest.
+        key = id(value.parts if isinstance(value, Opaque) else value)
+        _, names, frameworks = self.changed.setdefault(key, (value, set(), set()))
+        names |= attributes
+        frameworks |= reshapes
+
+
 class Effects(State):
     """Mixed into the interpreter."""
 
     def not_followed(
-        self, function: Value, args: list[Value], kwargs: dict[str, Value], *, later: bool = False
+        self,
+        function: Value,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        *,
+        later: bool = False,
+        together: Together | None = None,
     ) -> None:
-        """The function is called, and what it does is not looked at; `later` says that it may be called again."""
+        """The function is called, and what it does is not looked at; `later` says that it may be called again. What
+        it has in hand `together` with others is not forgotten yet."""
         self.calls_made.append((len(self.mutations), self.steps))
         given = [*args, *kwargs.values()]
         while isinstance(function, Partial):
@@ -121,6 +145,7 @@ class Effects(State):
         given = [value for value in given if value.__class__ in _KEEPS]  # of the others nothing can be changed
         reached = self.reached_with(function, given)
         attributes, reshapes = reached.attributes, reached.reshapes
+        forget = self.forget_held if together is None else together.add
         if reached.of_classes or reached.elsewhere.of_classes:
             self.forget_of_classes(reached)
         if reached.shared:
@@ -132,13 +157,13 @@ class Effects(State):
             found = self.held_by_name(scope, name)
             if isinstance(found, Instance):
                 # Any of its properties may be asked for.
-                self.forget_held(found, attributes | self.changed_by_any_property(found.cls), reshapes)
+                forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
             elif not changed:
                 continue
             elif found is None:
                 changed_unseen(scope, name)
             else:
-                self.forget_held(found, attributes, reshapes)
+                forget(found, attributes, reshapes)
             if later and found is not None:
                 lasts(found)
         if self.iterators_named:
@@ -149,15 +174,15 @@ class Effects(State):
         for scope, name in self.lent_in(reached):
             held = self.held_by_name(scope, name)
             if isinstance(held, (Sequence, Dictionary, Instance, Opaque, Partial, Attribute)):
-                self.forget_held(held, attributes, NEITHER)
+                forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
             elif isinstance(held, Function) and reached.taken:
                 for place in self.reached_from(held).given_names:
-                    self.forget_held(self.held_by_name(*place) or UNKNOWN, attributes, NEITHER)
+                    forget(self.held_by_name(*place) or UNKNOWN, attributes, NEITHER)
             elif isinstance(held, Class):
                 for name in lent & held.held.keys():
-                    self.forget_held(held.held[name], attributes, NEITHER)
+                    forget(held.held[name], attributes, NEITHER)
             elif held is None and not scope.file.own:
                 changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
         if "torch" in reshapes and aliases.TIES.on:
@@ -168,7 +193,10 @@ class Effects(State):
                 names = (value.held if value.waiting is None else attributes_unknown(value.cls)).keys()
                 for name in attributes & names:
                     self.changed_by_others(value, name)
-            self.forget_held(value, attributes, reshapes, seen)
+            if together is None:
+                self.forget_held(value, attributes, reshapes, seen)
+            else:
+                together.add(value, attributes, reshapes)
             if isinstance(value, LibraryObject) and value.path in CONTAINERS and not reached.methods.isdisjoint(_PUTS):
                 layer_changes.change_unseen(self, value)
             elif isinstance(value, Instance) and BASE in value.held and "__init__" in reached.methods:
@@ -176,6 +204,18 @@ class Effects(State):
                 self.mutations.append((value, BASE))
             if later:
                 lasts(value)
+        self.budget -= len(seen) // _PER_STATEMENT
+
+    def not_followed_together(self, functions: list[Value], args: list[Value], kwargs: dict[str, Value]) -> None:
+        """All of the functions may be called."""
+        together = Together()
+        for function in functions:
+            self.not_followed(function, args, kwargs, together=together)
+        gone_through: dict[tuple[frozenset[str], frozenset[str]], set[int]] = {}
+        for value, names, frameworks in together.changed.values():
+            attributes, reshapes = frozenset(names), frozenset(frameworks)
+            self.forget_held(value, names, reshapes, gone_through.setdefault((attributes, reshapes), set()))
+        self.budget -= sum(map(len, gone_through.values())) // _PER_STATEMENT
 
     def reshape_unseen(self, function: Function, given: list[Value]) -> None:
         """The function gives tensors another shape: any that it finds by what it is given, or by the names around it."""

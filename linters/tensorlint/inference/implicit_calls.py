@@ -224,8 +224,8 @@ class ImplicitCalls(State):
 
     def run_kept(self, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Something is called of which nobody knows what it is."""
-        for value in self.kept:
-            self.not_followed(value, args, kwargs)
+        if self.kept:
+            self.not_followed_together(self.kept, args, kwargs)
 
     def asked_by_patterns(self, subject: Value, cases: list[ast.match_case]) -> None:
         """`case Point(x=0)` asks for the attribute x, which may be a property that changes the object."""

@@ -11,7 +11,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from hashlib import blake2b
 from struct import Struct
 from types import MappingProxyType
@@ -151,11 +151,13 @@ class Seeder:
         original = module.seed
         by_hand = self.seeded_by_hand
 
+        @wraps(original)
         def seed(*args: Any, **kwargs: Any) -> Any:
             by_hand.add(name)
             return original(*args, **kwargs)
 
-        seed.__doc__, seed.__module__ = original.__doc__, getattr(original, "__module__", None) or module.__name__
+        # Pickled by its name, as what starts a spawned worker is: there the name is the original's.
+        seed.__module__, seed.__qualname__ = module.__name__, "seed"
         seed.__tensorcheck_original__ = original  # type: ignore[attr-defined]
         self._originals[name] = original
         module.seed = seed

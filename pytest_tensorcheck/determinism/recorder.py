@@ -31,6 +31,7 @@ from pytest_tensorcheck.determinism.operations import (
     Place,
     Recording,
 )
+from pytest_tensorcheck.graph_tracing import writes_a_graph
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import is_user_file
@@ -130,7 +131,12 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
         if known is None:
             known = self._kernels[id(func)] = (func, read_kernel(func))
         kernel = known[1]
-        if kernel.ignored or _forked or (kernel.unpacks and _comes_from_another_process(sys._getframe(1))):
+        if (
+            kernel.ignored
+            or _forked
+            or (kernel.unpacks and _comes_from_another_process(sys._getframe(1)))
+            or writes_a_graph()
+        ):
             return func(*args, **kwargs) if kwargs else func(*args)
 
         scalars: list[Any] = []

@@ -17,6 +17,7 @@ import torch._dynamo  # torch loads it (1 s) at the first operation under a mode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
+from pytest_tensorcheck.graph_tracing import writes_a_graph
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.shapes.sizes import show
@@ -84,6 +85,8 @@ class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True
         kwargs = kwargs or {}
+        if writes_a_graph():
+            return func(*args, **kwargs)
         name = func._schema.name
         node = self._node()
         if node is None:

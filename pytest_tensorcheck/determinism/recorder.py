@@ -41,6 +41,7 @@ _CACHED_FROM = 1024  # bytes: hashing fewer is as fast as looking the hash up
 _POISONED_UP_TO = 64 << 20  # bytes: filling more would commit memory that the program may never touch
 _SAMPLE = 64
 _SCALARS = (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
+_OF_COMPILERS = ("FakeTensor", "FunctionalTensor")
 _new = tuple.__new__
 _Tensor, _strided = torch.Tensor, torch.strided  # looked up often
 _forked = False
@@ -383,7 +384,7 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
         self.recording.externals[mark.storage] = external
 
     def _opaque(self, tensor: Any) -> Operand:
-        if tensor.__class__.__name__ == "FakeTensor":  # a compiler is tracing: no numbers yet
+        if tensor.__class__.__name__ in _OF_COMPILERS:  # one is tracing: no numbers yet, and maybe symbols for sizes
             self._fake = True
         content = hash_other_layout(tensor) if self._plain.get(tensor.__class__) else None
         return Operand(-1, content, () if tensor.is_nested else tuple(tensor.shape), tensor.dtype)

@@ -178,3 +178,50 @@ def test_the_functions_that_seed_are_pickled_by_their_names(pytester):
             seed.assert_called_once_with(1)
         """)
     pytester.runpytest("-q", "--tensorcheck").assert_outcomes(passed=6)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_operators_that_take_functions_run_as_without_the_check(pytester, check):
+    pytester.makepyfile("""
+        import torch
+
+        def cond(x): return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+
+        def loop(x):
+            from torch._higher_order_ops.while_loop import while_loop
+            return while_loop(lambda at, y: at < 3, lambda at, y: (at + 1, y + 1), (torch.zeros((), dtype=int), x))[1]
+
+        def test_compiled():
+            for f, expected in ((cond, torch.ones(2).sin()), (loop, torch.full((2,), 4.0))):
+                torch._dynamo.reset()
+                assert torch.equal(torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2)), expected)
+
+        def test_called():
+            assert torch.equal(cond(torch.ones(2)), torch.ones(2).sin())
+            assert torch.equal(cond(-torch.ones(2)), torch.ones(2).cos())
+
+        def test_checks_of_an_operator_of_ones_own():
+            @torch.library.custom_op("unseen::double", mutates_args=())
+            def double(x: torch.Tensor) -> torch.Tensor:
+                return x * 2
+            @double.register_fake
+            def _(x):
+                return torch.empty_like(x)
+            torch.library.opcheck(double, (torch.ones(2, 3),))
+        """)
+    pytester.runpytest_subprocess("-q", "-W", "ignore", *CHECKS[check]).assert_outcomes(passed=3)
+
+
+def test_what_such_an_operator_makes_of_data_on_the_simulated_gpu_is_there(pytester):
+    pytester.makepyfile("""
+        import pytest
+        import torch
+
+        def test_it(tensor_device, no_sync):
+            x = torch.ones(2, device=tensor_device)
+            made = torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))
+            assert made.device.type == "cuda"
+            with pytest.raises(AssertionError, match="item"), no_sync():
+                made.sum().item()
+        """)
+    pytester.runpytest_subprocess("-q", "-W", "ignore").assert_outcomes(passed=1)

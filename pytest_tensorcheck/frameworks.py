@@ -15,13 +15,27 @@ _complete: dict[str, ModuleType] = {}  # once imported to its end, a module stay
 
 def loaded(name: str) -> ModuleType | None:
     """The module if the program has (completely) imported it, else None. Never imports."""
-    module = sys.modules.get(name)
+    if name not in sys.modules:
+        return None
+    module = sys.modules[name]
     if module is not None and module is _complete.get(name):
         return module
-    if module is None or getattr(getattr(module, "__spec__", None), "_initializing", False):
+    if not is_library(module):
+        return _complete.get(name)  # the library is still there, behind what a test has put in its place
+    if getattr(module.__spec__, "_initializing", False):
         return None
     _complete[name] = module
     return module
+
+
+def is_library(module: object) -> bool:
+    """Whether it was imported, and is not what a test puts in a module's place: None, a mock, an empty module."""
+    return isinstance(module, ModuleType) and getattr(module.__spec__, "loader", None) is not None
+
+
+def is_replaced(name: str) -> bool:
+    """Whether an import of the loaded library would now give something else."""
+    return sys.modules.get(name) is not _complete.get(name)
 
 
 def require(name: str, what: str) -> Any:

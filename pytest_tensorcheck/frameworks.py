@@ -15,13 +15,12 @@ _complete: dict[str, ModuleType] = {}  # once imported to its end, a module stay
 
 def loaded(name: str) -> ModuleType | None:
     """The module if the program has (completely) imported it, else None. Never imports."""
-    if name not in sys.modules:
-        return None
-    module = sys.modules[name]
+    module = sys.modules.get(name)
     if module is not None and module is _complete.get(name):
         return module
-    if not is_library(module):
-        return _complete.get(name)  # the library is still there, behind what a test has put in its place
+    if module is None or not is_library(module):
+        # The library is still there, behind what a test has put in its place.
+        return _complete.get(name) if name in sys.modules else None
     if getattr(module.__spec__, "_initializing", False):
         return None
     _complete[name] = module
@@ -30,7 +29,7 @@ def loaded(name: str) -> ModuleType | None:
 
 def is_library(module: object) -> bool:
     """Whether it was imported, and is not what a test puts in a module's place: None, a mock, an empty module."""
-    return isinstance(module, ModuleType) and getattr(module.__spec__, "loader", None) is not None
+    return isinstance(module, ModuleType) and getattr(getattr(module, "__spec__", None), "loader", None) is not None
 
 
 def is_replaced(name: str) -> bool:

@@ -18,10 +18,23 @@ def loaded(name: str) -> ModuleType | None:
     module = sys.modules.get(name)
     if module is not None and module is _complete.get(name):
         return module
-    if module is None or getattr(getattr(module, "__spec__", None), "_initializing", False):
+    if module is None or not is_library(module):
+        # The library is still there, behind what a test has put in its place.
+        return _complete.get(name) if name in sys.modules else None
+    if getattr(module.__spec__, "_initializing", False):
         return None
     _complete[name] = module
     return module
+
+
+def is_library(module: object) -> bool:
+    """Whether it was imported, and is not what a test puts in a module's place: None, a mock, an empty module."""
+    return isinstance(module, ModuleType) and getattr(getattr(module, "__spec__", None), "loader", None) is not None
+
+
+def is_replaced(name: str) -> bool:
+    """Whether an import of the loaded library would now give something else."""
+    return sys.modules.get(name) is not _complete.get(name)
 
 
 def require(name: str, what: str) -> Any:

@@ -11,13 +11,13 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from hashlib import blake2b
 from struct import Struct
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.frameworks import is_library, loaded
 
 # Modules of torch that hold the generators of a kind of device; seeded once they are initialised, never before.
 _DEVICE_MODULES = ("cuda", "xpu", "mtia")
@@ -42,8 +42,11 @@ def derive(base: int, *parts: str) -> int:
 def loaded_numpy_random() -> Any | None:
     """numpy.random, which numpy 2 imports when it is first asked for. Also while it is being imported (incomplete)."""
     module = sys.modules.get("numpy.random")
-    if module is None and "numpy" in sys.modules:
-        return vars(sys.modules["numpy"]).get("random")  # sys.modules was put back around it, as pytester does
+    if not is_library(module):
+        numpy = sys.modules.get("numpy")
+        if not is_library(numpy):
+            numpy = loaded("numpy")
+        return None if numpy is None else vars(numpy).get("random")  # as where pytester has put sys.modules back
     return module
 
 
@@ -99,10 +102,11 @@ class Seeder:
         if "random" not in keep:
             self._seed_random(seed)
             self._random.gauss_next = None
-        numpy_random = sys.modules.get("numpy.random") or loaded_numpy_random()
-        if numpy_random is not None and "numpy" not in keep:
-            numpy_seed = self._originals.get("numpy") or getattr(numpy_random, "seed", None)
-            if numpy_seed is not None:  # absent while numpy.random is half imported
+        if "numpy" not in keep:
+            numpy_seed = self._originals.get("numpy")
+            if numpy_seed is None:
+                numpy_seed = getattr(loaded_numpy_random(), "seed", None)  # absent while numpy.random is half imported
+            if numpy_seed is not None:
                 numpy_seed(seed & 0xFFFFFFFF)
         if "torch" not in keep:
             torch, known = sys.modules.get("torch"), self._torch
@@ -125,9 +129,11 @@ class Seeder:
 
     def _torch_generators(self) -> _TorchGenerators | None:
         torch = sys.modules.get("torch")
-        if torch is None:
+        if torch is None and "torch" not in sys.modules:
             return None
         known = self._torch
+        if not is_library(torch):
+            return known
         if known is None or known.torch is not torch:
             if getattr(torch, "default_generator", None) is None:  # torch is half imported
                 return None
@@ -151,11 +157,13 @@ class Seeder:
         original = module.seed
         by_hand = self.seeded_by_hand
 
+        @wraps(original)
         def seed(*args: Any, **kwargs: Any) -> Any:
             by_hand.add(name)
             return original(*args, **kwargs)
 
-        seed.__doc__, seed.__module__ = original.__doc__, getattr(original, "__module__", None) or module.__name__
+        # Pickled by its name, as what starts a spawned worker is: there the name is the original's.
+        seed.__module__, seed.__qualname__ = module.__name__, "seed"
         seed.__tensorcheck_original__ = original  # type: ignore[attr-defined]
         self._originals[name] = original
         module.seed = seed
@@ -195,7 +203,8 @@ class Seeder:
         self.active = False
         for name, module in (("random", random), ("numpy", loaded_numpy_random())):
             original = self._originals.pop(name, None)
-            if original is not None and getattr(module.seed, "__tensorcheck_original__", None) is original:  # type: ignore[union-attr]
+            ours = getattr(module, "seed", None)
+            if original is not None and getattr(ours, "__tensorcheck_original__", None) is original:
                 module.seed = original  # type: ignore[union-attr]
 
 

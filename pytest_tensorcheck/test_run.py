@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.frameworks import is_replaced, loaded
 from pytest_tensorcheck.observations import Mode, Observation, TensorcheckFailure
 from pytest_tensorcheck.seeding import PhaseSeeds
 from pytest_tensorcheck.settings import MarkerSettings, Settings
@@ -104,7 +104,7 @@ class TestRun:
 
     def call_checks(self) -> tuple[str, ...]:
         """The checks that watch this test's call: torch has to be there, or there is nothing to watch."""
-        if loaded("torch") is None:
+        if loaded("torch") is None or is_replaced("torch"):
             return ()
         return _checks_of(self.settings.broadcast, self.settings.numerics)
 

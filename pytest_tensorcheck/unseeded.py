@@ -11,6 +11,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Callable
+from functools import wraps
 from types import FrameType
 from typing import Any
 
@@ -54,11 +55,11 @@ class UnseededGenerators:
             return
         original = torch.random.seed
 
+        @wraps(original)
         def seed() -> int:
             self._note("torch.seed()", sys._getframe(1))
             return int(original())
 
-        seed.__doc__ = original.__doc__
         self._patch(torch.random, "seed", seed)
         self._patch(torch, "seed", seed)
 

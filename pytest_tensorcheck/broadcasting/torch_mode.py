@@ -41,6 +41,8 @@ _broadcast_tensors = torch.functional.broadcast_tensors
 _Parameter = torch.nn.Parameter
 # Seen in torch 2.6 to 2.13.
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
+_modes_open = torch._C._len_torch_function_stack
+_unheard = torch._C.DisableTorchFunction  # no `__torch_function__` inside, of subclasses or of modes
 _is_compiling = torch.compiler.is_dynamo_compiling
 _is_tracing = torch._C._is_tracing  # what torch.jit.is_tracing asks (seen in torch 2.6 to 2.13)
 
@@ -57,6 +59,10 @@ class _Judged(dict[type, bool]):
 
 
 _JUDGED = _Judged()
+# Whose attributes are read without anybody hearing of it: a subclass has a `__torch_function__` that may be the user's,
+# and so has a mode that was entered before ours.
+_UNHEARD: frozenset[type] = frozenset({_Tensor, _Parameter, torch.nn.Buffer})
+_NONE_UNHEARD: frozenset[type] = frozenset()
 
 
 class Entry(NamedTuple):
@@ -83,11 +89,13 @@ class BroadcastMode(TorchFunctionMode):
         self.entries: dict[int, Entry] = {}
         self.named: dict[int, tuple[Any, Names]] = {}
         self._sweep_at = 4096
+        self._plain = _UNHEARD
 
     # What TorchFunctionMode's own methods do, four calls deeper; the plugin opens a mode around every test.
 
     def __enter__(self) -> Any:
         on_named.append(self.name_axes)
+        self._plain = _NONE_UNHEARD if _modes_open() else _UNHEARD
         mode_entered()
         _push(self)
         return self
@@ -112,19 +120,22 @@ class BroadcastMode(TorchFunctionMode):
             # The shapes of the first two operands settle almost every call.
             if len(args) == 2 and not kwargs:
                 first, second = args
-                if _JUDGED[type(first)] and _JUDGED[type(second)]:
+                if type(first) in (plain := self._plain) and type(second) in plain:
                     try:
                         mine, theirs = first.shape, second.shape
                     except RuntimeError:  # nested tensors have no shape
                         mine = theirs = torch.Size()
                     if mine != theirs and (_relation(mine, theirs) is not None or self.named):
                         self._look(operation, func, args, kwargs, sys._getframe(1))
+                elif _JUDGED[type(first)] and _JUDGED[type(second)]:
+                    self._look(operation, func, args, kwargs, sys._getframe(1))
             else:
                 self._look(operation, func, args, kwargs, sys._getframe(1))
         elif func is _broadcast_tensors:
             acting = acting_frame(sys._getframe(1))
             if acting is not None and is_distribution_code(acting):
-                self._look_at_distribution(acting)
+                with _unheard():
+                    self._look_at_distribution(acting)
         result = func(*args, **kwargs) if kwargs else func(*args)
         kind = type(result)
         if kind is _Tensor or kind is _Parameter:
@@ -137,7 +148,8 @@ class BroadcastMode(TorchFunctionMode):
         elif isinstance(result, _Tensor):
             self._remember(result, func, args, kwargs, sys._getframe(1))
         if self.named:
-            self._follow_names(result, func, args, kwargs or {})
+            with _unheard():
+                self._follow_names(result, func, args, kwargs or {})
         return result
 
     # -- the names of axes ---------------------------------------------------------------------------------------
@@ -208,8 +220,10 @@ class BroadcastMode(TorchFunctionMode):
         found = None
         for each in args:
             if isinstance(each, _Tensor):
-                if found is not None and each.dim():
-                    return None
+                if found is not None:
+                    with _unheard():
+                        if each.dim():
+                            return None
                 if found is None:
                     found = each
         return None if found is None else self.entry(found)
@@ -226,6 +240,11 @@ class BroadcastMode(TorchFunctionMode):
     # -- judging -------------------------------------------------------------------------------------------------
 
     def _look(self, operation: Operation, func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        __tracebackhide__ = True
+        with _unheard():
+            self._look_at_operands(operation, func, args, kwargs, frame)
+
+    def _look_at_operands(self, operation: Operation, func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
         """Compare every two operands; go on only where the sizes look like an accident."""
         __tracebackhide__ = True
         found = []

@@ -49,7 +49,7 @@ def hash_tensor(tensor: Any) -> Any:
     import torch
 
     with torch.no_grad():
-        if tensor.numel() == 0:
+        if tensor.numel() == 0 or tensor._is_zerotensor():  # nothing, or zeros that have no memory
             return 0
         if not tensor.is_contiguous():
             layout = physical_layout(tensor)

@@ -256,7 +256,13 @@ def _log_recorder() -> Any:
 
         def _content(self, tensor: Any, storage: Any, mark: Any) -> Any:
             content = super()._content(tensor, storage, mark)
-            if content not in self.samples and tensor.numel() and tensor.dtype.is_floating_point:
+            # Zeros that forward-mode differentiation promises to be zeros have no memory, and no kernel reads them here.
+            if (
+                content not in self.samples
+                and tensor.numel()
+                and tensor.dtype.is_floating_point
+                and not tensor._is_zerotensor()
+            ):
                 flat = tensor.detach().reshape(-1)
                 step = max(1, -(-flat.numel() // _SAMPLE))
                 largest = float(flat.abs().amax()) if tensor.dtype.itemsize > 1 else 0.0

@@ -31,6 +31,7 @@ from pytest_tensorcheck.determinism.operations import (
     Place,
     Recording,
 )
+from pytest_tensorcheck.graph_tracing import writes_a_graph
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import is_user_file
@@ -40,6 +41,7 @@ _CACHED_FROM = 1024  # bytes: hashing fewer is as fast as looking the hash up
 _POISONED_UP_TO = 64 << 20  # bytes: filling more would commit memory that the program may never touch
 _SAMPLE = 64
 _SCALARS = (bool, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
+_OF_COMPILERS = ("FakeTensor", "FunctionalTensor")
 _new = tuple.__new__
 _Tensor, _strided = torch.Tensor, torch.strided  # looked up often
 _forked = False
@@ -130,7 +132,12 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
         if known is None:
             known = self._kernels[id(func)] = (func, read_kernel(func))
         kernel = known[1]
-        if kernel.ignored or _forked or (kernel.unpacks and _comes_from_another_process(sys._getframe(1))):
+        if (
+            kernel.ignored
+            or _forked
+            or (kernel.unpacks and _comes_from_another_process(sys._getframe(1)))
+            or writes_a_graph()
+        ):
             return func(*args, **kwargs) if kwargs else func(*args)
 
         scalars: list[Any] = []
@@ -377,7 +384,7 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
         self.recording.externals[mark.storage] = external
 
     def _opaque(self, tensor: Any) -> Operand:
-        if tensor.__class__.__name__ == "FakeTensor":  # a compiler is tracing: no numbers yet
+        if tensor.__class__.__name__ in _OF_COMPILERS:  # one is tracing: no numbers yet, and maybe symbols for sizes
             self._fake = True
         content = hash_other_layout(tensor) if self._plain.get(tensor.__class__) else None
         return Operand(-1, content, () if tensor.is_nested else tuple(tensor.shape), tensor.dtype)

@@ -17,6 +17,7 @@ import torch._dynamo  # torch loads it (1 s) at the first operation under a mode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
+from pytest_tensorcheck.graph_tracing import writes_a_graph
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.shapes.sizes import show
@@ -65,6 +66,7 @@ class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-
     """`found` is called with each observation; it may raise."""
 
     aside_while_tracing = aside_in_torchscript = True  # see torchscript.py
+    supports_higher_order_operators = True  # flex_attention, cond: looked at from outside, as one operation each
 
     def __init__(self, found: Callable[[Observation], None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -84,17 +86,21 @@ class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         __tracebackhide__ = True
         kwargs = kwargs or {}
-        name = func._schema.name
+        if writes_a_graph():
+            return func(*args, **kwargs)
+        schema = getattr(func, "_schema", None)
+        name = func.name() if schema is None else schema.name
+        mutable = schema is not None and schema.is_mutable
         node = self._node()
         if node is None:
             self._remember_line()
         if self._pending and _identity(node) != self._pending_node:
             self._tell_pending()
-        written_bad = func._schema.is_mutable and not name.startswith(_OVERWRITES) and self._any_bad(args)
+        written_bad = mutable and not name.startswith(_OVERWRITES) and self._any_bad(args)
         result = func(*args, **kwargs)
-        if not name.startswith(_UNWRITTEN) and not func.is_view:
+        if schema is None or not (name.startswith(_UNWRITTEN) or func.is_view):
             with own_reads:
-                self._look(name, func, args, kwargs, result, node, written_bad)
+                self._look(name, mutable, args, kwargs, result, node, written_bad)
         return result
 
     def __exit__(self, *failure: Any) -> Any:
@@ -111,7 +117,9 @@ class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-
                 self._seen.add(each.key)
                 self._found(each.observation)
 
-    def _look(self, name: str, func: Any, args: Any, kwargs: Any, result: Any, node: Any, written_bad: bool) -> None:
+    def _look(
+        self, name: str, mutable: bool, args: Any, kwargs: Any, result: Any, node: Any, written_bad: bool
+    ) -> None:
         __tracebackhide__ = True
         outputs = result if isinstance(result, (tuple, list)) else (result,)
         if isinstance(result, tuple) and name.startswith("aten::_"):
@@ -128,7 +136,7 @@ class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-
             for each in self._pending:
                 each.follow(args, output)
             if not written_bad:
-                self._judge(name, args, kwargs, output, node, written=func._schema.is_mutable)
+                self._judge(name, args, kwargs, output, node, written=mutable)
             break
 
     def _any_bad(self, args: Any) -> bool:

@@ -88,6 +88,7 @@ class _Operation:
 
 _OPERATIONS: dict[int, _Operation] = {}
 _Tensor = torch.Tensor
+_HigherOrder = torch._ops.HigherOrderOperator  # seen in torch 2.6 to 2.13
 _is_grad_enabled = torch.is_grad_enabled
 _backward_node = private_torch.current_node
 _next_sequence = private_torch.sequence
@@ -142,9 +143,10 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """One for each thread; steps aside for TorchScript, which can fail under any dispatch mode. `calls` is the function mode of the same thread, which knows what Python called."""
 
     aside_while_tracing = aside_in_torchscript = True
+    supports_higher_order_operators = True  # cond, while_loop, flex_attention: they refuse to run under a mode
 
     def after_torchscript(self, args: tuple[Any, ...], out: Any) -> None:
-        """What TorchScript computes from data on the device is on the device."""
+        """What runs as a whole, and computes from data on the device, leaves its result on the device."""
         if self._simulation.active and any_on_device(args):
             put_all(out, DEVICE)
 
@@ -166,6 +168,10 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             kwargs = {}
         if not self._simulation.active:
             return func(*args, **kwargs)
+        if isinstance(func, _HigherOrder):
+            out = func(*args, **kwargs)
+            self.after_torchscript((*args, *kwargs.values()), out)
+            return out
         node = _backward_node()
         if node is None:
             return self._run(func, args, kwargs, None)

@@ -568,3 +568,33 @@ def test_a_snapshot_is_cheap():
     state = GlobalState([*python_items(), *numpy_items(numpy), *torch_items(torch)])
     best = min(timeit.repeat(state.snapshot, number=200, repeat=20)) / 200
     assert best < 40e-6
+
+
+def test_a_leak_of_a_test_that_is_expected_to_fail_is_not_expected(pytester):
+    pytester.makepyfile("""
+        import os
+        import pytest
+
+        @pytest.mark.xfail
+        def test_fails():
+            os.environ["LEFT_A"] = "1"
+            raise ValueError
+
+        @pytest.mark.xfail(strict=False)
+        def test_passes(): os.environ["LEFT_B"] = "1"
+
+        @pytest.mark.xfail
+        def test_leaves_nothing(): raise ValueError
+
+        @pytest.fixture
+        def failing():
+            yield
+            raise ValueError
+
+        @pytest.mark.xfail
+        def test_of_a_teardown(failing): pass
+        """)
+    result = pytester.runpytest("-p", "no:randomly", "--tensorcheck-state=error")
+    result.assert_outcomes(xfailed=3, xpassed=2, errors=2)
+    result.stdout.fnmatch_lines(["*StateLeak: *LEFT_A: unset*", "*StateLeak: *LEFT_B: unset*"])
+    pytester.runpytest("-p", "no:randomly", "--tensorcheck").assert_outcomes(xfailed=3, xpassed=2)

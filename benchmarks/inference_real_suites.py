@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inference_real_models import Claims, Score, Tracer
+from inference_real_models import Claims, Score, Tracer, prepare
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -76,6 +76,8 @@ def main() -> int:
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     arguments, tests = options.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
     root = folder_of(arguments.package)
+    if importlib.util.find_spec("torchvision") is not None:
+        prepare("torchvision")
     suite = Suite(str(root), arguments.project, arguments.seconds)
     pytest.main(["-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=no", *tests], plugins=[suite])
     score = suite.score

@@ -93,7 +93,7 @@ def tie_result(result: Value, args: list[Value]) -> None:
         return
     if isinstance(result, Tensor):
         for arg in args:
-            if isinstance(arg, Tensor) and arg.shape == result.shape and arg is not result:
+            if isinstance(arg, Tensor) and arg is not result and _may_agree(arg, result):
                 tie(result, arg)
     elif isinstance(result, Sequence) and result.items is not None:
         for item in result.items[:_FEW]:
@@ -102,6 +102,11 @@ def tie_result(result: Value, args: list[Value]) -> None:
     elif result is UNKNOWN:
         for arg in args:
             lose(arg)
+
+
+def _may_agree(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors may have one shape, so that a function that keeps what it can may give the object itself."""
+    return a.shape is None or b.shape is None or (a.shape == b.shape)
 
 
 def joined(a: Value, b: Value) -> Value:

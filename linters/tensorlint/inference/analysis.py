@@ -81,7 +81,7 @@ def analyse(
         autocast="autocast" in source,
         # Modules that are converted return channels-last results whatever they are given.
         module_layouts=not ("channels_last" in source and "memory_format" in source),
-        parameter_layouts=not assigns,
+        parameter_layouts=not (assigns or ("orthogonal" in source and "parametrizations" in source)),
         default_device=None if imports.device else default_device(source, facts),
     )  # fmt: skip
     interpreter = Interpreter(file, project, shows=shapes, imports=imports)

@@ -16,7 +16,8 @@ def method_order(cls: Class) -> tuple[Value, ...]:
     if cls.order is None:
         cls.order = (cls,)  # of a class that derives from itself, which Python refuses
         parts = [method_order(base) if isinstance(base, Class) else (base,) for base in cls.bases]
-        cls.order = (cls, *_merged([list(part) for part in (*parts, cls.bases)]))
+        # That of one base is kept as it is: merging would take the square of its length for each class.
+        cls.order = (cls, *(parts[0] if len(parts) == 1 else _merged([list(part) for part in (*parts, cls.bases)])))
     return cls.order
 
 

@@ -12,6 +12,7 @@ from tensorlint.inference.layer_changes import (
     FORWARD_HOOKS,
     SELF_METHODS,
     changed_anywhere,
+    held,
     held_elsewhere,
     may_return,
     note_conversion,
@@ -30,6 +31,7 @@ from tensorlint.inference.values import (
     Opaque,
     RecordField,
     Sequence,
+    Tensor,
     Value,
     of_class,
 )
@@ -119,11 +121,11 @@ class Instances(State):
         if self.decided_elsewhere(value, name):
             self.escape(args, kwargs)
             return UNKNOWN
-        held = value.fields.get(name)
-        if held is not None:
-            if isinstance(held, (LibraryObject, Instance)) and not self.initialising(value):
-                held = held_elsewhere(self, name, held, value.generic)
-            return self.call(held, args, kwargs, node)
+        own = value.fields.get(name)
+        if own is not None:
+            if isinstance(own, (LibraryObject, Instance)) and not self.initialising(value):
+                own = held_elsewhere(self, name, own, value.generic)
+            return self.call(own, args, kwargs, node)
         found = self.find_in_class(value.cls, name)
         if isinstance(found, Function):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
@@ -133,6 +135,10 @@ class Instances(State):
                     note_conversion(self, args, kwargs, node)
                 elif name == "apply" and args:
                     self.not_followed(args[0], [value], {})
+                if self.initialising(value):
+                    for field in value.fields.values():
+                        if isinstance(field, Tensor):
+                            held(self, field)
                 return value
             if name in ("modules", "children"):
                 return Sequence("iterator", None, Opaque(None, parts=(value,)))

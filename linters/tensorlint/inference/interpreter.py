@@ -84,11 +84,13 @@ if TYPE_CHECKING:
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
 # Words of a file in which what numpy's functions are given may be no array and give something else.
-_ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr"})
+_ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr", "issparse", "isspmatrix"})
 # Words of a file whose arrays may be others', which numpy's functions ask what they give.
 _ASKED = frozenset({"dask", "cupy", "xarray", "pint", "awkward", "__array_function__"})
 # Methods by which the right operand's class decides what an operator gives.
 _REFLECTED = re.compile(r"def __r(?:add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor)__")
+# Attributes of a class by which its objects go before numpy's arrays.
+_BEFORE_ARRAYS = frozenset({"__array_ufunc__", "__array_priority__"})
 # Expressions nested deeper than this are not followed (the interpreter recurses; Python's own stack is finite).
 MAX_NESTING = 120
 
@@ -206,10 +208,12 @@ class Interpreter(
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
         self.stand_ins = "__torch_function__" in file.text
-        self.reflects = self.stand_ins or (
-            self.uses_torch and "def __r" in file.text and bool(_REFLECTED.search(file.text))
-        )
         words = words_of(file.text)
+        self.reflects = self.stand_ins or (
+            "def __r" in file.text
+            and (self.uses_torch or not _BEFORE_ARRAYS.isdisjoint(words))
+            and bool(_REFLECTED.search(file.text))
+        )
         self.not_only_arrays = self.uses_torch or not _ARRAY_LIKE.isdisjoint(words)
         self.asks_arguments = not _ASKED.isdisjoint(words)
         self.start_reports()

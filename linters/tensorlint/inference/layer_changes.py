@@ -83,8 +83,9 @@ def changed_anywhere(interp: State) -> set[str]:
 
 
 def held(interp: State, tensor: Tensor) -> Tensor:
-    """A parameter or buffer as the program finds it, whose module may have been converted since it was made."""
+    """A parameter or buffer as the program finds it, whose module may have been converted or moved since it was made."""
     file = interp.file
+    tensor.device = None
     if DATA in changed_anywhere(interp):
         tensor.shape = tensor.strides = tensor.axes = None
     if not file.module_dtypes or (tensor.dtype in _NARROWED and ".float(" in file.text):

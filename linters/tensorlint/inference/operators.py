@@ -59,6 +59,12 @@ _OF_SIZES = frozenset({"+", "-", "*", "//", "%"})
 _MAX_ITEMS = 256
 
 
+def _may_reflect(value: Value) -> bool:
+    """Whether it may be an object of a class that decides what an operator gives: of what only has axes it is not known
+    that it is a tensor."""
+    return is_unknown(value) or (isinstance(value, Tensor) and value.framework is None)
+
+
 class Operators(State):
     """Mixed into the interpreter."""
 
@@ -167,7 +173,7 @@ class Operators(State):
         return number(result)
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
-        if self.reflects and (is_unknown(left) or is_unknown(right)):
+        if self.reflects and (_may_reflect(left) or _may_reflect(right)):
             return UNKNOWN  # what its `__rmul__` gives
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:

@@ -29,7 +29,9 @@ PROGRAMS = {
         "caught.py.txt",
         "copies_and_stand_ins.py.txt",
         "left_and_perhaps.py.txt",
+        "moved_modules.py.txt",
         "parts_of_modules.py.txt",
+        "what_decides.py.txt",
     )
     for part in (_DATA / file).read_text(encoding="utf-8").split("# --- ")[1:]
     for name, source in [part.split("\n", 1)]

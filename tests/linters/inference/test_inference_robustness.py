@@ -8,10 +8,12 @@ import weakref
 
 import pytest
 
+from tensorlint.inference import class_order
 from tensorlint.inference.analysis import analyse
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
+from tensorlint.inference.values import Value
 
 PROGRAMS = {
     "a function that calls itself": """
@@ -156,6 +158,24 @@ def test_work_grows_with_the_length_of_a_file() -> None:
         return interpreter.steps
 
     assert followed(1000) < 15 * followed(100)
+
+
+def test_a_class_with_one_base_looks_no_further_for_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each base of each class beside each other would be the cube of the length of such a chain."""
+    compared = 0
+    key = class_order._key
+
+    def counted(base: Value) -> object:
+        nonlocal compared
+        compared += 1
+        return key(base)
+
+    monkeypatch.setattr(class_order, "_key", counted)
+    source = "class C0:\n    w = 1\n" + "".join(f"class C{n}(C{n - 1}):\n    pass\n" for n in range(1, 60))
+    source += "class Both(C59, C30):\n    pass\nimport numpy as np\nx = np.zeros(Both.w)\n"
+    rows = analyse(ast.parse(source), source).bindings
+    assert [row.shape for row in rows if row.name == "x"] == [(1,)]
+    assert 0 < compared < 20_000  # for the one class with two bases; for each of them it would be 80,000
 
 
 def test_nothing_of_a_file_is_kept_when_the_next_one_comes() -> None:

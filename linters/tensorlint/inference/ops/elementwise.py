@@ -384,9 +384,12 @@ def binary(call: Call, operator: str, left: Value, right: Value) -> Value:
         if operator == "@":
             from tensorlint.inference.ops.products import matmul
 
-            return matmul(call, left, right, "@")
+            result = matmul(call, left, right, "@")
+            return UNKNOWN if _is_object(result) else result
         result = _binary(call, operator, left, right)
     except Undecided:
+        return UNKNOWN
+    if _is_object(result):
         return UNKNOWN
     if (operator == "**" and is_two(right)) or (operator == "*" and left is right):
         return magnitude_of(left, result)
@@ -458,6 +461,11 @@ def _numpy_arithmetic(call: Call, operator: str, left: Value, right: Value) -> V
     return result
 
 
+def _is_object(result: Value) -> bool:
+    """Whether it is one of an array's objects: of an array without axes numpy gives no array, but what is in it."""
+    return isinstance(result, Tensor) and result.shape == () and result.dtype == dtypes.OBJECT
+
+
 def unary(call: Call, operator: str, operand: Value) -> Value:
     """`-x`, `+x`, `~x`; `not x` is no tensor."""
     if operator == "not" or not isinstance(operand, Tensor):
@@ -465,6 +473,7 @@ def unary(call: Call, operator: str, operand: Value) -> Value:
     if operator == "+" and operand.framework == "torch":
         return operand
     try:
-        return unary_of(call, operand)
+        result = unary_of(call, operand)
     except Undecided:
         return UNKNOWN
+    return UNKNOWN if _is_object(result) else result

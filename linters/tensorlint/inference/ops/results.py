@@ -147,22 +147,22 @@ def common_framework(values: Iterable[Value]) -> Framework | None:
 
 
 def common_device(values: Iterable[Value]) -> str | None:
-    """The device of a result: operands live on one device, except that a 0-dim tensor may come from another."""
+    """The device of a result: operands live on one device, except that a 0-dim tensor of the host's may meet another's."""
     found: str | None = None
     zero: str | None = None
+    unsure = False
     for value in values:
-        if isinstance(value, Tensor) and value.device is not None:
-            if value.shape == ():
-                zero = zero or value.device
-            elif found is None:
-                found = value.device
-            elif found != value.device:
-                return None
-    if found is not None:
-        return found
-    if zero is not None and all(value.shape == () for value in values if isinstance(value, Tensor)):
-        return zero
-    return None
+        if not isinstance(value, Tensor):
+            continue
+        if value.device is None:
+            unsure = True
+        elif value.shape == () or (value.shape is None and value.device == "cpu"):
+            zero = value.device if zero is None or zero == "cpu" else zero
+        elif found is None:
+            found = value.device
+        elif found != value.device:
+            return None
+    return found or (None if unsure and zero == "cpu" else zero)
 
 
 def tuple_of(items: Iterable[Value]) -> Sequence:

@@ -10,7 +10,7 @@ from tensorlint.inference.ops.layers.linear import bias, parameter, size
 from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.results import fresh, laid, tuple_of
 from tensorlint.inference.ops.table import Call, Undecided
-from tensorlint.inference.values import NONE, UNKNOWN, LibraryObject, Tensor, Value
+from tensorlint.inference.values import NONE, UNKNOWN, Const, LibraryObject, Tensor, Value
 
 
 def _attention_attribute(obj: LibraryObject, name: str) -> Value | None:
@@ -58,8 +58,8 @@ def multihead_attention(
     trail: tuple[object, ...] = ()
     if len(shape) == 2 or batch_first is False:
         strides = contiguous(target)
-    elif batch_first:
-        # Computed sequence first and transposed back: the layout of training on the CPU.
+    elif batch_first and not _may_be_one(obj, query, key, rest["value"]):
+        # Computed sequence first and transposed back.
         strides = (target[2], S.multiply(target[0], target[2]), 1)
         if call.node is not None:
             trail = ((call.node, "returned as a transposed view because of batch_first=True"),)
@@ -84,6 +84,17 @@ def multihead_attention(
         batch = () if len(shape) == 2 else (shape[1 - at],)
         weights = laid(call, "torch", (*batch, *heads, shape[at], key.shape[at]), None, query.dtype, query.device)
     return tuple_of([output, weights if wanted else UNKNOWN])
+
+
+def _may_be_one(obj: LibraryObject, query: Tensor, key: Value, value: Value) -> bool:
+    """Whether the three may be one tensor: where nothing is trained torch computes that by a kernel of its own, whose
+    result is contiguous. Which of the two runs is not known of a module."""
+    heads = argument(obj, "num_heads")
+    if isinstance(heads, Const) and isinstance(heads.value, int) and heads.value % 2:
+        return False
+    if any(arguments.truth(argument(obj, name)) for name in ("add_bias_kv", "add_zero_attn")):
+        return False
+    return all(not isinstance(each, Tensor) or each.shape in (query.shape, None) for each in (key, value))
 
 
 _ENCODER = (

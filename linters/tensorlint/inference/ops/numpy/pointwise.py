@@ -80,10 +80,10 @@ def _unary(kind: Kind) -> Callable[..., Value]:
                 result.dtype = None
             if result.dtype == "bool" and name == "square":
                 result.dtype = "int8"
-            if call.name == ".conj" or call.name == ".conjugate":
-                # The array itself where it is real.
-                same = isinstance(x, Tensor) and x.strides == result.strides
-                result.strides = result.strides if same else None
+            if call.name in ("conj", "conjugate") and isinstance(x, Tensor) and x.strides != result.strides:
+                # The method gives the array itself where it is real.
+                real = x.dtype is not None and 0 <= dtypes.category(x.dtype) < dtypes.COMPLEX
+                result.strides = x.strides if real else None
             if name == "sinc" and isinstance(x, Tensor):
                 result.dtype = x.dtype if dtypes.is_floating(x.dtype) else None
             result.dtype = chosen(dtype, result.dtype)

@@ -16,6 +16,7 @@ from tensorlint.inference.layer_changes import (
     may_return,
     note_conversion,
 )
+from tensorlint.inference.module_formats import note_format
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -89,7 +90,12 @@ class Instances(State):
             self.follow(method, bound, node)
             self.being_made.pop()
             return instance
-        if not cls.complete and not cls.is_module:
+        if cls.is_module:
+            # A layer's own constructor: `class Scaled(nn.Linear)` that has a forward only.
+            base = self.next_in_order(cls, cls, "__init__")
+            if isinstance(base, Library) and modules.known(base.path) and self.find_in_class(cls, "__new__") is None:
+                self.make_base(instance, modules.construct(self.call_context(base.path, node), base.path, args, kwargs))
+        elif not cls.complete:
             self.escape(args, kwargs)
         return instance
 
@@ -131,6 +137,7 @@ class Instances(State):
             if name in SELF_METHODS:
                 if name == "to":
                     note_conversion(self, args, kwargs, node)
+                    note_format(self, value, kwargs)
                 elif name == "apply" and args:
                     self.not_followed(args[0], [value], {})
                 return value

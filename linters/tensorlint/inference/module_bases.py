@@ -41,7 +41,12 @@ def _is_module(
         return is_base(_imported(target, name) + attributes)
     if isinstance(target, ast.ClassDef):
         return not attributes and any(is_module_whichever(tree, each, depth) for each in target.bases)
-    return isinstance(target, ast.Name) and value is not None and not attributes and is_module_whichever(tree, value, depth)
+    return (
+        isinstance(target, ast.Name)
+        and value is not None
+        and not attributes
+        and is_module_whichever(tree, value, depth)
+    )
 
 
 def _imported(node: ast.Import | ast.ImportFrom, name: str) -> str:

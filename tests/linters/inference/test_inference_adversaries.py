@@ -29,6 +29,7 @@ PROGRAMS = {
         "caught.py.txt",
         "copies_and_stand_ins.py.txt",
         "left_and_perhaps.py.txt",
+        "module_formats.py.txt",
         "parts_of_modules.py.txt",
     )
     for part in (_DATA / file).read_text(encoding="utf-8").split("# --- ")[1:]

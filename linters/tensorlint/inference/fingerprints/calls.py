@@ -301,7 +301,9 @@ class Calls(DatasetCalls):
             return None
         moving = [t for value, given in zip(arguments, node.args, strict=False) for t in self.ordered(value, given)]
         trait = Trait("M7", "a generator cannot be pickled", node)
-        return Value("generator", (trait,), elements="unknown", parts=(Value("sequence", tuple(dict.fromkeys(moving))),))
+        return Value(
+            "generator", (trait,), elements="unknown", parts=(Value("sequence", tuple(dict.fromkeys(moving))),)
+        )
 
     def _set_of(self, name: str, first: Value, node: ast.Call, varies: bool) -> Value:
         elements: Elements = first.elements if node.args else "few"

@@ -49,7 +49,9 @@ class UnsetParameters(Survey):
         """Whether `node` is None wherever it comes from: spelled out, or by a name or an attribute that is nothing else."""
         if constant(node) is None:
             return True
-        if any(last_name(call.func) in _SET_BY_NAME for call in self.names.calls):
+        if any(last_name(call.func) in _SET_BY_NAME for call in self.names.calls) or any(
+            isinstance(part, ast.ImportFrom) and part.names[0].name == "*" for part in self.names.parents
+        ):
             return False
         if isinstance(node, ast.Name):
             sources = [binding.value if binding.how == "assign" else None for binding in self.bindings_at(node)]

@@ -241,6 +241,10 @@ class Calls(DatasetCalls):
         if dotted.startswith(("numpy.", "pandas.", "torch.", "json.", "itertools.")) and arguments:
             moving = [trait for index, value in enumerate(arguments) for trait in self.ordered(value, node)]
             return Value("external", tuple(moving), any(a.varies for a in arguments), dotted=dotted)
+        if dotted.startswith("datasets.") and last in words.FEATURES:
+            given = zip(arguments, (*node.args, *(word.value for word in node.keywords)), strict=False)
+            moving = [trait for value, source in given for trait in self.ordered(value, source)]
+            return Value("external", tuple(dict.fromkeys(moving)), any(a.varies for a in arguments), dotted=dotted)
         if dotted in ("contextlib.nullcontext", "typing.cast") and arguments:
             return arguments[-1]
         if last.startswith(("Auto", "from_pretrained")) or ".from_pretrained" in dotted:
@@ -289,7 +293,10 @@ class Calls(DatasetCalls):
         if name == "object":
             return Value("external", dotted="object")
         if name in _SAME_VALUE:
-            return Value("constant", traits_of(arguments), varies, elements="strings" if name == "str" else "plain")
+            traits = traits_of(arguments)
+            if first.kind in ("set", "frozenset"):
+                traits = tuple(self.ordered(first, node))
+            return Value("constant", traits, varies, elements="strings" if name == "str" else "plain")
         if name in ("open", "super", "print"):
             return Value("external", dotted=name)
         return Value("unknown", self._argument_traits(node), varies)
@@ -339,6 +346,10 @@ class Calls(DatasetCalls):
             return self._set_method(base, name, node)
         if name == "cursor":
             return replace(base, kind="external", dotted="cursor")
+        if name == "format" and any(value.kind in ("set", "frozenset") for value in self._argument_values(node)):
+            given = [*node.args, *(word.value for word in node.keywords)]
+            moving = [trait for source in given for trait in self.ordered(self.value(source), source)]
+            return Value("constant", (*base.traits, *moving), base.varies, elements="strings")
         if name in ("split", "splitlines", "rsplit"):
             return Value("sequence", base.traits, base.varies, elements="strings")
         if name == "keys" and base.kind == "dict":

@@ -255,6 +255,9 @@ UNPICKLABLE = {
     "torch.jit.load": "a TorchScript module",
 }
 
+# What describes columns holds the names that it is given, in their order.
+FEATURES = frozenset(["ClassLabel", "Features", "Sequence", "List", "Value"])
+
 # Whole-settings objects: what they were read from changes with settings the function does not use.
 SETTINGS_CALLS = {
     "argparse.Namespace": "an argparse namespace",

@@ -34,6 +34,7 @@ from tensorlint.inference.values import (
     Value,
     of_class,
 )
+from tensorlint.inference.walking import walk
 
 # Lines of an initialiser of another file's class, no module, that is still followed: `Accelerator(...)`, of 400 lines and
 # with what it calls, took a quarter of the time for accelerate's scripts.
@@ -94,7 +95,14 @@ class Instances(State):
             # A layer's own constructor: `class Scaled(nn.Linear)` that has a forward only.
             base = self.next_in_order(cls, cls, "__init__")
             if isinstance(base, Library) and modules.known(base.path) and self.find_in_class(cls, "__new__") is None:
-                self.make_base(instance, modules.construct(self.call_context(base.path, node), base.path, args, kwargs))
+                made = modules.construct(self.call_context(base.path, node), base.path, args, kwargs)
+                set_later = {
+                    part.attr
+                    for part in walk(cls.node)
+                    if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+                }
+                if not set_later & {*made.arguments, "weight", "bias"}:  # by a method that may not be followed
+                    self.make_base(instance, made)
         elif not cls.complete:
             self.escape(args, kwargs)
         return instance

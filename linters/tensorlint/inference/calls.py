@@ -16,6 +16,7 @@ from tensorlint.inference import (
     layer_changes,
     library_objects,
     module_containers,
+    module_formats,
     one_of_class,
     ops,
     ranks,
@@ -628,8 +629,8 @@ class Calls(State):
         if isinstance(result, Tensor):
             if not self.file.module_dtypes and result.dtype is not None:
                 result = copy(result, dtype=None)
-            if not self.file.module_layouts and result.rank in (4, 5) and result.contiguous:
-                result = copy(result, strides=None)
+            if not self.file.module_layouts and result.rank in (3, 4, 5) and result.contiguous:
+                result = module_formats.after_conversion(receiver, result)
         return result
 
     # -- methods -------------------------------------------------------------------------------------------------

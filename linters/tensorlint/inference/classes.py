@@ -24,6 +24,7 @@ from tensorlint.inference.layer_changes import (
     held,
     held_elsewhere,
 )
+from tensorlint.inference.module_bases import is_module_whichever
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, Rebound, perhaps_another_part, rebound
@@ -42,6 +43,7 @@ from tensorlint.inference.values import (
     RecordField,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     is_none,
 )
@@ -59,6 +61,8 @@ _PRIVATE_USES = tuple(re.compile(rf"{begin}__\w*[^\W_]\w*?_?\b(?<!__)") for begi
 _SPELLED_OUT = re.compile(r"\b_[^\W_]\w*?(__\w*[^\W_]\w*?_?)\b(?<!__)")
 # Methods that give a module a part by its name.
 _REGISTERS = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "set_submodule"})
+# What is left of a base's value where branches met that bind its name.
+_ONE_OF_SEVERAL = frozenset({Opaque, Unknown})
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
@@ -79,7 +83,7 @@ class Classes(Inheritance):
             isinstance(each, ast.FunctionDef) and each.name == "__new__" for each in node.body
         )
         self.classes.append(cls)
-        cls.is_module = any(self.is_module_base(base) for base in bases)
+        cls.is_module = any(self.is_module_base(base) for base in bases) or self.has_one_of_several_bases(node, bases)
         cls.complete = all(self.is_known_base(base) for base in bases)
         decorators = [self.eval(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
         if any(isinstance(each, Library) and each.path in _RECORDS for each in (*decorators, *bases)):
@@ -206,6 +210,13 @@ class Classes(Inheritance):
         if isinstance(base, Library):
             return is_base(base.path) or modules.known(base.path)
         return False
+
+    def has_one_of_several_bases(self, node: ast.ClassDef, bases: tuple[Value, ...]) -> bool:
+        """Whether a base that another import or branch gave another value is a module's class in any case."""
+        return isinstance(self.frame.node, ast.Module) and any(
+            value.__class__ in _ONE_OF_SEVERAL and is_module_whichever(self.file.tree, base)
+            for base, value in zip(node.bases, bases, strict=False)
+        )
 
     def is_known_base(self, base: Value) -> bool:
         if isinstance(base, Class):

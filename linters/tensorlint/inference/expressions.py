@@ -27,6 +27,7 @@ from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
+from tensorlint.inference.module_formats import of_weight
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.rebinding import NOTHING
@@ -269,7 +270,7 @@ class Expressions(State):
                 if found is UNKNOWN and value.path in KEYED:
                     found = module_containers.named_member(self, value, name)
                 if found is not UNKNOWN:
-                    return held(self, found) if isinstance(found, Tensor) else found
+                    return of_weight(self, value, found) if isinstance(found, Tensor) else found
             elif value.path in data_loading.DATA_LOADERS:
                 part = data_loading.attribute(value, name)
                 if part is not None:

@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
     Class,
+    Const,
     Function,
     Instance,
     Library,
@@ -241,7 +242,7 @@ class Inheritance(State):
         found = self.attribute_of(base, name, node)
         if isinstance(found, (Tensor, Number)) or (isinstance(found, Sequence) and found.kind == "tuple"):
             return found
-        return None
+        return found if isinstance(found, Const) and type(found.value) is int else None
 
     def super_not_followed(self, receiver: Instance, base: Value | None, name: str) -> None:
         """`super().__init__(**rest)`, of which nobody knows what it is given: it assigns what it has, after this class did."""

@@ -17,6 +17,7 @@ from tensorlint.inference.layer_changes import (
     may_return,
     note_conversion,
 )
+from tensorlint.inference.module_formats import note_format
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -35,6 +36,7 @@ from tensorlint.inference.values import (
     Value,
     of_class,
 )
+from tensorlint.inference.walking import walk
 
 # Lines of an initialiser of another file's class, no module, that is still followed: `Accelerator(...)`, of 400 lines and
 # with what it calls, took a quarter of the time for accelerate's scripts.
@@ -91,7 +93,19 @@ class Instances(State):
             self.follow(method, bound, node)
             self.being_made.pop()
             return instance
-        if not cls.complete and not cls.is_module:
+        if cls.is_module:
+            # A layer's own constructor: `class Scaled(nn.Linear)` that has a forward only.
+            base = self.next_in_order(cls, cls, "__init__")
+            if isinstance(base, Library) and modules.known(base.path) and self.find_in_class(cls, "__new__") is None:
+                made = modules.construct(self.call_context(base.path, node), base.path, args, kwargs)
+                set_later = {
+                    part.attr
+                    for part in walk(cls.node)
+                    if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+                }
+                if not set_later & {*made.arguments, "weight", "bias"}:  # by a method that may not be followed
+                    self.make_base(instance, made)
+        elif not cls.complete:
             self.escape(args, kwargs)
         return instance
 
@@ -133,6 +147,7 @@ class Instances(State):
             if name in SELF_METHODS:
                 if name == "to":
                     note_conversion(self, args, kwargs, node)
+                    note_format(self, value, kwargs)
                 elif name == "apply" and args:
                     self.not_followed(args[0], [value], {})
                 if self.initialising(value):

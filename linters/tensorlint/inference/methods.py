@@ -12,6 +12,7 @@ from tensorlint.inference import (
     layer_changes,
     library_objects,
     module_containers,
+    module_formats,
     one_of_class,
     ops,
     ranks,
@@ -313,6 +314,7 @@ class Methods(State):
             if name in layer_changes.SELF_METHODS:
                 if name == "to":
                     layer_changes.note_conversion(self, args, kwargs, node)
+                    module_formats.note_format(self, receiver, kwargs)
                 elif name == "apply" and args:
                     self.not_followed(args[0], [receiver], {})
                 return receiver

@@ -29,6 +29,7 @@ PROGRAMS = {
         "caught.py.txt",
         "copies_and_stand_ins.py.txt",
         "left_and_perhaps.py.txt",
+        "module_formats.py.txt",
         "moved_modules.py.txt",
         "parts_of_modules.py.txt",
         "what_decides.py.txt",

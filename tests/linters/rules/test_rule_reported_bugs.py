@@ -27,6 +27,9 @@ MISSED = {
     "values of a dueling network meet the advantages": "the mean is of a part of the sum, not of the sum",
     "a column of weights read from a table": "how many axes loadtxt gives depends on the file, and nothing tells",
     "torch gradient outer product for a Fisher matrix": "the gradients of model.parameters() are not known to be tensors",
+    "per-task accuracy of incremental learning": "the k is the number of classes that are met, which may be one",
+    "gradients flattened by a quasi-Newton step": "nothing is known of x.grad, which a program may set",
+    "flat views of parameters in channels-last": "what model.parameters() gives is not known to be tensors of one layout",
     "a mask of pairs loses its diagonal": "nonzero may find one place, and then the view is legal",
 }
 

@@ -40,6 +40,11 @@ class Bindings(Displays):
             self._named_active.discard(key)
         return self._after_methods(name, scope, found, start, at)
 
+    def bindings_at(self, node: ast.Name) -> list[Binding]:
+        """What may have given the name the value that it has at `node`."""
+        scope = self.names.resolve(node.id, self.names.scope_at.get(node, self.names.module))
+        return self._reaching(node.id, scope, node)[0] if scope is not None else []
+
     def _reaching(self, name: str, scope: Scope, at: ast.AST | None) -> tuple[list[Binding], tuple[int, int]]:
         bindings = sorted(scope.bindings.get(name, []), key=lambda binding: binding.place)
         if at is not None and self._runs_in(at, scope):
@@ -102,6 +107,8 @@ class Bindings(Displays):
             return replace(value, traits=self._without_order(value.traits))
         if method == "load_state_dict":  # the weights are no longer those it was made with
             return Value("external", varies=value.varies)
+        if method in ("seed", "manual_seed"):
+            return self.reseeded(value, call)
         if method in ("add", "update"):
             if value.kind != "set" or not call.args:
                 return value

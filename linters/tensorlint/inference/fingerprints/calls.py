@@ -43,6 +43,8 @@ _SAME_VALUE = frozenset(
     ]
 )
 _TEXT_ORDER = frozenset(["list", "tuple", "enumerate", "zip", "iter", "reversed", "map", "filter"])
+# What goes on to hold the iterator it is given.
+_LAZY = frozenset(["iter", "map", "zip", "enumerate", "filter"])
 _KEEP_TEXT = frozenset(
     [
         "lower",
@@ -166,7 +168,7 @@ class Calls(DatasetCalls):
     def _generator(self, dotted: str, last: str, node: ast.Call) -> Value | None:
         if dotted in words.SEEDED_BY_ARGUMENT:
             seed = node.args[0] if node.args else keyword(node, "seed")
-            if seed is None or constant(seed) is None:
+            if seed is None or self.is_none(seed):
                 if dotted == "random.Random" or dotted.startswith("numpy"):
                     trait = Trait("M6", f"{dotted}() takes another seed in every run", node)
                     return Value("external", (trait,), dotted=dotted)
@@ -187,6 +189,19 @@ class Calls(DatasetCalls):
                 return Value("external", (trait,), dotted=dotted)
             return Value("external", traits_of(self._argument_values(node)), dotted=dotted)
         return None
+
+    def reseeded(self, value: Value, call: ast.Call) -> Value:
+        """`rng.seed(3)`: from here on the generator is the seed's; `rng.seed()` takes one from the operating system."""
+        if value.dotted not in words.GENERATORS or self.names.is_conditional(call):
+            return value
+        seed = call.args[0] if call.args else keyword(call, "seed") or keyword(call, "a")
+        if seed is None or self.is_none(seed):
+            owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+            here = self.names.scope_at[call]
+            if not isinstance(owner, ast.Name) or self.names.resolve(owner.id, here) is not here:
+                return value  # in a function that may not be called
+            return replace(value, traits=(Trait("M6", f"{value.dotted}.seed() takes another seed in every run", call),))
+        return replace(value, traits=tuple(trait for trait in self.value(seed).traits if trait.trigger in ("M6", "M3")))
 
     def _settings(self, dotted: str, last: str, node: ast.Call) -> Value | None:
         if dotted in words.SETTINGS_CALLS:
@@ -219,9 +234,17 @@ class Calls(DatasetCalls):
             return Value("unknown", ())
         if dotted in ("copy.copy", "copy.deepcopy") and arguments:
             return arguments[0]
+        if dotted.startswith("itertools."):
+            lazy = self._lazy(arguments, node)
+            if lazy is not None:
+                return lazy
         if dotted.startswith(("numpy.", "pandas.", "torch.", "json.", "itertools.")) and arguments:
             moving = [trait for index, value in enumerate(arguments) for trait in self.ordered(value, node)]
             return Value("external", tuple(moving), any(a.varies for a in arguments), dotted=dotted)
+        if dotted.startswith("datasets.") and last in words.FEATURES:
+            given = zip(arguments, (*node.args, *(word.value for word in node.keywords)), strict=False)
+            moving = [trait for value, source in given for trait in self.ordered(value, source)]
+            return Value("external", tuple(dict.fromkeys(moving)), any(a.varies for a in arguments), dotted=dotted)
         if dotted in ("contextlib.nullcontext", "typing.cast") and arguments:
             return arguments[-1]
         if last.startswith(("Auto", "from_pretrained")) or ".from_pretrained" in dotted:
@@ -245,7 +268,8 @@ class Calls(DatasetCalls):
             elements: Elements = first.elements if name not in ("map", "enumerate", "zip") else "unknown"
             if name == "map" and node.args and last_name(node.args[0]) in ("int", "len", "float", "ord"):
                 elements = "plain"
-            return Value("sequence", tuple(dict.fromkeys(moving)), varies, elements=elements)
+            lazy = self._lazy(arguments, node) if name in _LAZY else None
+            return lazy or Value("sequence", tuple(dict.fromkeys(moving)), varies, elements=elements)
         if name == "dict":
             parts = [(g.arg, self.value(g.value)) for g in node.keywords if g.arg]
             if first.kind in ("dict", "settings") or not node.args:
@@ -269,10 +293,24 @@ class Calls(DatasetCalls):
         if name == "object":
             return Value("external", dotted="object")
         if name in _SAME_VALUE:
-            return Value("constant", traits_of(arguments), varies, elements="strings" if name == "str" else "plain")
+            traits = traits_of(arguments)
+            if first.kind in ("set", "frozenset"):
+                traits = tuple(self.ordered(first, node))
+            return Value("constant", traits, varies, elements="strings" if name == "str" else "plain")
         if name in ("open", "super", "print"):
             return Value("external", dotted=name)
         return Value("unknown", self._argument_traits(node), varies)
+
+    def _lazy(self, arguments: list[Value], node: ast.Call) -> Value | None:
+        """An iterator over a generator is no easier to pickle: `map(int, (...))`, `itertools.islice(rows(), 3)`."""
+        held = next((value for value in arguments if value.kind == "generator"), None)
+        if held is None:
+            return None
+        moving = [t for value, given in zip(arguments, node.args, strict=False) for t in self.ordered(value, given)]
+        trait = Trait("M7", "a generator cannot be pickled", node)
+        return Value(
+            "generator", (trait,), elements="unknown", parts=(Value("sequence", tuple(dict.fromkeys(moving))),)
+        )
 
     def _set_of(self, name: str, first: Value, node: ast.Call, varies: bool) -> Value:
         elements: Elements = first.elements if node.args else "few"
@@ -308,6 +346,10 @@ class Calls(DatasetCalls):
             return self._set_method(base, name, node)
         if name == "cursor":
             return replace(base, kind="external", dotted="cursor")
+        if name == "format" and any(value.kind in ("set", "frozenset") for value in self._argument_values(node)):
+            given = [*node.args, *(word.value for word in node.keywords)]
+            moving = [trait for source in given for trait in self.ordered(self.value(source), source)]
+            return Value("constant", (*base.traits, *moving), base.varies, elements="strings")
         if name in ("split", "splitlines", "rsplit"):
             return Value("sequence", base.traits, base.varies, elements="strings")
         if name == "keys" and base.kind == "dict":

@@ -22,6 +22,7 @@ class ClassFacts:
     properties: set[str] = field(default_factory=set)
     attributes: dict[str, list[ast.expr]] = field(default_factory=dict)
     constants: dict[str, ast.expr | None] = field(default_factory=dict)
+    put: dict[str, list[ast.expr]] = field(default_factory=dict)  # by `__init__` into what `self.name` holds
     foreign_bases: list[str] = field(default_factory=list)
     is_dataclass: bool = False
 
@@ -81,6 +82,7 @@ class Classes:
             facts.of_class |= above.of_class
             facts.properties |= above.properties
             facts.attributes |= {name: list(found) for name, found in above.attributes.items()}
+            facts.put |= {name: list(found) for name, found in above.put.items()}
             facts.constants |= above.constants
             facts.foreign_bases += above.foreign_bases
             facts.is_dataclass |= above.is_dataclass
@@ -129,6 +131,14 @@ class Classes:
             elif isinstance(node, ast.withitem) and node.optional_vars is not None:
                 pairs.append((node.optional_vars, node.context_expr))
             for target, value in pairs:
+                if (
+                    isinstance(target, ast.Subscript)
+                    and getattr(method, "name", "") == "__init__"
+                    and value is not None
+                ):
+                    held = target.value
+                    if isinstance(held, ast.Attribute) and isinstance(held.value, ast.Name) and held.value.id == own:
+                        facts.put.setdefault(held.attr, []).append(value)
                 named = isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)
                 if named and value is not None and target.value.id == own:  # type: ignore[attr-defined]
                     facts.attributes.setdefault(target.attr, []).append(value)  # type: ignore[attr-defined]

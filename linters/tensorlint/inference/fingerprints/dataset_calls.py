@@ -131,10 +131,10 @@ class DatasetCalls(UnsetParameters):
             seed = node.args[0]
         unset = None
         generator = keyword(node, "generator") or keyword(node, "generators")
-        if generator is not None and constant(generator) is not None:
+        if generator is not None and not self.is_none(generator):
             moving = self.value(generator).traits
             reason = moving[0].reason if moving else ""
-        elif seed is not None and constant(seed) is not None:
+        elif seed is not None and not self.is_none(seed):
             moving = tuple(t for t in self.value(seed).traits if t.trigger in ("M6", "M3"))
             reason = moving[0].reason if moving else ""
             unset = self.unset_parameter(seed) if not moving else None

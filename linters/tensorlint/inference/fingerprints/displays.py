@@ -150,6 +150,8 @@ class Displays(Parameters):
             return Value(
                 kind, traits if kind == "frozenset" else self._without_order(traits), varies, elements=elements
             )
+        if isinstance(node.op, ast.Mod) and right.kind in ("set", "frozenset"):  # "one of %s" % labels
+            return Value("constant", (*left.traits, *self.ordered(right, node.right)), varies, elements="strings")
         kind = left.kind if left.kind == right.kind and left.kind in ("sequence", "dict") else "unknown"
         elements = left.elements if left.elements == right.elements else "unknown"
         return Value(kind, traits, varies, elements=elements)
@@ -180,6 +182,8 @@ class Displays(Parameters):
 
     def _of_formattedvalue(self, node: ast.FormattedValue) -> Value:
         inner = self.value(node.value)
+        if inner.kind in ("set", "frozenset"):
+            return Value("constant", tuple(self.ordered(inner, node.value)), inner.varies, elements="strings")
         shown = node.format_spec.values[0] if isinstance(node.format_spec, ast.JoinedStr) else None
         period = dates.of_format(shown.value) if isinstance(shown, ast.Constant) else ""
         return replace(inner, traits=dates.at_most(inner.traits, period))

@@ -132,6 +132,9 @@ class Evaluator(Bindings):
             trait = Trait("M6", f".{name} differs between ranks", base.node, rank=True)
             return Value("constant", (trait,), True)
         found = joined(values) if values else UNKNOWN
+        if name in facts.put:  # `self.stats["start"] = time.time()`
+            put = traits_of(self.value(expression) for expression in facts.put[name])
+            found = found.with_traits(trait for trait in put if trait.trigger in ("M3", "M6", "M7"))
         if remade and found.kind == "unknown" and not found.traits and self._is_dataset_by_name(name):
             named = self._with_remade(base.node, name, Value("dataset", dotted="parameter"), remade, at)
             return named if named.parents else found

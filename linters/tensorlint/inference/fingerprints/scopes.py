@@ -71,6 +71,14 @@ class Names:
         for child in tree.body:
             self._visit(child, tree, self.module, False)
 
+    def is_conditional(self, node: ast.AST) -> bool:
+        """Whether the node runs only in a branch, a loop or a handler of the function or module it is in."""
+        while node in self.parents and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            node = self.parents[node]
+            if isinstance(node, _BRANCHES):
+                return True
+        return False
+
     # Building
 
     def _open(self, node: ast.AST, parent: Scope | None) -> Scope:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.classes import Classes, last_name, self_name
-from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
+from tensorlint.inference.fingerprints.scopes import Binding, FunctionNode, Names
 from tensorlint.inference.fingerprints.values import (
     Trait,
     Value,
@@ -16,7 +16,7 @@ from tensorlint.inference.fingerprints.values import (
 _DATASET_CLASSES = frozenset(["datasets.Dataset", "datasets.DatasetDict", "datasets.arrow_dataset.Dataset"])
 _DATASET_CLASSES |= frozenset(["datasets.dataset_dict.DatasetDict"])
 # Methods after which their object is another to a fingerprint: in another order, with other elements or weights.
-_CHANGES = frozenset(["sort", "add", "update", "load_state_dict"])
+_CHANGES = frozenset(["sort", "add", "update", "load_state_dict", "seed", "manual_seed"])
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
@@ -167,6 +167,9 @@ class Survey:
         raise NotImplementedError
 
     def is_text(self, value: Value, node: ast.AST | None) -> bool:
+        raise NotImplementedError
+
+    def bindings_at(self, node: ast.Name) -> list[Binding]:
         raise NotImplementedError
 
     # Functions of the file and who calls them

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 
+from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.survey import Survey, constant
 from tensorlint.inference.fingerprints.values import Parent, Value
 
+# What gives a name or an attribute another value without naming it where the value is bound.
+_SET_BY_NAME = frozenset(["setattr", "globals", "vars", "exec", "eval", "update", "__setattr__"])
 _DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Unset = tuple[ast.FunctionDef | ast.AsyncFunctionDef, str]
 
@@ -41,6 +45,51 @@ class UnsetParameters(Survey):
                 return found
         return None
 
+    def is_none(self, node: ast.expr | None, depth: int = 3) -> bool:
+        """Whether `node` is None wherever it comes from: spelled out, or by a name or an attribute that is nothing else."""
+        if constant(node) is None:
+            return True
+        if any(last_name(call.func) in _SET_BY_NAME for call in self.names.calls) or any(
+            isinstance(part, ast.ImportFrom) and part.names[0].name == "*" for part in self.names.parents
+        ):
+            return False
+        if isinstance(node, ast.Name):
+            sources = [binding.value if binding.how == "assign" else None for binding in self.bindings_at(node)]
+        elif isinstance(node, ast.Attribute) and depth:
+            sources = self._sources_of_attribute(node)
+        else:
+            return False
+        return bool(sources and depth) and all(
+            source is not None and self.is_none(source, depth - 1) for source in sources
+        )
+
+    def _sources_of_attribute(self, node: ast.Attribute) -> list[ast.expr | None]:
+        """What the class assigns to the attribute; nothing is known of one that other code, or a constructor, may set."""
+        base = self.value(node.value)
+        if base.kind not in ("instance", "class") or not isinstance(base.node, ast.ClassDef):
+            return []
+        facts = self.classes.facts(base.node)
+        elsewhere = (
+            isinstance(part, ast.Attribute)
+            and part.attr == node.attr
+            and not isinstance(part.ctx, ast.Load)
+            and base.node not in self._around(part)
+            for part in self.names.parents
+        )
+        derived = (
+            isinstance(part, ast.ClassDef) and any(last_name(above) == base.node.name for above in part.bases)
+            for part in self.names.parents
+        )
+        if facts.is_dataclass or facts.foreign_bases or any(elsewhere) or any(derived):
+            return []
+        own = [facts.constants[node.attr]] if node.attr in facts.constants else []
+        return [*facts.attributes.get(node.attr, ()), *own]
+
+    def _around(self, node: ast.AST) -> Iterator[ast.AST]:
+        while node in self.names.parents:
+            node = self.names.parents[node]
+            yield node
+
     def at_call(self, value: Value, function: ast.AST, call: ast.Call) -> Value:
         """What a function returned, for this call of it: with a seed given, its draw is no other in the next run."""
         parents: list[Parent] = []
@@ -63,7 +112,7 @@ class UnsetParameters(Survey):
         if any(given.arg is None for given in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
             return False
         given = self._argument(call, self._positional(function), parameter)
-        if given is None or constant(given) is None:
+        if given is None or self.is_none(given):
             return True
         return self.unset_parameter(given) or False
 

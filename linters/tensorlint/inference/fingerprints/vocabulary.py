@@ -202,6 +202,12 @@ UNPICKLABLE = {
     "multiprocessing.RLock": "a lock between processes",
     "multiprocessing.Semaphore": "a semaphore between processes",
     "multiprocessing.Event": "an event between processes",
+    "multiprocessing.Condition": "a condition between processes",
+    "multiprocessing.Barrier": "a barrier between processes",
+    "multiprocessing.JoinableQueue": "a queue between processes",
+    "multiprocessing.BoundedSemaphore": "a semaphore between processes",
+    "multiprocessing.Process": "a process",
+    "multiprocessing.RawValue": "shared memory",
     "multiprocessing.Value": "shared memory",
     "multiprocessing.Array": "shared memory",
     "multiprocessing.Pool": "a pool of processes",
@@ -226,7 +232,31 @@ UNPICKLABLE = {
     "csv.DictWriter": "a CSV writer",
     "memoryview": "a memoryview",
     "os.scandir": "a directory iterator",
+    "os.popen": "a process",
+    "threading.local": "what each thread has of its own",
+    "queue.SimpleQueue": "a queue",
+    "mmap.mmap": "a mapped file",
+    "selectors.DefaultSelector": "a selector",
+    "select.poll": "a selector",
+    "select.epoll": "a selector",
+    "ctypes.pointer": "a pointer",
+    "hashlib.new": "a running hash",
+    "hashlib.md5": "a running hash",
+    "hashlib.sha1": "a running hash",
+    "hashlib.sha256": "a running hash",
+    "hashlib.sha512": "a running hash",
+    "hashlib.blake2b": "a running hash",
+    "hashlib.blake2s": "a running hash",
+    "zlib.compressobj": "a running compression",
+    "zlib.decompressobj": "a running decompression",
+    "numpy.nditer": "an iterator of numpy's",
+    "torch.jit.script": "a TorchScript module",
+    "torch.jit.trace": "a TorchScript module",
+    "torch.jit.load": "a TorchScript module",
 }
+
+# What describes columns holds the names that it is given, in their order.
+FEATURES = frozenset(["ClassLabel", "Features", "Sequence", "List", "Value"])
 
 # Whole-settings objects: what they were read from changes with settings the function does not use.
 SETTINGS_CALLS = {

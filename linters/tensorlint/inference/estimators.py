@@ -59,13 +59,7 @@ _PREDICTORS = frozenset(
         "KNeighborsClassifier",
         "MLPClassifier",
         "LinearDiscriminantAnalysis",
-        *"""ARDRegression AdaBoostRegressor BaggingRegressor ElasticNetCV ExtraTreeRegressor ExtraTreesRegressor
-        GammaRegressor HistGradientBoostingRegressor Lars LarsCV LassoCV LassoLars LassoLarsCV LassoLarsIC LinearSVR NuSVR
-        OrthogonalMatchingPursuit OrthogonalMatchingPursuitCV PoissonRegressor QuantileRegressor TheilSenRegressor
-        TweedieRegressor AdaBoostClassifier BaggingClassifier BernoulliNB ComplementNB ExtraTreeClassifier
-        ExtraTreesClassifier GaussianProcessClassifier GradientBoostingClassifier HistGradientBoostingClassifier LinearSVC
-        LogisticRegressionCV MultinomialNB NearestCentroid NuSVC Perceptron QuadraticDiscriminantAnalysis
-        RadiusNeighborsClassifier RidgeClassifier RidgeClassifierCV SGDClassifier""".split(),
+        *["ARDRegression", "AdaBoostRegressor", "BaggingRegressor", "ElasticNetCV", "ExtraTreeRegressor", "ExtraTreesRegressor", "GammaRegressor", "HistGradientBoostingRegressor", "Lars", "LarsCV", "LassoCV", "LassoLars", "LassoLarsCV", "LassoLarsIC", "LinearSVR", "NuSVR", "OrthogonalMatchingPursuit", "OrthogonalMatchingPursuitCV", "PoissonRegressor", "QuantileRegressor", "TheilSenRegressor", "TweedieRegressor", "AdaBoostClassifier", "BaggingClassifier", "BernoulliNB", "ComplementNB", "ExtraTreeClassifier", "ExtraTreesClassifier", "GaussianProcessClassifier", "GradientBoostingClassifier", "HistGradientBoostingClassifier", "LinearSVC", "LogisticRegressionCV", "MultinomialNB", "NearestCentroid", "NuSVC", "Perceptron", "QuadraticDiscriminantAnalysis", "RadiusNeighborsClassifier", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier"],
     ]
 )
 # predict gives a pair with `return_std=True`, of which the second is one number for each row where the first is.

@@ -53,6 +53,7 @@ class BroadcastReports(Outcomes):
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
+        images = _are_images(left.shape, right.shape)
         evidence = [
             self.made_evidence(left_text, left, left_node),
             self.made_evidence(right_text, right, right_node),
@@ -67,11 +68,12 @@ class BroadcastReports(Outcomes):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                (_spelled_here(each, "spelled" in tensor.marks) or self.is_shaped_by_callee(tensor))
+                (_spelled_here(each, "spelled" in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
                 and bool(tensor.marks & {"spelled", "reshaped"})
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
             both_spelled=_both_spelled(left, right),
+            both_said=len(said) == 2,
             same_length=grown is not None and grown[0] == grown[1] and _lines_up(left.shape, right.shape),
             same_rank=len(left.shape) == len(right.shape),
             selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
@@ -87,7 +89,7 @@ class BroadcastReports(Outcomes):
             ratio=facts["operation"] == "division" and _is_ratio(left, right),
             updates=bool(said or shaped) and not ranges and len(left.shape) != len(right.shape)
             and self.updates_column(node, (left_node, left) if len(left.shape) > len(right.shape) else (right_node, right)),
-            images=_are_images(left.shape, right.shape),
+            images=images,
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             written=self.is_written(left_node, left) and self.is_written(right_node, right),

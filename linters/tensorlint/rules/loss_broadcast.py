@@ -114,6 +114,9 @@ class LossBroadcast(Rule[Hazard]):
                 note="The mean of all sums is the sum of the means."),
         Example("import torch\n\nx, y = torch.rand(16, 9), torch.rand(16, 9)\nxx = (x**2).sum(1, keepdim=True)\nyy = (y**2).sum(1)\n"
                 "distance = (xx + yy - 2 * x @ y.t()).mean()\n", note="What the reductions make meets another matrix."),
+        Example("import torch\nimport torch.nn.functional as F\n\nq, y = torch.rand(32, 64), torch.rand(32, 64)\n"
+                "loss = F.smooth_l1_loss(q.unsqueeze(2), y.unsqueeze(1), reduction='none').sum(1).mean()\n",
+                note="Every quantile with every target: both axes are asked for."),
     )  # fmt: skip
 
     def judge(self, hazard: Hazard, node: cst.CSTNode) -> str | None:
@@ -127,6 +130,8 @@ class LossBroadcast(Rule[Hazard]):
         change = hazard.suggestion or _where_it_was_made(hazard)
         advice = f"{change} gives both one shape" if change else "give both one shape"
         if hazard.loss:
+            if hazard.both_said and hazard.both_grow and hazard.same_rank:
+                return None  # each with each, as quantiles are compared: `loss(q.unsqueeze(2), y.unsqueeze(1))`
             if any(is_accident(cause) for cause in hazard.follows):
                 return None  # reported where the operand became a matrix
             became = f", and broadcasts to {hazard.result_shape}" if hazard.result_shape != "?" else ""

@@ -78,7 +78,9 @@ RIGHT = {
     "the right axis, with a small number": program("return A / (A.sum(axis=0) + 1e-8)"),
     "a span along the right axis": program("return (A - A.min(axis=0)) / (A.max(axis=0) - A.min(axis=0))"),
     "a softmax of the columns": program("e = np.exp(A)", "return e / e.sum(axis=0)"),
-    "both sides, with a small number": program("d = A.sum(axis=1) + 1e-8", "return A / np.sqrt(d) / np.sqrt(d)[:, None]"),
+    "both sides, with a small number": program(
+        "d = A.sum(axis=1) + 1e-8", "return A / np.sqrt(d) / np.sqrt(d)[:, None]"
+    ),
     "of the rows of a product": program("return A / (A @ M).sum(axis=1)"),
     "what was centred is another one": program("C = M - 1", "return C / A.std(axis=1)"),
     "a bias for each column, from the rows": program("return np.exp(A).sum(axis=1) + np.zeros((6, 6))"),

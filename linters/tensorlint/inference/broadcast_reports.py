@@ -235,18 +235,23 @@ class BroadcastReports(Outcomes):
             return True
         return part.source.shape == whole.shape and self.is_computed_of(node, base)
 
-    def is_computed_of(self, node: ast.AST | None, base: Tensor) -> bool:
+    def is_computed_of(self, node: ast.AST | None, base: Tensor, names: frozenset[str] = frozenset()) -> bool:
+        """Whether the expression, or what made what a name in it holds, works on the matrix item by item. `names` were
+        looked at: `x = x - 1` made what `x` holds."""
         match node:
-            case ast.Name() | ast.Attribute():
+            case ast.Name(id=name) | ast.Attribute(attr=name):
                 value = self.peek(node)
-                return isinstance(value, Tensor) and (
-                    _root(value) is base
-                    or (isinstance(value.made, ast.BinOp) and self.is_computed_of(value.made, base))
+                if not isinstance(value, Tensor):
+                    return False
+                return _root(value) is base or (
+                    name not in names
+                    and isinstance(value.made, ast.BinOp)
+                    and self.is_computed_of(value.made, base, names | {name})
                 )
             case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
-                return self.is_computed_of(node.left, base) or self.is_computed_of(node.right, base)
+                return any(self.is_computed_of(side, base, names) for side in (node.left, node.right))
             case ast.Call(func=ast.Attribute(attr=name, value=receiver)) if name in SAME_ITEMS:
-                return self.is_computed_of(receiver, base)
+                return self.is_computed_of(receiver, base, names)
         return False
 
     def meant_so(self, node: ast.expr | None, part: Tensor) -> bool:

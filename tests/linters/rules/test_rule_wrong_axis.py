@@ -82,6 +82,7 @@ RIGHT = {
         "d = A.sum(axis=1) + 1e-8", "return A / np.sqrt(d) / np.sqrt(d)[:, None]"
     ),
     "of the rows of a product": program("return A / (A @ M).sum(axis=1)"),
+    "a name that holds what was made of itself": program("B = M - 1", "B = B - 1", "return B / A.std(axis=1)"),
     "what was centred is another one": program("C = M - 1", "return C / A.std(axis=1)"),
     "a bias for each column, from the rows": program("return np.exp(A).sum(axis=1) + np.zeros((6, 6))"),
 }

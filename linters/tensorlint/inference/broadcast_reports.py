@@ -18,6 +18,8 @@ from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
 from tensorlint.inference.walking import walk
 
+# Methods that give the same numbers in the same places.
+SAME_ITEMS = frozenset({"float", "double", "half", "astype", "to", "detach", "clone", "copy", "contiguous", "cpu"})
 _DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
 _OF_SOURCE = MAGNITUDE | RETYPED
 # Marks of a vector that a table may be made of: a margin, a range, a column that was turned.
@@ -51,6 +53,7 @@ class BroadcastReports(Outcomes):
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
+        images = _are_images(left.shape, right.shape)
         evidence = [
             self.made_evidence(left_text, left, left_node),
             self.made_evidence(right_text, right, right_node),
@@ -65,11 +68,12 @@ class BroadcastReports(Outcomes):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                (_spelled_here(each, "spelled" in tensor.marks) or self.is_shaped_by_callee(tensor))
+                (_spelled_here(each, "spelled" in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
                 and bool(tensor.marks & {"spelled", "reshaped"})
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
-            both_spelled=all(tensor.marks & {"spelled", "reshaped", "literal"} for tensor in (left, right)),
+            both_spelled=_both_spelled(left, right),
+            both_said=len(said) == 2,
             same_length=grown is not None and grown[0] == grown[1] and _lines_up(left.shape, right.shape),
             same_rank=len(left.shape) == len(right.shape),
             selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
@@ -81,6 +85,11 @@ class BroadcastReports(Outcomes):
             suggestion=one_shape(*operands) if more_axes is None or more_axes.rank != 1 else self.behind(
                 left_node if more_axes is left else right_node, ".squeeze(-1)"), column_suggestion=one_shape(*operands, columns=True),
             one_kept=_one_kept((left, left_node), (right, right_node)),
+            both_summed="dropped" in left.marks or "dropped" in right.marks,
+            ratio=facts["operation"] == "division" and _is_ratio(left, right),
+            updates=bool(said or shaped) and not ranges and len(left.shape) != len(right.shape)
+            and self.updates_column(node, (left_node, left) if len(left.shape) > len(right.shape) else (right_node, right)),
+            images=images,
             deliberate=repeats(node, left_node, right_node) or of_itself(
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
@@ -100,6 +109,22 @@ class BroadcastReports(Outcomes):
                         f"{text} {show_shape(other.shape)}",
                         (other.shape or ())[1:][-1:] == (1,),
                     )
+
+    def updates_column(self, node: ast.AST, column: tuple[ast.expr | None, Tensor]) -> bool:
+        """Whether the result is given the name of the column itself, which was one before: `alpha = la * alpha + row`."""
+        names = {
+            each.id
+            for each in (walk(column[0]) if column[0] is not None else ())
+            if isinstance(each, ast.Name) and getattr(self.peek(each), "shape", None) == column[1].shape
+        }
+        return bool(names) and any(
+            isinstance(each, ast.Assign)
+            and len(each.targets) == 1
+            and isinstance(each.targets[0], ast.Name)
+            and each.targets[0].id in names
+            and any(part is node for part in walk(each.value))
+            for each in walk(self.frame.node)
+        )
 
     def is_written(self, node: ast.expr | None, tensor: Tensor | None = None) -> bool:
         """Whether its numbers stand in the code, in the brackets that show their shape, or are computed of such and numbers."""
@@ -173,7 +198,13 @@ class BroadcastReports(Outcomes):
         right: Tensor = facts["right"]
         left_node, right_node = operand_nodes(node)
         for whole, part, part_node in ((left, right, right_node), (right, left, left_node)):
-            if part.reduced is None or whole.shape is None or part.shape is None or not _is_of(part, whole):
+            whole_node = left_node if part is right else right_node
+            if (
+                part.reduced is None
+                or whole.shape is None
+                or part.shape is None
+                or not self.is_of(part, whole, whole_node)
+            ):
                 continue
             rank = len(whole.shape)
             kept = [axis for axis in range(rank) if axis not in {each % rank for each in part.reduced}]
@@ -193,6 +224,35 @@ class BroadcastReports(Outcomes):
                 evidence=tuple(each for each in [self.made_evidence(reduced, part, part_node), *self.called_from()] if each is not None),
             ))  # fmt: skip
             return
+
+    def is_of(self, part: Tensor, whole: Tensor, node: ast.AST | None) -> bool:
+        """Whether a reduction is one of the matrix, of its squares and their like, or of what the matrix is computed of item
+        by item: `x - x.mean(1, keepdims=True)`."""
+        if part.source is None:
+            return False
+        base = _root(part.source)
+        if base is _root(whole):
+            return True
+        return part.source.shape == whole.shape and self.is_computed_of(node, base)
+
+    def is_computed_of(self, node: ast.AST | None, base: Tensor, names: frozenset[str] = frozenset()) -> bool:
+        """Whether the expression, or what made what a name in it holds, works on the matrix item by item. `names` were
+        looked at: `x = x - 1` made what `x` holds."""
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                value = self.peek(node)
+                if not isinstance(value, Tensor):
+                    return False
+                return _root(value) is base or (
+                    name not in names
+                    and isinstance(value.made, ast.BinOp)
+                    and self.is_computed_of(value.made, base, names | {name})
+                )
+            case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+                return any(self.is_computed_of(side, base, names) for side in (node.left, node.right))
+            case ast.Call(func=ast.Attribute(attr=name, value=receiver)) if name in SAME_ITEMS:
+                return self.is_computed_of(receiver, base, names)
+        return False
 
     def meant_so(self, node: ast.expr | None, part: Tensor) -> bool:
         """Whether the code also makes a column of the same numbers, `A / np.sqrt(d) / np.sqrt(d)[:, None]`, which scales rows
@@ -239,12 +299,11 @@ def _selects(how: str | None) -> bool:
     return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
 
 
-def _is_of(part: Tensor, whole: Tensor) -> bool:
-    """Whether a reduction is one of the matrix, of its squares or absolute values, or of the same numbers in another type."""
-    base = part.source
-    while base is not None and base is not whole and base.marks & _OF_SOURCE:
-        base = base.source
-    return base is not None and (base is whole or ("retyped" in whole.marks and whole.source is base))
+def _root(tensor: Tensor) -> Tensor:
+    """The matrix of whose numbers these are the squares, absolute values, exponentials or those in another type."""
+    while tensor.source is not None and tensor.marks & _OF_SOURCE:
+        tensor = tensor.source
+    return tensor
 
 
 def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> bool:
@@ -254,6 +313,32 @@ def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.exp
     if "kept" not in column.marks or not _is_one_each(row) or _keeps_axis(node):
         return False
     return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
+
+
+def _is_ratio(left: Tensor, right: Tensor) -> bool:
+    """Whether one reduction over the last axis is divided by another one, and only one of them kept it."""
+    column, row = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
+    return "kept" in column.marks and "dropped" in row.marks and (column.shape or ())[-1:] == (1,)
+
+
+def _both_spelled(left: Tensor, right: Tensor) -> bool:
+    """Whether the code says of both how many axes they have: of one that grows by axes it has not, nothing of its own axes
+    of size 1 does."""
+    marks = {"spelled", "reshaped", "literal"}
+    if not (left.marks & marks and right.marks & marks):
+        return False
+    a, b = left.shape or (), right.shape or ()
+    if len(a) == len(b):
+        return True
+    shorter, longer = (left, b) if len(a) < len(b) else (right, a)
+    return "literal" not in shorter.marks or bool(shorter.marks & {"spelled", "reshaped"}) or any(
+        own == 1 != met for own, met in zip(reversed(shorter.shape or ()), reversed(longer), strict=False)
+    )  # fmt: skip
+
+
+def _are_images(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
+    """Whether both have two or more last axes in common behind the one that grew: `(n, 1, h, w)` and `(n, h, w)`."""
+    return min(len(left), len(right)) > 2 and left[-2:] == right[-2:] and 1 not in left[-2:]
 
 
 def _keeps_axis(node: ast.expr | None) -> bool:
@@ -301,6 +386,8 @@ def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
     if len(longer) == len(shorter):
         return True
     squeezed = tuple(size for size in longer if size != 1)
+    if len(squeezed) > 2 and squeezed == tuple(size for size in shorter if size != 1):
+        return True
     if len(squeezed) < len(shorter):
         return False
     return all(x in (1, y) or y == 1 for x, y in zip(reversed(squeezed), reversed(shorter), strict=False))

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 # predict gives (n,) for targets (n,), and (n, k) for targets (n, k), a single column too.
-_KEEPS_TARGETS = frozenset(["LinearRegression", "KNeighborsRegressor", "KernelRidge"])
+_KEEPS_TARGETS = frozenset(
+    ["LinearRegression", "KNeighborsRegressor", "RadiusNeighborsRegressor", "KernelRidge", "RANSACRegressor"]
+)
 # predict gives (n,) for targets (n,), and for a column too, but for those where that is a matter of the version.
 _PREDICTORS = frozenset(
     [
@@ -57,8 +59,56 @@ _PREDICTORS = frozenset(
         "KNeighborsClassifier",
         "MLPClassifier",
         "LinearDiscriminantAnalysis",
+        *[
+            "ARDRegression",
+            "AdaBoostRegressor",
+            "BaggingRegressor",
+            "ElasticNetCV",
+            "ExtraTreeRegressor",
+            "ExtraTreesRegressor",
+            "GammaRegressor",
+            "HistGradientBoostingRegressor",
+            "Lars",
+            "LarsCV",
+            "LassoCV",
+            "LassoLars",
+            "LassoLarsCV",
+            "LassoLarsIC",
+            "LinearSVR",
+            "NuSVR",
+            "OrthogonalMatchingPursuit",
+            "OrthogonalMatchingPursuitCV",
+            "PoissonRegressor",
+            "QuantileRegressor",
+            "TheilSenRegressor",
+            "TweedieRegressor",
+            "AdaBoostClassifier",
+            "BaggingClassifier",
+            "BernoulliNB",
+            "ComplementNB",
+            "ExtraTreeClassifier",
+            "ExtraTreesClassifier",
+            "GaussianProcessClassifier",
+            "GradientBoostingClassifier",
+            "HistGradientBoostingClassifier",
+            "LinearSVC",
+            "LogisticRegressionCV",
+            "MultinomialNB",
+            "NearestCentroid",
+            "NuSVC",
+            "Perceptron",
+            "QuadraticDiscriminantAnalysis",
+            "RadiusNeighborsClassifier",
+            "RidgeClassifier",
+            "RidgeClassifierCV",
+            "SGDClassifier",
+        ],
     ]
 )
+# predict gives a pair with `return_std=True`, of which the second is one number for each row where the first is.
+_HAVE_DEVIATIONS = frozenset({"ARDRegression", "BayesianRidge", "GaussianProcessRegressor"})
+# A search over what an estimator is made with predicts as the estimator does.
+_SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"})
 _OF_THE_VERSION = frozenset(["Ridge", "RidgeCV", "GaussianProcessRegressor"])
 # predict gives (n, k) for targets (n, k) of several columns.
 _SEVERAL = frozenset(
@@ -148,6 +198,14 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         return _pipeline(args, node)
     if name == "Pipeline":
         return _pipeline(_steps(args[0] if args else kwargs.get("steps")), node)
+    if name in _SEARCHES or name == "cross_val_predict":
+        given = args[0] if args else kwargs.get("estimator")
+        if isinstance(given, LibraryObject) and given.path.removeprefix("sklearn.") in _KEEPS_TARGETS | _PREDICTORS:
+            inner = LibraryObject(given.path, given.arguments, given.positional, {}, node)
+            if name in _SEARCHES:
+                return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: inner}, node)
+            return _predicted_in_folds(inner, args[1:], kwargs, node)
+        return None
     if name == "train_test_split":
         return _split(args, kwargs, node)
     if name == "confusion_matrix":
@@ -201,6 +259,18 @@ def _data(rows: Size, columns: Size, targets: str, node: ast.AST | None) -> tupl
         Tensor("numpy", (rows, columns), None, "float64", None, node),
         Tensor("numpy", (rows,), (1,), targets, None, node),
     )
+
+
+def _predicted_in_folds(
+    inner: LibraryObject, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+) -> Value | None:
+    """`cross_val_predict(model, X, y)`: a prediction for each row, by a model that was fitted to others."""
+    given = dict(zip(("X", "y"), args, strict=False)) | kwargs
+    features, targets = (tables.array_of(given.get(name, UNKNOWN), node) for name in ("X", "y"))
+    if "method" in given or len(args) > 2 or not isinstance(features, Tensor) or len(features.shape or ()) != 2:
+        return None
+    inner.fields[_TARGETS] = targets
+    return _predicted(inner, inner.path.removeprefix("sklearn."), (features.shape or ())[0], node)
 
 
 def _steps(given: Value | None) -> list[Value]:
@@ -303,6 +373,11 @@ def call(
     plain = len(args) <= 1 and kwargs.keys() <= {"X"}
     if name == "predict" and plain and kind in _KEEPS_TARGETS | _PREDICTORS:
         return _predicted(receiver, kind, features.shape[0], node)
+    deviation = kwargs.get("return_std")
+    if name == "predict" and kind in _HAVE_DEVIATIONS and len(args) <= 1 and kwargs.keys() <= {"X", "return_std"}:
+        mean = _predicted(receiver, kind, features.shape[0], node)
+        if isinstance(deviation, Const) and deviation.value is True and isinstance(mean, Tensor) and mean.rank == 1:
+            return Sequence("tuple", [mean, copy(mean, how=f"{kind}.predict")])
     return UNKNOWN
 
 

@@ -60,6 +60,9 @@ class BroadcastHazard(Hazard):
     whole, or `partly`, as what an axis-wise reduction or an index left of it, or `compared` with another shape by a loss.
     `one_kept` is true for a reduction that kept its last axis beside one that did not, or beside a vector; `mixed` where the
     result met another matrix, or went where it is read as one.
+    `both_said` is true where the code asks for a size-1 axis of both, `both_summed` where the other one is a reduction too, `ratio` where one such reduction is divided by another.
+    `updates` is true where the result is given the name that the column had, `images` where both have two or more
+    last axes in common.
     `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
@@ -89,6 +92,11 @@ class BroadcastHazard(Hazard):
     own_range: bool = False
     layer_column: bool = False
     one_kept: bool = False
+    both_said: bool = False
+    both_summed: bool = False
+    ratio: bool = False
+    updates: bool = False
+    images: bool = False
     mixed: bool = False
     averaged: bool = False
     reading: Literal["heap", "along", "chosen"] = "heap"

@@ -72,7 +72,21 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         return Tensor("torch") if any(_may_have_changed(interp, arg) for arg in args) else _divergence(args)
     if not name[:1].isupper():
         return UNKNOWN
+    if name in _ONE_AXIS and len(args) + len(kwargs) > 1:
+        _tell_of_parameters(interp, name, [*args, *kwargs.values()], node)
     return LibraryObject(PREFIX + name, kwargs, tuple(args), {}, node)
+
+
+def _tell_of_parameters(interp: State, name: str, given: list[Value], node: ast.AST | None) -> None:
+    """`Normal(mean, deviation)` of a column and a row is one distribution for each pair."""
+    first, second = given[:2]
+    if isinstance(first, Tensor) and isinstance(second, Tensor) and first.shape and second.shape:
+        try:
+            shape = broadcast(first.shape, second.shape)
+        except Undecided:
+            return
+        tell(interp.call_context(name, node), name, first, second, shape)
+        interp.last_broadcast = None
 
 
 def _may_have_changed(interp: State, value: Value) -> bool:

@@ -106,6 +106,15 @@ class SourceText(State):
         return [evidence for evidence in found if evidence is not None]
 
 
+# Parameters that functions of several operands call these.
+_OPERANDS = ("input", "target", "other", "mask", "a_min", "a_max", "min", "max", "loc", "scale")
+
+
+def _is_none(node: ast.expr) -> bool:
+    """A bound that is left out: `np.clip(x, None, most)`."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr | None, ast.expr | None]:
     """The two operands of an operator, a comparison or a call; `at` are their places among a call's arguments."""
     if isinstance(node, ast.BinOp):
@@ -116,12 +125,12 @@ def operand_nodes(node: ast.AST, at: tuple[int, int] = (0, 1)) -> tuple[ast.expr
         return node.target, node.value
     if isinstance(node, ast.Call):
         named = {keyword.arg: keyword.value for keyword in node.keywords}
-        if at[0] < 0:  # the receiver of a method
-            other = node.args[at[1]] if at[1] < len(node.args) else None
-            return (node.func.value, other) if isinstance(node.func, ast.Attribute) else (None, None)
-        args = [arg for arg in node.args if not isinstance(arg, ast.Starred)] + [
-            named[name] for name in ("input", "target", "other") if name in named
+        args = [arg for arg in node.args if not isinstance(arg, ast.Starred) and not _is_none(arg)] + [
+            named[name] for name in _OPERANDS if name in named
         ]
+        if at[0] < 0:  # the receiver of a method
+            other = args[at[1]] if at[1] < len(args) else None
+            return (node.func.value, other) if isinstance(node.func, ast.Attribute) else (None, None)
         if len(args) > max(at):
             return args[at[0]], args[at[1]]
         if len(args) == 1 and isinstance(node.func, ast.Attribute):

@@ -238,7 +238,7 @@ class Tensor(Value):
 #   transposed .T of a rank-1 array: `source` is the array
 #   reduction  a sum, mean, ... of `source` over the axes `reduced`, without keepdim
 #   dropped    a reduction over the last axes, without keepdim, or what was computed of one elementwise
-#   magnitude  the squares or absolute values of `source`, a matrix
+#   magnitude  the squares, absolute values or exponentials of `source`, a matrix
 #   retyped    the numbers of `source`, a matrix, in another type
 #   parameter  a parameter of the analysed function
 #   optional   which may be None: the `.grad` of a tensor, a parameter that is a tensor by its annotation and None by default.

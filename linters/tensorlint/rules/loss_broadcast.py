@@ -34,10 +34,10 @@ class LossBroadcast(Rule[Hazard]):
     `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`.
 
     The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
-    column that are reduced to a number, and a square matrix that meets a reduction of itself, or of its squares, over the wrong axis. A matrix
+    column that are reduced to a number, and a square matrix that meets a reduction of itself, of its squares or exponentials (`+ 1e-8` or not), over the wrong axis. A matrix
     that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made. One that is read along its axes is a table of
     each with each, and left alone: a choice, `argmin(0)`, or a sum along an axis where the code wrote the column itself,
-    `grid.reshape(-1, 1)`. So is a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances;
+    `grid.reshape(-1, 1)`. So is a loss that asks both operands for an axis, `loss(q.unsqueeze(2), y.unsqueeze(1))`, and a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances;
     and of two sums, of which one kept its axis, the mean of their sum or difference, which is the same number as it would be
     without.
     """
@@ -75,6 +75,8 @@ class LossBroadcast(Rule[Hazard]):
                 shows="centred.shape == (4, 4)", note="A square hides it: the rows' means were taken from the columns."),
         Example("import numpy as np\n\nrows = np.random.rand(7, 7)\nunit = rows / np.sqrt((rows**2).sum(axis=1))\n",
                 shows="np.abs((unit**2).sum(axis=1) - 1).max() > 1e-9", note="So does a norm of the rows."),
+        Example("import numpy as np\n\nscores = np.random.rand(7, 7)\nweights = np.exp(scores) / np.exp(scores).sum(axis=1)\n",
+                shows="np.abs(weights.sum(axis=1) - 1).max() > 1e-9", note="A softmax without `keepdims`."),
         Example("import torch\nimport torch.nn.functional as F\n\nq, later, reward = torch.rand(16, 1), torch.rand(16, 1), torch.rand(16)\n"
                 "target = reward + 0.9 * later\nloss = F.mse_loss(q, target)\n", shows="target.shape == (16, 16)",
                 note="Reported once, where the matrix is made."),
@@ -114,6 +116,9 @@ class LossBroadcast(Rule[Hazard]):
                 note="The mean of all sums is the sum of the means."),
         Example("import torch\n\nx, y = torch.rand(16, 9), torch.rand(16, 9)\nxx = (x**2).sum(1, keepdim=True)\nyy = (y**2).sum(1)\n"
                 "distance = (xx + yy - 2 * x @ y.t()).mean()\n", note="What the reductions make meets another matrix."),
+        Example("import torch\nimport torch.nn.functional as F\n\nq, y = torch.rand(32, 64), torch.rand(32, 64)\n"
+                "loss = F.smooth_l1_loss(q.unsqueeze(2), y.unsqueeze(1), reduction='none').sum(1).mean()\n",
+                note="Every quantile with every target: both axes are asked for."),
     )  # fmt: skip
 
     def judge(self, hazard: Hazard, node: cst.CSTNode) -> str | None:
@@ -127,6 +132,8 @@ class LossBroadcast(Rule[Hazard]):
         change = hazard.suggestion or _where_it_was_made(hazard)
         advice = f"{change} gives both one shape" if change else "give both one shape"
         if hazard.loss:
+            if hazard.both_said and hazard.both_grow and hazard.same_rank:
+                return None  # each with each, as quantiles are compared: `loss(q.unsqueeze(2), y.unsqueeze(1))`
             if any(is_accident(cause) for cause in hazard.follows):
                 return None  # reported where the operand became a matrix
             became = f", and broadcasts to {hazard.result_shape}" if hazard.result_shape != "?" else ""

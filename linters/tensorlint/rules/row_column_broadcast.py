@@ -49,7 +49,11 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
     if hazard.one_kept and is_uneven(hazard):
-        return not hazard.averaged  # the number is right, and only more is computed than needs to be
+        # The number is right, and only more is computed than needs to be.
+        return not (hazard.averaged and hazard.both_summed)
+    if hazard.same_length and not hazard.same_rank and not is_table(hazard):
+        if hazard.ratio or (hazard.updates and hazard.operation in _ARITHMETIC):
+            return True
     if hazard.spelled_here and hazard.spelled != "no":
         return False
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal", "close"))
@@ -72,7 +76,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return True
     if hazard.spelled == "shaped":
         return reduced or not compared
-    return reduced and (difference or (compared and hazard.selected))
+    return reduced and (difference or hazard.images or (compared and hazard.selected))
 
 
 class RowColumnBroadcast(Rule[BroadcastHazard]):

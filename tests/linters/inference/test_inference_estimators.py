@@ -117,12 +117,18 @@ def test_what_a_splitter_gives_are_positions(name: str) -> None:
         ("make_pipeline(StandardScaler(), LinearRegression())", "column", (7, 1)),
         ("make_pipeline(StandardScaler(), LinearRegression())", "column[:, 0]", (7,)),
         ("Ridge()", "column", None),
+        ("AdaBoostRegressor()", "column", (7,)),
+        ("RANSACRegressor()", "column", (7, 1)),
+        ("GridSearchCV(LinearRegression(), {'fit_intercept': [True, False]})", "column", (7, 1)),
+        ("GridSearchCV(Lasso(), {'alpha': [0.1, 1]})", "column", (7,)),
+        ("GridSearchCV(make_pipeline(StandardScaler(), Lasso()), {'lasso': [LinearRegression()]})", "column", None),
     ],
 )
 def test_what_is_predicted_is_known(made: str, targets: str, shape: tuple[int, ...] | None) -> None:
     top = (
-        "from sklearn.linear_model import Lasso, LinearRegression, Ridge\nfrom sklearn.pipeline import make_pipeline\n"
-        "from sklearn.preprocessing import StandardScaler\n"
+        "from sklearn.ensemble import AdaBoostRegressor\nfrom sklearn.model_selection import GridSearchCV\n"
+        "from sklearn.linear_model import Lasso, LinearRegression, RANSACRegressor, Ridge\n"
+        "from sklearn.pipeline import make_pipeline\nfrom sklearn.preprocessing import StandardScaler\n"
     )
     source = f"{TOP}{top}{DATA}p = {made}.fit(X, {targets}).predict(new)\n"
     rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
@@ -130,6 +136,34 @@ def test_what_is_predicted_is_known(made: str, targets: str, shape: tuple[int, .
     scope = run(source)
     assert scope is not None
     assert shape is None or scope["p"].shape == shape
+
+
+@pytest.mark.parametrize(
+    ("code", "shapes"),
+    [
+        ("p = cross_val_predict(LinearRegression(), X, column)", {"p": (40, 1)}),
+        ("p = cross_val_predict(estimator=Lasso(), X=X, y=column, cv=3)", {"p": (40,)}),
+        ("p = cross_val_predict(Lasso(), X, y)", {"p": (40,)}),
+        ("p = cross_val_predict(LogisticRegression(), X, y, method='predict_proba')", {"p": None}),
+        ("p, q = BayesianRidge().fit(X, column).predict(new, return_std=True)", {"p": (7,), "q": (7,)}),
+        ("p, q = GaussianProcessRegressor().fit(X, y).predict(new, return_std=True)", {"p": (7,), "q": (7,)}),
+        ("p, q = GaussianProcessRegressor().fit(X, y).predict(new, return_cov=True)", {"p": None, "q": None}),
+        ("m = LinearRegression()\nm.fit(X, y)\nGridSearchCV(m, {}).fit(X, column)\np = m.predict(new)", {"p": (7,)}),
+    ],
+)
+def test_what_a_search_and_a_deviation_give(code: str, shapes: dict[str, tuple[int, ...] | None]) -> None:
+    top = (
+        "from sklearn.gaussian_process import GaussianProcessRegressor\n"
+        "from sklearn.linear_model import BayesianRidge, Lasso, LinearRegression, LogisticRegression\n"
+        "from sklearn.model_selection import GridSearchCV, cross_val_predict\n"
+    )
+    source = f"{TOP}{top}{DATA}{code}\n"
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    scope = run(source)
+    assert scope is not None
+    for name, shape in shapes.items():
+        assert (rows[name].shape if name in rows else None) == shape
+        assert shape is None or scope[name].shape == shape
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))

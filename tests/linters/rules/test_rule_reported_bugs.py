@@ -24,7 +24,11 @@ RULES = {"view": {"TSR201"}, "broadcast": {"TSR111", "TSR112"}, "rank1": {"TSR10
 # Reported by no rule: each is a gap of the inference, named here so that it is closed on purpose.
 MISSED = {
     "loader collates columns of a stacked batch": "whether 16 cuts through an axis depends on how many samples come",
-    "values of a dueling network meet the advantages": "the mean is of a part of the sum, not of the sum",
+    "division that guards against zero": "the column is asked for in the expression itself",
+    "errors per atom": "the column is asked for in the expression itself",
+    "a covariance scaled back": "which rows and columns a product was to scale is not in the shapes",
+    "expected improvement where the deviation is positive": "how many a mask chooses is a number of its own each time",
+    "boundary values in a row": "a column and a row of two axes each are what a table is made of",
     "a column of weights read from a table": "how many axes loadtxt gives depends on the file, and nothing tells",
     "torch gradient outer product for a Fisher matrix": "the gradients of model.parameters() are not known to be tensors",
     "per-task accuracy of incremental learning": "the k is the number of classes that are met, which may be one",

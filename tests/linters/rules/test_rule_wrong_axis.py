@@ -35,6 +35,22 @@ WRONG = {
     "in another type": program("return A.astype(float) / A.sum(axis=1)"),
     "of a confusion matrix": "from sklearn.metrics import confusion_matrix\n\n"
     "cm = confusion_matrix([0, 1, 2, 2], [0, 2, 2, 1])\nshares = cm.astype(float) / cm.sum(axis=1)\n",
+    "with a small number": program("return A / (A.sum(axis=1) + 1e-8)"),
+    "of a norm with a small number": program("return A / (np.linalg.norm(A, axis=1) + 1e-8)"),
+    "no less than": program("return A / np.maximum(A.sum(axis=1), 1e-8)"),
+    "clipped": program("d = A.sum(axis=1).clip(1e-8)", "return A / d"),
+    "clamped": program("return A / A.norm(dim=1).clamp(min=1e-8)", torch=True),
+    "times the inverse": program("inverse = 1 / A.sum(axis=1)", "return A * inverse"),
+    "a mean square and a number": program("return A * torch.rsqrt(A.pow(2).mean(-1) + 1e-6)", torch=True),
+    "of a span": program("return (A - A.min()) / (A.max(axis=1) - A.min(axis=1))"),
+    "a softmax": program("return np.exp(A) / np.exp(A).sum(axis=1)"),
+    "a softmax by a name": program("e = np.exp(A)", "return e / np.sum(e, axis=-1)"),
+    "a softmax of torch": program("return torch.exp(A) / A.exp().sum(1)", torch=True),
+    "the logarithm of a sum": program("return A - np.log(np.sum(np.exp(A), axis=1))"),
+    "of what was centred": program("C = A - A.mean(axis=1, keepdims=True)", "return C / (A.std(axis=1) + 1e-8)"),
+    "of multiples": program("return 100 * A / A.sum(axis=1)"),
+    "of torch in another type": program("return A.double() / A.sum(1)", torch=True),
+    "norms of a batch": "import torch\n\nG = torch.rand(6, 8, 6)\nX = G / G.norm(dim=(-2, -1)).clamp(min=1e-7)\n",
     "of another sum": program("A = A + M", "return A / A.sum(axis=1)"),
 }
 RIGHT = {
@@ -58,6 +74,17 @@ RIGHT = {
     "shares, recall = cm / cm.sum(axis=1)[:, None], cm.diagonal() / cm.sum(axis=1)\n"
     "tn, fp, fn, tp = confusion_matrix([0, 1, 1], [0, 0, 1]).ravel()\n",
     "kept": program("return A / A.sum(axis=1, keepdims=True)"),
+    "kept, with a small number": program("return A / (A.sum(axis=1, keepdims=True) + 1e-8)"),
+    "the right axis, with a small number": program("return A / (A.sum(axis=0) + 1e-8)"),
+    "a span along the right axis": program("return (A - A.min(axis=0)) / (A.max(axis=0) - A.min(axis=0))"),
+    "a softmax of the columns": program("e = np.exp(A)", "return e / e.sum(axis=0)"),
+    "both sides, with a small number": program(
+        "d = A.sum(axis=1) + 1e-8", "return A / np.sqrt(d) / np.sqrt(d)[:, None]"
+    ),
+    "of the rows of a product": program("return A / (A @ M).sum(axis=1)"),
+    "a name that holds what was made of itself": program("B = M - 1", "B = B - 1", "return B / A.std(axis=1)"),
+    "what was centred is another one": program("C = M - 1", "return C / A.std(axis=1)"),
+    "a bias for each column, from the rows": program("return np.exp(A).sum(axis=1) + np.zeros((6, 6))"),
 }
 
 

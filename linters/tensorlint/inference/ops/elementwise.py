@@ -16,6 +16,7 @@ from tensorlint.inference.ops.results import (
     MAGNITUDE,
     NO_MARKS,
     RAMP,
+    REDUCTION,
     common_device,
     common_framework,
     lasting,
@@ -299,6 +300,11 @@ def elementwise(
         else:
             strides = result_layout(framework, [(shape, strides), *numbers], shape)
         marks = lasting(only.marks) - COORDINATE if only.marks else only.marks
+        source = reduced = None
+        if only.reduced is not None and shape:
+            # `x.norm(dim=1) + 1e-8` is for each row what the norm is.
+            marks |= only.marks & REDUCTION
+            source, reduced = only.source, only.reduced
         return Tensor(
             framework,
             shape,
@@ -308,6 +314,8 @@ def elementwise(
             only.made or call.node,
             only.how,
             marks,
+            source,
+            reduced,
             layout_trail=only.layout_trail,
         )
     shapes = [tensor.shape or () for tensor in tensors]
@@ -319,6 +327,12 @@ def elementwise(
     else:
         strides = result_layout(framework, [(each.shape or (), each.strides) for each in tensors], shape)
     trail = next((tensor.layout_trail for tensor in tensors if tensor.layout_trail), ())
+    marks = combine_marks(tensors, shape)
+    source = reduced = None
+    first = tensors[0]
+    if first.reduced is not None and shape and all(_is_reduced_alike(first, tensor) for tensor in tensors):
+        # `x.max(1) - x.min(1)`
+        marks, source, reduced = marks | REDUCTION, first.source, first.reduced
     return Tensor(
         framework,
         shape,
@@ -327,9 +341,15 @@ def elementwise(
         common_device(tensors),
         call.node,
         None,
-        combine_marks(tensors, shape),
+        marks,
+        source,
+        reduced,
         layout_trail=trail,
     )
+
+
+def _is_reduced_alike(one: Tensor, other: Tensor) -> bool:
+    return one.source is other.source and one.reduced == other.reduced and one.shape == other.shape
 
 
 def unary_of(
@@ -367,7 +387,8 @@ _KINDS = {"/": "divide"}
 
 
 def magnitude_of(given: Value, result: Value) -> Value:
-    """The squares or absolute values of a matrix remember it: what they add up to is a norm of its rows or columns."""
+    """The squares, absolute values or exponentials of a matrix remember it: what they add up to is a norm of its rows or
+    columns, or what makes a softmax of them."""
     if isinstance(given, Tensor) and isinstance(result, Tensor) and len(given.shape or ()) > 1:
         if result.shape == given.shape and given.reduced is None:
             return copy(result, marks=result.marks | MAGNITUDE, source=given)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
-from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.broadcasting import broadcast, tell, tell_any
 from tensorlint.inference.ops.elementwise import Kind, elementwise, is_two, magnitude_of, numpy_layout, unary_of
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
@@ -32,7 +32,7 @@ _BINARY: dict[Kind, str] = {
     "bool": """numpy.equal numpy.not_equal numpy.less numpy.less_equal numpy.greater numpy.greater_equal
         numpy.logical_and numpy.logical_or numpy.logical_xor numpy.isclose""",
     "divide": "numpy.divide numpy.true_divide",
-    "float": "numpy.arctan2 numpy.atan2 numpy.hypot numpy.logaddexp numpy.logaddexp2 numpy.copysign",
+    "float": "numpy.arctan2 numpy.atan2 numpy.hypot numpy.logaddexp numpy.logaddexp2 numpy.copysign numpy.heaviside numpy.nextafter",
 }
 
 # These have no loop for bool.
@@ -47,7 +47,7 @@ _WORDS = {
 }
 
 
-_MAGNITUDES = frozenset({"abs", "absolute", "fabs", "square"})
+_MAGNITUDES = frozenset({"abs", "absolute", "fabs", "square", "exp"})
 
 
 def words(call: Call) -> str:
@@ -168,10 +168,10 @@ def where(call: Call, condition: Value, x: Value, y: Value) -> Value:
         result.dtype = name
         if result.shape is not None and len(result.shape) > 1 and not result.contiguous:
             result.strides = None
-        if isinstance(operands[1], Tensor) and isinstance(operands[2], Tensor):
-            from tensorlint.inference.ops.broadcasting import tell
-
-            tell(call, "np.where", operands[1], operands[2], result.shape or (), (1, 2))
+        for first, second in ((0, 2), (0, 1), (1, 2)):
+            left, right = operands[first], operands[second]
+            if isinstance(left, Tensor) and isinstance(right, Tensor):
+                tell(call, "np.where", left, right, result.shape or (), (first, second))
     return result
 
 
@@ -182,6 +182,7 @@ def clip(call: Call, a: Value, a_min: Value, a_max: Value, out: Value, min: Valu
     bounds = [bound for bound in (a_min, a_max, min, max) if not values.is_none(bound)]
     result = elementwise(call, [array_of(call, a), *bounds], framework="numpy")
     if isinstance(result, Tensor):
+        tell_any(call, "np.clip", [a, *bounds], result.shape or ())
         result.dtype = chosen(dtype, result.dtype)
     return result
 
@@ -198,7 +199,7 @@ def round(call: Call, a: Value, decimals: Value, out: Value) -> Value:
 
 @op("numpy.divmod", "x y", tensor=False)
 def divmod(call: Call, x: Value, y: Value) -> Value:
-    result = elementwise(call, _arrays(call, x, y), framework="numpy")
+    result = elementwise(call, _arrays(call, x, y), framework="numpy", operation="np.divmod")
     if isinstance(result, Tensor) and result.dtype == "bool":
         result.dtype = "int8"
     return tuple_of([result, result])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import arguments, dtypes
-from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.broadcasting import broadcast, tell_any
 from tensorlint.inference.ops.elementwise import elementwise
 from tensorlint.inference.ops.reducing import reduce
-from tensorlint.inference.ops.results import laid
+from tensorlint.inference.ops.results import laid, short
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
@@ -20,6 +20,7 @@ def cosine_similarity(call: Call, x1: Value, x2: Value, dim: Value, eps: Value) 
     a, b = tensor(x1), tensor(x2)
     shape = broadcast(a.shape or (), b.shape or ())
     at = arguments.axis(dim, len(shape))
+    tell_any(call, short(call.name), [a, b], shape)
     name = dtypes.torch_result([a, b], call.default_dtype)
     return laid(
         call,
@@ -33,7 +34,7 @@ def cosine_similarity(call: Call, x1: Value, x2: Value, dim: Value, eps: Value) 
 
 @op("F.pairwise_distance torch.pairwise_distance", "x1 x2 p=2.0 eps=1e-6 keepdim=False")
 def pairwise_distance(call: Call, x1: Value, x2: Value, p: Value, eps: Value, keepdim: Value) -> Value:
-    difference = elementwise(call, [tensor(x1), tensor(x2)], framework="torch")
+    difference = elementwise(call, [tensor(x1), tensor(x2)], framework="torch", operation=short(call.name))
     if not isinstance(difference, Tensor) or not difference.shape:
         raise Undecided
     dtype = dtypes.real_of(dtypes.torch_float(difference.dtype, call.default_dtype))

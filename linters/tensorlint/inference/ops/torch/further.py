@@ -7,6 +7,7 @@ import ast
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.ops import arguments, dtypes
+from tensorlint.inference.ops.broadcasting import broadcast, tell_any
 from tensorlint.inference.ops.elementwise import elementwise, unary_of
 from tensorlint.inference.ops.results import fresh, laid, tuple_of, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -53,7 +54,10 @@ def isin(call: Call, elements: Value, **rest: Value) -> Value:
 @op("dist", "input other p=2")
 def dist(call: Call, input: Value, **rest: Value) -> Value:
     ranked = tensor(input)
-    name = ranked.dtype if isinstance(rest["other"], Tensor) and rest["other"].dtype == ranked.dtype else None
+    other = rest["other"]
+    name = ranked.dtype if isinstance(other, Tensor) and other.dtype == ranked.dtype else None
+    if isinstance(other, Tensor) and ranked.shape and other.shape:
+        tell_any(call, "torch.dist", [ranked, other], broadcast(ranked.shape, other.shape))
     return Tensor("torch", (), (), name if dtypes.is_floating(name) else None, ranked.device, call.node)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
-from tensorlint.inference.ops.broadcasting import tell_any
+from tensorlint.inference.ops.broadcasting import broadcast, tell, tell_any
 from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, is_two, magnitude_of, unary_of
 from tensorlint.inference.ops.results import LASTING, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -24,7 +24,7 @@ from tensorlint.inference.values import (
 _UNARY: dict[Kind, str] = {
     "same": """neg negative sign sgn ceil floor round trunc fix relu bitwise_not
         frac""",
-    "float": """exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh
+    "float": """exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan arcsin arccos arctan sinh
         cosh tanh asinh acosh atanh arcsinh arccosh arctanh sigmoid reciprocal erf erfc erfinv lgamma digamma i0 sinc
         torch.special.expit torch.special.erf torch.special.i0e torch.special.i1 torch.special.i1e
         torch.special.ndtri torch.special.log_ndtr torch.special.entr torch.special.gammaln
@@ -70,6 +70,11 @@ for _kind, _names in _UNARY.items():
     op(_names, "input / decimals=0 nan=None posinf=None neginf=None out=None")(_unary(_kind))
 
 
+@op("exp", "input / out=None")
+def exp(call: Call, input: Value, out: Value) -> Value:
+    return magnitude_of(input, unary_of(call, input, kind="float", framework="torch"))
+
+
 @op("torch.special.ndtr", "input / out=None")
 def ndtr(call: Call, input: Value, out: Value) -> Value:
     """Made of several operations, whose layouts agree with one operation's only where nothing is expanded or transposed."""
@@ -92,7 +97,10 @@ for _kind, _names in _BINARY.items():
 
 @op("rsub", "input other / alpha=1 out=None")
 def rsub(call: Call, input: Value, other: Value, **rest: Value) -> Value:
-    return elementwise(call, [other, input], framework="torch")
+    result = elementwise(call, [other, input], framework="torch")
+    if isinstance(result, Tensor):
+        tell_any(call, words(call), [input, other], result.shape or ())
+    return result
 
 
 @op("add sub subtract mul multiply", "input other / alpha=1 out=None")
@@ -133,7 +141,7 @@ def pow(call: Call, input: Value, exponent: Value, out: Value) -> Value:
 
 @op("float_power", "input exponent / out=None")
 def float_power(call: Call, input: Value, exponent: Value, out: Value) -> Value:
-    result = elementwise(call, [input, exponent], framework="torch")
+    result = elementwise(call, [input, exponent], framework="torch", operation=words(call))
     if isinstance(result, Tensor):
         name = result.dtype
         result.dtype = None if name is None else "complex128" if dtypes.category(name) == dtypes.COMPLEX else "float64"
@@ -152,13 +160,15 @@ def clamp(call: Call, input: Value, min: Value, max: Value, out: Value) -> Value
         if isinstance(result, Tensor) and not all(isinstance(bound, Tensor) for bound in bounds):
             # One bound a tensor, the other a number.
             result.dtype = result.dtype if isinstance(input, Tensor) and result.dtype == input.dtype else None
+        if isinstance(result, Tensor):
+            tell_any(call, words(call), [input, *bounds], result.shape or ())
         return result
     return elementwise(call, [input, *bounds], framework="torch", wrapped=False)
 
 
 @op("clamp_min clamp_max", "input min / out=None")
 def clamp_one(call: Call, input: Value, min: Value, out: Value) -> Value:
-    return elementwise(call, [input, min], framework="torch", wrapped=isinstance(min, Tensor))
+    return elementwise(call, [input, min], framework="torch", wrapped=isinstance(min, Tensor), operation=words(call))
 
 
 @op("logit", "input eps=None / out=None")
@@ -253,7 +263,7 @@ def addcmul(call: Call, input: Value, tensor1: Value, tensor2: Value, value: Val
 
 @op("heaviside", "input values / out=None")
 def heaviside(call: Call, input: Value, out: Value, **rest: Value) -> Value:
-    return elementwise(call, [input, rest["values"]], framework="torch", kind="same")
+    return elementwise(call, [input, rest["values"]], framework="torch", kind="same", operation=words(call))
 
 
 @op("torch.where", "condition input=None other=None / out=None", tensor=False)
@@ -280,10 +290,8 @@ def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
     result = elementwise(call, [condition, input, other], framework="torch", dtype=picked)
     if isinstance(result, Tensor):
         result.dtype = picked
-        from tensorlint.inference.ops.broadcasting import tell
-
         given = (condition, input, other)
-        for first, second in ((1, 2), (0, 1), (0, 2)):
+        for first, second in ((0, 2), (0, 1), (1, 2)):
             left, right = given[first], given[second]
             if isinstance(left, Tensor) and isinstance(right, Tensor):
                 tell(call, "torch.where", left, right, result.shape or (), (first, second))
@@ -328,9 +336,8 @@ def _pair_dtype(call: Call, input: Value, other: Value) -> str | None:
 @op("masked_fill", "input mask value")
 def masked_fill(call: Call, input: Value, mask: Value, value: Value) -> Value:
     ranked, masked = tensor(input), tensor(mask)
-    from tensorlint.inference.ops.broadcasting import broadcast
-
     shape = broadcast(ranked.shape or (), masked.shape or ())
+    tell_any(call, words(call), [ranked, masked], shape)
     # The input is cloned contiguous; where it already fits, so is the result.
     strides = layout.contiguous(shape) if len(shape) < 2 or ranked.contiguous else None
     if ranked.contiguous is False and shape == ranked.shape:

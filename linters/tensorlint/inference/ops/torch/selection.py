@@ -6,7 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments
-from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.broadcasting import broadcast, tell_any
 from tensorlint.inference.ops.results import LASTING, fresh, laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
@@ -68,6 +68,8 @@ def index_select(call: Call, input: Value, dim: Value, index: Value, out: Value)
 def masked_select(call: Call, input: Value, mask: Value, out: Value) -> Value:
     if not isinstance(input, Tensor):
         raise Undecided
+    if isinstance(mask, Tensor) and input.shape and mask.shape:
+        tell_any(call, "torch.masked_select", [input, mask], broadcast(input.shape, mask.shape))
     return laid(call, "torch", (S.symbol(),), (1,), input.dtype, input.device)
 
 

@@ -19,12 +19,14 @@ from tensorlint.inference.walking import children, walk
 MEMBERS = "<members>"
 # Stands for the values of parameters, which other tensors may have taken the place of.
 DATA = "<data>"
+# Of a model of another library, what decides on its result.
+HEADS = ("fc", "classifier", "heads", "head", "_forward_impl")
 # What decides on the shape of a layer's result and can be assigned.
 SETTINGS = frozenset([
     "weight", "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "padding_mode", "ceil_mode",
     "return_indices", "output_size", "start_dim", "end_dim", "dim", "unflattened_size", "size", "scale_factor",
     "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
-    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward",
+    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS,
 ])  # fmt: skip
 # Methods that give a tensor another shape in place.
 RESHAPING = frozenset([
@@ -51,6 +53,11 @@ _REGISTERS = frozenset([
 ])  # fmt: skip
 GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
 REPLACED = frozenset({"forward", "__class__"})
+# What makes a new model of torchvision.
+_FACTORIES = re.compile(
+    r"(?:wide_)?res(?:net|next)\d|(?:vgg|densenet)\d|mobilenet_v|efficientnet_|shufflenet_v|alexnet$"
+)
+_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
 _LISTS = (ast.List, ast.ListComp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -161,7 +168,7 @@ class DistantChanges:
             name, held, setting = change
             if held is None and setting == MEMBERS and name not in own and not isinstance(scope, ast.Module):
                 free.append(change)
-            elif name in bound and all(map(_is_new, bound[name])):
+            elif name in bound and all(_is_new(value) or _is_itself(value, name) for value in bound[name]):
                 continue
             elif held is not None:
                 self.of_any.setdefault(held, set()).add(setting)
@@ -426,12 +433,20 @@ def _given(call: ast.Call, parameter: _Parameter) -> list[ast.expr]:
 def _is_new(value: _Bound) -> bool:
     """Whether the value is an object that nothing else holds, or one that the interpreter follows."""
     if isinstance(value, ast.Call):
-        return _is_class(value.func) or _name(value.func) in ("copy", "deepcopy", "list", "dict")
+        name = _name(value.func)
+        return name[:1].isupper() or name in ("copy", "deepcopy", "list", "dict") or bool(_FACTORIES.match(name))
     if isinstance(value, ast.IfExp):
         return _is_new(value.body) and _is_new(value.orelse)
     if isinstance(value, ast.BinOp):  # a list and another make a third
         return isinstance(value.left, _LISTS) or isinstance(value.right, _LISTS)
     return isinstance(value, _DISPLAYS)
+
+
+def _is_itself(value: _Bound, name: str) -> bool:
+    """`model = model.to(device)`: what the name held before."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _ITSELF:
+        return False
+    return isinstance(value.func.value, ast.Name) and value.func.value.id == name
 
 
 def _is_class(func: ast.expr) -> bool:

@@ -129,6 +129,9 @@ class ForwardReports(State):
         if isinstance(receiver, LibraryObject):
             if not modules.known(receiver.path) or "forward" in receiver.fields:
                 return None
+            if receiver.path.endswith(".classifier"):
+                name = f"model of {receiver.path.partition('.')[0]}"
+                return name, f"it is a {name}"
             name = receiver.path.replace("torch.nn.", "nn.")
             return name, f"it is an {name}"
         if isinstance(receiver, Opaque) and receiver.kind is not None:

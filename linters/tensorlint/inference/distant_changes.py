@@ -168,7 +168,9 @@ class DistantChanges:
             name, held, setting = change
             if held is None and setting == MEMBERS and name not in own and not isinstance(scope, ast.Module):
                 free.append(change)
-            elif name in bound and all(_is_new(value) or _is_itself(value, name) for value in bound[name]):
+            elif name in bound and all(map(_is_new, bound[name])):
+                continue
+            elif setting in HEADS and held is None and all(_is_model(value, name) for value in bound.get(name, [None])):
                 continue
             elif held is not None:
                 self.of_any.setdefault(held, set()).add(setting)
@@ -433,8 +435,7 @@ def _given(call: ast.Call, parameter: _Parameter) -> list[ast.expr]:
 def _is_new(value: _Bound) -> bool:
     """Whether the value is an object that nothing else holds, or one that the interpreter follows."""
     if isinstance(value, ast.Call):
-        name = _name(value.func)
-        return name[:1].isupper() or name in ("copy", "deepcopy", "list", "dict") or bool(_FACTORIES.match(name))
+        return _is_class(value.func) or _name(value.func) in ("copy", "deepcopy", "list", "dict")
     if isinstance(value, ast.IfExp):
         return _is_new(value.body) and _is_new(value.orelse)
     if isinstance(value, ast.BinOp):  # a list and another make a third
@@ -442,10 +443,10 @@ def _is_new(value: _Bound) -> bool:
     return isinstance(value, _DISPLAYS)
 
 
-def _is_itself(value: _Bound, name: str) -> bool:
-    """`model = model.to(device)`: what the name held before."""
+def _is_model(value: _Bound, name: str) -> bool:
+    """A new model of torchvision, or what the name held before: `model = model.to(device)`."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _ITSELF:
-        return False
+        return _is_new(value) or (isinstance(value, ast.Call) and _FACTORIES.match(_name(value.func)) is not None)
     return isinstance(value.func.value, ast.Name) and value.func.value.id == name
 
 

@@ -360,7 +360,9 @@ def surely_not_one(size: Size) -> bool:
         return size != 1
     if all(coefficient > 0 and all(is_plural(atom) for atom in monomial) for monomial, coefficient in size.terms):
         return True
-    return abs(size.terms[0][1]) > 1 and math.gcd(*(coefficient for _, coefficient in size.terms)) > 1
+    if -1 <= size.terms[0][1] <= 1:
+        return False
+    return math.gcd(*(coefficient for _, coefficient in size.terms)) > 1
 
 
 def is_plural(atom: Symbol) -> bool:

@@ -87,10 +87,8 @@ def known(path: str) -> bool:
 def settings(path: str) -> frozenset[str]:
     """What can be assigned to a layer and changes what calling it gives."""
     found = _find(path)
-    if path.endswith(".classifier"):
-        return HEADS
     if found is None or not path.startswith("torch.nn."):
-        return frozenset()
+        return HEADS if path.endswith(".classifier") else frozenset()
     names = {parameter.name for parameter in found.parameters} - SHOWN
     return frozenset(names | {"forward", "__class__"} | ({"weight"} if path.startswith(_WEIGHTED) else set()))
 

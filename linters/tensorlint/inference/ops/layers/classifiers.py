@@ -11,7 +11,7 @@ from collections.abc import Sequence as Sequence_
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import contiguous
-from tensorlint.inference.ops.modules import layer
+from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.results import COLUMN
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
@@ -95,8 +95,8 @@ def _images(x: Value) -> Size:
 
 @layer(TORCHVISION, "head width", "x", tensor=False)
 def torchvision_classifier(call: Call, obj: LibraryObject, x: Value) -> Value:
-    name, width = obj.arguments["head"], size_of(obj.arguments["width"])
-    head = obj.fields.get(name.value) if isinstance(name, Const) else None
+    name, width = argument(obj, "head"), size_of(argument(obj, "width"))
+    head = obj.fields.get(str(name.value)) if isinstance(name, Const) else None
     if head is None or width is None or "_forward_impl" in obj.fields:
         raise Undecided
     shape = (_images(x), width)
@@ -105,7 +105,7 @@ def torchvision_classifier(call: Call, obj: LibraryObject, x: Value) -> Value:
 
 @layer(TIMM, "num_classes", "x", tensor=False)
 def timm_classifier(call: Call, obj: LibraryObject, x: Value) -> Value:
-    classes = size_of(obj.arguments["num_classes"])
+    classes = size_of(argument(obj, "num_classes"))
     if obj.fields or classes is None:
         raise Undecided
     how = f"a model of timm with num_classes={S.show(classes)}"

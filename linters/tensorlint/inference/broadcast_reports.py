@@ -74,7 +74,9 @@ class BroadcastReports(Outcomes):
             ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,
-            same_length=grown is not None and grown[0] == grown[1] and _lines_up(left.shape, right.shape),
+            same_length=grown is not None and (
+                (grown[0] == grown[1] and _lines_up(left.shape, right.shape)) or self.are_filled_together(left, right, grown)
+            ),
             same_rank=len(left.shape) == len(right.shape),
             selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
             own_axis=bool(said or shaped) and not any("kept" in tensor.marks for tensor in (*said, *shaped)),
@@ -138,6 +140,18 @@ class BroadcastReports(Outcomes):
         array = "distribution" not in tensor.marks and not isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
         array = array and not isinstance(self.peek(node), (Sequence, LibraryObject))
         return Operand(tensor.shape or (), tensor.framework, self.whole_text(node), place, array)
+
+    def are_filled_together(self, left: Tensor, right: Tensor, grown: tuple[Size, Size]) -> bool:
+        """Whether they were joined of two lists that get their items side by side: `self.outputs` and `self.targets`."""
+        if isinstance(grown[0], int) or isinstance(grown[1], int) or {left.rank, right.rank} != {1, 2}:
+            return False
+        first, second = _list_joined(left.made), _list_joined(right.made)
+        if first is None or second is None or first == second:
+            return False
+        filled: dict[str, list[int]] | None = self.memory.get(_list_joined)
+        if filled is None:
+            filled = self.memory[_list_joined] = _blocks_that_fill(self.file.tree)
+        return filled.get(first, []) == filled.get(second, ()) != []
 
     def is_shaped_by_callee(self, tensor: Tensor) -> bool:
         """Whether the called function made the column itself: `def rbf(x, y): x = x.reshape(-1, 1)`. That both of its
@@ -287,6 +301,37 @@ class BroadcastReports(Outcomes):
     def reduces(self, node: ast.Call, part: Tensor) -> bool:
         """Whether the call is the reduction itself: a call of the user's own function is not, and takes no keepdims."""
         return part.how is not None and part.how.partition("(")[0] == self.text_of(node.func).rpartition(".")[2]
+
+
+def _list_joined(node: ast.AST | None) -> str | None:
+    """What the list is called that a call joins: `outputs` of `torch.cat(self.outputs).numpy()`, of `np.array(run["outputs"])`."""
+    while isinstance(node, ast.Call):
+        named = _last_part(node.args[0]) if node.args else None
+        if named is not None:
+            return named
+        node = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return None
+
+
+def _last_part(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Subscript):
+        return node.slice.value if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) else None
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+
+
+def _blocks_that_fill(tree: ast.AST) -> dict[str, list[int]]:
+    """For each list, by what it is called, the blocks that add to it, once for each time they do."""
+    found: dict[str, list[int]] = {}
+    for node in walk(tree):
+        for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
+            for statement in block if isinstance(block, list) else ():
+                call = statement.value if isinstance(statement, ast.Expr) else None
+                if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+                    continue
+                name = _last_part(call.func.value) if call.func.attr in ("append", "extend") else None
+                if name is not None:
+                    found.setdefault(name, []).append(id(block))
+    return found
 
 
 def _shown(shape: tuple[Size, ...] | None, more: bool) -> str:

@@ -193,6 +193,10 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 made = args[1] if len(args) > 1 else NONE
                 interp.store_item(receiver, args[0], made)
                 return made
+            if name == "pop" and found is not None and _only_loses(interp, receiver):
+                del receiver.items[args[0].value]
+                interp.mutations.append((receiver, None))
+                return found
             if name != "get":
                 interp.forget_contents(receiver)
                 put_unseen(receiver, *args[1:])
@@ -244,6 +248,11 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("lower", "upper", "strip") and not args:
             return Const(getattr(receiver.value, name)())
     return UNKNOWN
+
+
+def _only_loses(interp: State, receiver: Dictionary) -> bool:
+    """Whether a dictionary that loses an entry keeps the others, for all that may hold it."""
+    return not (interp.conditional or (receiver.shared and interp.left_early)) and receiver.alike is None
 
 
 def _is_known(value: Value) -> bool:

@@ -19,12 +19,14 @@ from tensorlint.inference.walking import children, walk
 MEMBERS = "<members>"
 # Stands for the values of parameters, which other tensors may have taken the place of.
 DATA = "<data>"
+# Of a model of another library, what decides on its result.
+HEADS = ("fc", "classifier", "heads", "head", "_forward_impl")
 # What decides on the shape of a layer's result and can be assigned.
 SETTINGS = frozenset([
     "weight", "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "padding_mode", "ceil_mode",
     "return_indices", "output_size", "start_dim", "end_dim", "dim", "unflattened_size", "size", "scale_factor",
     "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
-    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward",
+    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS,
 ])  # fmt: skip
 # Methods that give a tensor another shape in place.
 RESHAPING = frozenset([
@@ -51,6 +53,11 @@ _REGISTERS = frozenset([
 ])  # fmt: skip
 GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
 REPLACED = frozenset({"forward", "__class__"})
+# What makes a new model of torchvision.
+_FACTORIES = re.compile(
+    r"(?:wide_)?res(?:net|next)\d|(?:vgg|densenet)\d|mobilenet_v|efficientnet_|shufflenet_v|alexnet$"
+)
+_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
 _LISTS = (ast.List, ast.ListComp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -162,6 +169,8 @@ class DistantChanges:
             if held is None and setting == MEMBERS and name not in own and not isinstance(scope, ast.Module):
                 free.append(change)
             elif name in bound and all(map(_is_new, bound[name])):
+                continue
+            elif setting in HEADS and held is None and all(_is_model(value, name) for value in bound.get(name, [None])):
                 continue
             elif held is not None:
                 self.of_any.setdefault(held, set()).add(setting)
@@ -432,6 +441,13 @@ def _is_new(value: _Bound) -> bool:
     if isinstance(value, ast.BinOp):  # a list and another make a third
         return isinstance(value.left, _LISTS) or isinstance(value.right, _LISTS)
     return isinstance(value, _DISPLAYS)
+
+
+def _is_model(value: _Bound, name: str) -> bool:
+    """A new model of torchvision, or what the name held before: `model = model.to(device)`."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _ITSELF:
+        return _is_new(value) or (isinstance(value, ast.Call) and _FACTORIES.match(_name(value.func)) is not None)
+    return isinstance(value.func.value, ast.Name) and value.func.value.id == name
 
 
 def _is_class(func: ast.expr) -> bool:

@@ -46,7 +46,7 @@ def _has_own_calls(text: str) -> bool:
 _CALLERS = frozenset({
     "torch.utils.checkpoint.checkpoint", "builtins.map", "torch.vmap", "torch.func.vmap", "torch.func.jacrev",
     "torch.func.jacfwd", "torch.func.hessian", "torch.func.grad", "torch.autograd.functional.jacobian",
-    "torch.autograd.functional.hessian", "torch.autograd.functional.jvp", "torch.autograd.functional.vjp",
+    "torch.autograd.functional.hessian", "torch.autograd.functional.jvp", "torch.autograd.functional.vjp", "torchdiffeq.odeint",
 })  # fmt: skip
 
 
@@ -129,6 +129,9 @@ class ForwardReports(State):
         if isinstance(receiver, LibraryObject):
             if not modules.known(receiver.path) or "forward" in receiver.fields:
                 return None
+            if receiver.path.endswith(".classifier"):
+                name = f"model of {receiver.path.partition('.')[0]}"
+                return name, f"it is a {name}"
             name = receiver.path.replace("torch.nn.", "nn.")
             return name, f"it is an {name}"
         if isinstance(receiver, Opaque) and receiver.kind is not None:
@@ -191,7 +194,7 @@ class ForwardReports(State):
         if any(isinstance(part, ast.Attribute) and part.attr == "forward" for part in walk(code.body)):
             required = len(code.args.posonlyargs) + len(code.args.args) - len(code.args.defaults)
             self.places.append(None)  # nobody knows whether it is called
-            self.call_function(function, [Opaque(None) for _ in range(required)], {}, None)
+            self.call_function(function, [Opaque(None) for _ in range(required)], {}, code)
             self.places.pop()
 
     def saw_kept_forward(self, function: Value, node: ast.Call) -> None:

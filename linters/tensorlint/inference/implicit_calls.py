@@ -121,9 +121,9 @@ class ImplicitCalls(State):
         values = [*args, *kwargs.values()] if kwargs else args
         self.note_unseen(*values)
         for value in values:
+            if value.__class__ is Function and value.node.__class__ is ast.Lambda:
+                self.saw_handed_lambda(value)
             if value.__class__ in CALLED and may_change(value):
-                if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
-                    self.saw_handed_lambda(value)
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
         for value in values:
             if aliases.TIES.on:

@@ -147,6 +147,10 @@ def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
     return LibraryObject(layer.path, layer.arguments, layer.positional, {**layer.fields, "weight": UNKNOWN}, layer.made)
 
 
+# Methods by which a model of torchvision or timm gets another head.
+HEAD_METHODS = frozenset(
+    {"reset_classifier", "add_module", "register_module", "set_submodule", "set_distilled_training"}
+)
 # A field that no program can set: calling the module may give anything.
 CHANGED = "<changed>"
 FORWARD_HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})

@@ -280,6 +280,12 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if path in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm") and args:
         return args[0]
     if makes_module(path):
+        if path.startswith(("torchvision.models.", "timm.")):
+            from tensorlint.inference.ops.layers import classifiers
+
+            classifier = classifiers.make(path, args, kwargs, node)
+            if classifier is not None:
+                return classifier
         return Opaque(None, kind=f"model of {path.partition('.')[0]}")
     if probability.is_distribution(path):
         return probability.make(interp, path, args, kwargs, node)

@@ -329,6 +329,8 @@ class Methods(State):
                 else:
                     layer_changes.change_unseen(self, receiver)
                 return NONE
+            if name in layer_changes.HEAD_METHODS and receiver.path.endswith(".classifier"):
+                layer_changes.change_unseen(self, receiver)
             members = module_containers.change_members(self, receiver, name, args)
             if members is None:
                 members = module_containers.listed(self, receiver, name, args)

@@ -211,6 +211,8 @@ class ModuleEvidence(ModuleUses):
             return self._returned(value.node, depth)
         if not isinstance(value, Library):
             return None
+        if value.path == "torch.jit.trace":
+            return "module"  # unlike a scripted one it has hooks
         if value.path.startswith(("torch.jit.", "torch.export.")):
             return "special"
         if value.path in _SAME_MODULE:

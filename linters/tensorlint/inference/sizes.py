@@ -7,6 +7,7 @@ shown as `?`, which claims nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from itertools import count
@@ -352,11 +353,16 @@ def surely_differ(a: Size, b: Size) -> bool:
 def surely_not_one(size: Size) -> bool:
     """Known to be other than 1, taking a size with a name to be neither 0 nor 1.
 
-    A quotient of two names (`C // heads`) is taken so too; `T // 2` is not, since 2 and 3 are ordinary sizes.
+    A quotient of two names (`C // heads`) is taken so too; `T // 2` is not, since 2 and 3 are ordinary sizes. A multiple of 2
+    is never 1, of whatever it is one.
     """
     if isinstance(size, int):
         return size != 1
-    return all(coefficient > 0 and all(is_plural(atom) for atom in monomial) for monomial, coefficient in size.terms)
+    if all(coefficient > 0 and all(is_plural(atom) for atom in monomial) for monomial, coefficient in size.terms):
+        return True
+    if -1 <= size.terms[0][1] <= 1:
+        return False
+    return math.gcd(*(coefficient for _, coefficient in size.terms)) > 1
 
 
 def is_plural(atom: Symbol) -> bool:

@@ -46,6 +46,7 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
+    integer,
     is_none,
 )
 
@@ -153,7 +154,9 @@ def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> S
     """What indexing leaves of an axis; 0 where one place was taken, None where that is not known."""
     size = rows_of(table) if of_rows else columns_of(table)
     if isinstance(index, Slice):
-        return size if _is_whole(index) else any_size()
+        if _is_whole(index):
+            return size
+        return any_size() if by_name or of_rows else _width(size, index)
     if _is_mask(index):
         return any_size()
     if by_name:
@@ -164,6 +167,18 @@ def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> S
     if isinstance(index, Number) or (isinstance(index, Const) and type(index.value) is int):
         return 0
     return None
+
+
+def _width(size: Size, index: Slice) -> Size:
+    """How many columns `iloc[:, 1:3]` takes: of a frame that has nobody knows how many only whether it is a single one."""
+    start = 0 if is_none(index.start) else integer(index.start)
+    stop, step = integer(index.stop), 1 if is_none(index.step) else integer(index.step)
+    if start is None or step != 1 or (stop is None and not is_none(index.stop)):
+        return any_size()
+    if isinstance(size, int):
+        return len(range(size)[start:stop])
+    single = start == -1 if stop is None else stop == start + 1 != 0
+    return 1 if single else any_size()
 
 
 def _by_name(table: LibraryObject, index: Value, of_rows: bool) -> Size | None:

@@ -224,7 +224,8 @@ def _of_frame(
                 made.fields[INDEX] = number(any_size())
         return made
     if name in _OTHER_COLUMNS:
-        made = with_rows_of(receiver, any_size(), node)
+        keeps = name == "reset_index" and _drops_index(kwargs)
+        made = with_rows_of(receiver, columns_of(receiver) if keeps else any_size(), node)
         if along or name == "join":
             return make_frame(any_size(), any_size(), node)
         if name in ("set_index", "reset_index"):

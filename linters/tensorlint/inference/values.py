@@ -297,9 +297,11 @@ class Sequence(Value):
     # The dictionary that a view shows, and what it held when the view was made.
     view_of: tuple[Dictionary, dict[Any, Value]] | None = None
 
-    def joined_size(self, axis: int) -> Size:
-        """The size along an axis along which items are joined whose sizes differ."""
-        return S.symbol() if self.totals is None or axis not in self.totals else self.totals[axis]
+    def joined_size(self, axis: int, size: Size) -> Size:
+        """The size along an axis along which items are joined whose sizes differ, or nobody knows how many; `size` is that of one."""
+        if self.totals is not None and axis in self.totals:
+            return self.totals[axis]
+        return S.of_symbol(S.Symbol(None, plural=size != 0 and S.surely_not_one(size)))
 
 
 _MOST_SHOWN = 64

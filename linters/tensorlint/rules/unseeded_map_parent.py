@@ -60,6 +60,17 @@ out = big.shuffle(seed=None).select(range(10)).filter(lambda ex: ex["n"] >= 0)
         ),
         Example(
             _ROWS
+            + """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int)
+args = parser.parse_args([])
+big = Dataset.from_dict({"n": list(range(40))})
+out = big.shuffle(seed=args.seed).map(lambda ex: {"m": ex["n"]})
+""",
+            note="an option for the seed that is None unless it is given",
+        ),
+        Example(
+            _ROWS
             + """import numpy as np
 big = Dataset.from_dict({"n": list(range(40))})
 mixed = big.shuffle(generator=np.random.default_rng())
@@ -147,6 +158,30 @@ out = load().map(lambda ex: {"m": ex["n"]})
         ),
     )
     silent = (
+        Example(
+            _ROWS
+            + """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int, default=42)
+args = parser.parse_args([])
+big = Dataset.from_dict({"n": list(range(40))})
+out = big.shuffle(seed=args.seed).map(lambda ex: {"m": ex["n"]})
+""",
+            note="an option for the seed, with a default",
+        ),
+        Example(
+            _ROWS
+            + """import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int)
+args = parser.parse_args([])
+if args.seed is None:
+    args.seed = 42
+big = Dataset.from_dict({"n": list(range(40))})
+out = big.shuffle(seed=args.seed).map(lambda ex: {"m": ex["n"]})
+""",
+            note="an option for the seed that is asked whether it was given",
+        ),
         Example(
             _ROWS
             + """big = Dataset.from_dict({"n": list(range(40))})

@@ -13,6 +13,15 @@ ds = Dataset.from_dict({"text": ["alpha beta", "gamma"], "label": ["pos", "neg"]
 FLAGGED = (
     Example(
         _ROWS
+        + """import torch
+g = torch.Generator()
+g.seed()
+out = ds.map(lambda ex: {"t": torch.rand(1, generator=g).tolist()})
+""",
+        note="a generator of torch that seeds itself",
+    ),
+    Example(
+        _ROWS
         + """import argparse
 
 def parse():
@@ -232,6 +241,14 @@ out = ds.map(length)
     ),
 )
 SILENT = (
+    Example(
+        _ROWS
+        + """import torch
+g = torch.Generator().manual_seed(0)
+out = ds.map(lambda ex: {"t": torch.rand(1, generator=g).tolist()})
+""",
+        note="a seeded generator of torch",
+    ),
     Example(
         _ROWS
         + """import argparse

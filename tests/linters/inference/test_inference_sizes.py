@@ -130,3 +130,12 @@ def test_a_product_of_very_many_names_is_a_size_of_its_own() -> None:
     assert S.is_named(half)
     whole = S.multiply(half, S.product([S.symbol(f"m{number}") for number in range(7)]))
     assert not S.is_named(whole)
+
+
+def test_a_multiple_of_two_is_never_one() -> None:
+    n, m = S.symbol(), S.symbol()
+    assert S.surely_not_one(S.multiply(n, 2))
+    assert S.surely_not_one(S.add(S.multiply(n, 4), S.multiply(m, -2)))
+    assert not S.surely_not_one(S.add(S.multiply(n, 2), 1))
+    assert not S.surely_not_one(S.add(S.multiply(n, 2), m))
+    assert not S.surely_not_one(S.subtract(n, m))

@@ -38,8 +38,12 @@ x = df.drop(columns="c").drop(columns=["a"]).values | 4 1
 x = df.iloc[:, 0].values | 4
 x = df.iloc[:, -1].values | 4
 x = df.iloc[:, [0]].values | 4 1
-x = df.iloc[:, :-1].values | 4 ?
-x = df.iloc[:, 0:2].values | 4 ?
+x = df.iloc[:, :-1].values | 4 2
+x = df.iloc[:, 0:2].values | 4 2
+x = df.iloc[:, 1:2].values | 4 1
+x = df.iloc[:, 2:9].values | 4 1
+x = df.iloc[:, ::2].values | 4 ?
+x = df.iloc[1:3, -1:].values | ? 1
 x = df.iloc[1].values | 3
 x = df.iloc[1, :].values | 3
 x = df.iloc[1:3].values | ? 3
@@ -93,7 +97,8 @@ x = df.sort_values("a").values | 4 3
 x = df.rename(columns={"a": "d"}).values | 4 3
 x = df.rename(columns={"a": "d"})["d"].values | 4
 x = read.rename(columns={"a": "d"})["y"].values | ?
-x = df.reset_index(drop=True).values | 4 ?
+x = df.reset_index(drop=True).values | 4 3
+x = read[["y"]].dropna().reset_index(drop=True).values | ? 1
 x = df.select_dtypes("number").values | 4 ?
 x = df.assign(d=1).values | 4 ?
 x = pd.get_dummies(df).values | 4 ?
@@ -107,6 +112,12 @@ x = read["y"].values | ?
 x = read[["y"]].values | ? 1
 x = read.drop(columns=["y"]).values | ? ?
 x = read.iloc[:, :-1].values | ? ?
+x = read.iloc[:, -1:].values | ? 1
+x = read.iloc[:, 1:2].values | ? 1
+x = read.iloc[:, :1].values | ? 1
+x = read.iloc[:, -2:-1].values | ? 1
+x = read.iloc[:, -1:0].values | ? ?
+x = read.iloc[:, 0:2].values | ? ?
 x = pd.read_csv(io.StringIO("1,2\\n3,4"), header=None).values | ? ?
 x = pd.Series([1.0, 2.0]).values | 2
 x = pd.Series(np.zeros(5)).to_numpy() | 5

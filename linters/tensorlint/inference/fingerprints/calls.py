@@ -175,6 +175,8 @@ class Calls(DatasetCalls):
             else:
                 given = self.value(seed)
                 return Value("external", given.traits, given.varies, dotted=dotted)
+        if dotted == "torch.Generator":
+            return self._torch_generator(node)
         if dotted == "numpy.random.Generator" and node.args:
             return replace(self.value(node.args[0]), kind="external", dotted=dotted)
         for prefix, names in words.GLOBAL_DRAWS:
@@ -202,6 +204,17 @@ class Calls(DatasetCalls):
                 return value  # in a function that may not be called
             return replace(value, traits=(Trait("M6", f"{value.dotted}.seed() takes another seed in every run", call),))
         return replace(value, traits=tuple(trait for trait in self.value(seed).traits if trait.trigger in ("M6", "M3")))
+
+    def _torch_generator(self, node: ast.Call) -> Value:
+        """torch's generators begin alike in every run, until one is asked to `seed()` itself."""
+        made = self.names.parents.get(node)
+        target = made.targets[0] if isinstance(made, ast.Assign) else None
+        for call in self.calls_named("seed") if isinstance(target, ast.Name) else ():
+            owner = call.func.value if isinstance(call.func, ast.Attribute) and not call.args else None
+            if isinstance(owner, ast.Name) and isinstance(target, ast.Name) and owner.id == target.id:
+                trait = Trait("M6", f"{owner.id}.seed() takes another seed in every run", call)
+                return Value("external", (trait,), dotted="torch.Generator")
+        return Value("external", dotted="torch.Generator")
 
     def _settings(self, dotted: str, last: str, node: ast.Call) -> Value | None:
         if dotted in words.SETTINGS_CALLS:

@@ -140,6 +140,8 @@ class DatasetCalls(UnsetParameters):
             unset = self.unset_parameter(seed) if not moving else None
             if unset is not None:
                 reason = _DRAWS[name]
+            elif not moving and (option := self.unset_option(seed)) is not None:
+                reason = f"without {option} {_DRAWS[name]}"
         else:
             reason = _DRAWS[name]
         if not reason:

@@ -74,6 +74,7 @@ class Survey:
         self._by_callee: dict[str, list[ast.Call]] = {}
         self.seeds: set[str] = set()
         self.settings_fields: set[str] | None = set()
+        self.unset_fields: dict[str, str] = {}
         self.imports_datasets = False
         self.other_datasets = False
         self._survey()
@@ -136,6 +137,13 @@ class Survey:
             named = next((text for text in texts if text.startswith("--")), texts[0]).lstrip("-").replace("-", "_")
         assert self.settings_fields is not None
         self.settings_fields.add(named)
+        default = keyword(call, "default")
+        decided = any(keyword(call, word) is not None for word in ("required", "action", "nargs"))
+        flag = next(
+            (text for text in reversed([*map(constant, call.args)]) if isinstance(text, str) and text[:1] == "-"), None
+        )
+        if flag is not None and not decided and (default is None or constant(default) is None):
+            self.unset_fields[named] = flag
 
     def _seeded(self, call: ast.Call, name: str) -> str:
         """Which process-wide generator a call seeds: python, numpy, torch, or all."""
@@ -145,6 +153,9 @@ class Survey:
         if "manual_seed" in name:
             return "torch"
         return "all" if name not in ("initial_seed", "get_seed", "seed_worker", "default_rng_seed") else ""
+
+    def calls_named(self, name: str) -> list[ast.Call]:
+        return self._by_callee.get(name, [])
 
     def is_seeded(self, generator: str) -> bool:
         return "all" in self.seeds or generator in self.seeds

@@ -31,6 +31,23 @@ class UnsetParameters(Survey):
             return None
         return None if _is_asked(scope.node, node.id) else (scope.node, node.id)
 
+    def unset_option(self, node: ast.expr) -> str | None:
+        """The option of the command line that `args.seed` is, if that is None where the option is not given, and nothing in
+        the file asks whether it is or gives it another value."""
+        if not isinstance(node, ast.Attribute) or node.attr not in self.unset_fields:
+            return None
+        if self.value(node.value).kind != "settings" or self._is_settled(node.attr):
+            return None
+        return self.unset_fields[node.attr]
+
+    def _is_settled(self, name: str) -> bool:
+        for part in self.names.parents:
+            if isinstance(part, ast.Attribute) and part.attr == name and not isinstance(part.ctx, ast.Load):
+                return True
+            if isinstance(part, ast.Call) and last_name(part.func) in ("set_defaults", "setattr"):
+                return True
+        return _is_asked(self.names.module.node, name, ast.Attribute)
+
     def leaving(self, unset: Unset, seen: tuple[ast.AST, ...] = ()) -> ast.Call | None:
         """The first call in this file after which the parameter is None."""
         function, parameter = unset
@@ -117,8 +134,8 @@ class UnsetParameters(Survey):
         return self.unset_parameter(given) or False
 
 
-def _is_asked(function: ast.AST, name: str) -> bool:
-    """Whether a condition reads the name: `if seed is not None`, `seed or 0`."""
+def _is_asked(function: ast.AST, name: str, kind: type[ast.Name | ast.Attribute] = ast.Name) -> bool:
+    """Whether a condition reads the name, or an attribute of it: `if seed is not None`, `args.seed or 0`."""
     for node in ast.walk(function):
         asked: list[ast.expr] = []
         if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
@@ -127,6 +144,10 @@ def _is_asked(function: ast.AST, name: str) -> bool:
             asked = node.values
         elif isinstance(node, ast.Match):
             asked = [node.subject]
-        if any(isinstance(part, ast.Name) and part.id == name for test in asked for part in ast.walk(test)):
+        if any(isinstance(part, kind) and _called(part) == name for test in asked for part in ast.walk(test)):
             return True
     return False
+
+
+def _called(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

@@ -88,11 +88,13 @@ def settings(path: str) -> frozenset[str]:
     """What can be assigned to a layer and changes what calling it gives."""
     found = _find(path)
     if found is None or not path.startswith("torch.nn."):
-        return frozenset()
+        return HEADS if path.endswith(".classifier") else frozenset()
     names = {parameter.name for parameter in found.parameters} - SHOWN
     return frozenset(names | {"forward", "__class__"} | ({"weight"} if path.startswith(_WEIGHTED) else set()))
 
 
+# What may be put in the place of a classifier's own: see `layers.classifiers`.
+HEADS = frozenset({"fc", "classifier", "heads", "head", "forward", "_forward_impl", "__class__"})
 # Numbers that a layer shows but does not look at: the shape of its weight decides.
 SHOWN = frozenset([
     "in_features", "out_features", "in_channels", "out_channels", "num_features", "num_embeddings", "embedding_dim",

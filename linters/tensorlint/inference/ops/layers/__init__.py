@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorlint.inference.ops.layers import (
     activations,
     attention,
+    classifiers,
     containers,
     convolution,
     linear,
@@ -13,4 +14,14 @@ from tensorlint.inference.ops.layers import (
     recurrent,
 )
 
-__all__ = ["activations", "attention", "containers", "convolution", "linear", "losses", "normalization", "recurrent"]
+__all__ = [
+    "activations",
+    "attention",
+    "classifiers",
+    "containers",
+    "convolution",
+    "linear",
+    "losses",
+    "normalization",
+    "recurrent",
+]

@@ -93,7 +93,7 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
         shape, element, count = repeated(call, tensors)
         at = arguments.axis(axis, len(shape))
         varies = any(atom.variant for atom in S.symbols(shape[at]))
-        total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at)
+        total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at, shape[at])
         target = tuple(total if place == at else settle(size) for place, size in enumerate(shape))
         strides = layout.contiguous(target) if element.contiguous else None
         return laid(

@@ -71,7 +71,7 @@ def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         shape, element, count = uniform(tensors)
         at = arguments.axis(dim, len(shape))
         varies = any(atom.variant for atom in S.symbols(shape[at]))
-        total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at)
+        total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at, shape[at])
         target = tuple(total if axis == at else settle(size) for axis, size in enumerate(shape))
         marks = surviving(element.marks, target)
         return laid(call, "torch", target, None, element.dtype, element.device, marks=marks)

@@ -17,7 +17,7 @@ pytest.importorskip("torch", reason="torch is the oracle")
 
 from tensorlint.inference.analysis import analyse
 
-HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
+HEAD = "import numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
 
 PROGRAMS = {
     "operands by their names": """
@@ -183,6 +183,39 @@ def f(x):
     u = x.amax(1)
     return w
 f(torch.zeros(2, 3, 4, 5))
+""",
+    "functions that decorators give back": """
+KNOWN = {}
+def register(function):
+    KNOWN[function.__name__] = function
+    return function
+def registered(name):
+    name = name + "!"
+    def keep(function):
+        if name in KNOWN:
+            raise KeyError(name)
+        KNOWN[name, 1] = function
+        return function
+    return keep
+@register
+def windows(x, n):
+    rows, c = x.shape
+    return x.view(rows // n, n, c)
+@registered("whole")
+@register
+def whole(x):
+    return x.reshape(-1, 3)
+class M:
+    @register
+    def apply(self, x):
+        return x.unsqueeze(0)
+def f(x: torch.Tensor):
+    n, c = x.shape
+    y = windows(x, 2)
+    z = whole(y)
+    u = M().apply(z)
+    return u
+f(torch.zeros(4, 3))
 """,
     "a field that was worked out": """
 from torch.utils.checkpoint import checkpoint

@@ -184,6 +184,41 @@ def f(x):
     return w
 f(torch.zeros(2, 3, 4, 5))
 """,
+    "where something is": """
+def f(x: torch.Tensor, y: np.ndarray):
+    at = torch.where(x > 0)[0]
+    last = x.nonzero(as_tuple=True)[-1]
+    first = torch.nonzero(x, as_tuple=True)[0]
+    for each in torch.nonzero(input=x, as_tuple=True):
+        one = each + 1
+    picked = torch.zeros(6, 5)[at]
+    theirs = np.where(y > 0)[0]
+    (only, *rest) = np.nonzero(y)
+    flat = np.flatnonzero(y)
+    pairs = np.argwhere(y)
+    laid = x.as_strided((1, 2, 3), (3, 3, 1))
+    return picked, laid
+def cells(x: torch.Tensor):
+    rows, columns = torch.where(x > 0)
+    found = torch.zeros(4, 5)[rows, columns]
+    return found
+cells(torch.eye(4))
+f(torch.eye(4), np.eye(4))
+f(torch.ones(6), np.ones(6))
+f(torch.zeros(2, 3, 4), np.zeros((2, 3, 4)))
+""",
+    "what torch asserts": """
+def f(x: torch.Tensor):
+    torch._assert(x.dim() == 3, "three axes")
+    y = x * 2
+    return y
+def g(x: torch.Tensor):
+    torch._check(x.shape == (2, 3), lambda: "six numbers")
+    y = x * 2
+    return y
+f(torch.zeros(2, 3, 4))
+g(torch.zeros(2, 3))
+""",
     "functions that decorators give back": """
 KNOWN = {}
 def register(function):

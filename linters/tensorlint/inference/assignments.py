@@ -210,15 +210,24 @@ class Assignments(State):
         elements = target.elts
         starred = [position for position, element in enumerate(elements) if isinstance(element, ast.Starred)]
         if isinstance(value, Sequence) and value.shape_of is not None and not starred:
-            self.demand(value.shape_of, ranks.exactly(min(len(elements), ranks.MOST)))
+            torch = len(elements) > 1 and self.uses_torch and refinement.asks_torch(source)
+            if source is not None:  # which the target of a loop has not: there may be no round
+                self.demand(value.shape_of, ranks.exactly(min(len(elements), ranks.MOST)), beside=torch)
             sizes: list[S.Size] = [S.symbol() for _ in elements]
             known = refinement.with_rank(value.shape_of, sizes)
             if known is not None and source is not None:
+                if torch and known.framework is None:
+                    known.framework = "torch"
                 refinement.rebind(self, refinement.shape_receiver(source), value.shape_of, known)
                 sizes = list(known.shape or ())
             for element, size in zip(elements, sizes, strict=True):
                 self.assign(element, number(size), None)
             return
+        if source is not None and isinstance(value, Sequence) and value.kin is not None and not starred:
+            # `h, w = x.shape[2:]`: so many axes are left.
+            left = Opaque(None)
+            left.kin = value.kin
+            self.demand(left, ranks.exactly(min(len(elements), ranks.MOST)))
         items = self.iterate(value)
         if starred:
             self.unpack_starred(elements, starred[0], items)

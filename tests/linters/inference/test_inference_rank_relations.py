@@ -184,6 +184,81 @@ def f(x):
     return w
 f(torch.zeros(2, 3, 4, 5))
 """,
+    "a size that only a tensor is asked for so": """
+def f(x):
+    n, c, h, w = x.size()
+    rows = x.mean(3, keepdim=True)
+    columns = x.mean(2, keepdim=True).transpose(-1, -2)
+    both = torch.cat([rows, columns], dim=2)
+    parts = torch.split(both, [h, w], dim=2)
+    y = x + 1
+    return parts
+f(torch.zeros(2, 3, 4, 5))
+""",
+    "methods that only a tensor has": """
+def f(x):
+    n, c = x.shape
+    before = x * 2
+    y = x.sum(dim=1)
+    return y
+def g(x):
+    n, c = x.shape
+    before = x * 2
+    y = x.sum(1, keepdim=True)
+    return y
+def h(x):
+    n, c = x.shape
+    before = x * 2
+    y = x.masked_fill(before > 1, 0)
+    return y
+def conv(x):
+    n, c, *_ = n, c, a, b = x.shape
+    before = x * 2
+    y = nn.Conv2d(3, 4, 1)(x)
+    return y
+f(torch.zeros(2, 3))
+g(torch.zeros(2, 3))
+h(torch.zeros(2, 3))
+conv(torch.zeros(2, 3, 4, 5))
+""",
+    "objects of which nobody knows that they are tensors": """
+class M(nn.Module):
+    def __init__(self, twice):
+        super().__init__()
+        self.twice = twice
+        self.fc = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x):
+        y = x.mean((2, 3), keepdim=True)
+        if self.twice:
+            y = 0.5 * y + 0.5 * x.amax((2, 3), keepdim=True)
+        y = self.fc(y)
+        return y
+M(True)(torch.zeros(2, 3, 4, 5))
+M(False)(torch.zeros(2, 3, 4, 5))
+""",
+    "the axes that are left": """
+def f(x: torch.Tensor):
+    before = x * 2
+    h, w = x.shape[2:]
+    return before
+def g(x: torch.Tensor):
+    before = x * 2
+    h, w = x.size()[1:]
+    return before
+def k(x: torch.Tensor):
+    before = x * 2
+    [n, c] = x.shape[1:-1]
+    return before
+def several(x: torch.Tensor):
+    before = x * 2
+    size = h, w = x.shape[1:]
+    return before
+f(torch.zeros(2, 3, 4, 5))
+g(torch.zeros(2, 3, 4))
+k(torch.zeros(2, 3, 4, 5))
+several(torch.zeros(2, 3, 4))
+""",
     "where something is": """
 def f(x: torch.Tensor, y: np.ndarray):
     at = torch.where(x > 0)[0]

@@ -223,7 +223,13 @@ class Assignments(State):
             for element, size in zip(elements, sizes, strict=True):
                 self.assign(element, number(size), None)
             return
-        if source is not None and isinstance(value, Sequence) and value.kin is not None and not starred:
+        if (
+            source is not None
+            and isinstance(value, Sequence)
+            and value.kind == "tuple"
+            and value.kin is not None
+            and not starred
+        ):
             # `h, w = x.shape[2:]`: so many axes are left.
             left = Opaque(None)
             left.kin = value.kin
@@ -516,7 +522,7 @@ class Assignments(State):
         value.items, value.element = None, any_item_of(value)
         if isinstance(value, Sequence):
             forget_shown(value)
-            value.length = value.totals = None
+            value.length = value.totals = value.kin = None
             iterators.spend(self, value)
         else:
             for each in value.alike or ():
@@ -525,6 +531,7 @@ class Assignments(State):
     def forget_contents_for_all(self, value: Sequence | Dictionary) -> None:
         """Forget them, and let the loops around know if anything was known."""
         known = value.items is not None or value.element.__class__ not in (Unknown, Opaque)
+        known = known or (isinstance(value, Sequence) and value.kin is not None)
         if known or (isinstance(value, Dictionary) and value.alike):
             self.mutations.append((value, None))
         self.forget_contents(value)
@@ -574,7 +581,7 @@ def forget_shown(value: Sequence) -> None:
     """The list has changed: what was known of what may be this list is not known any more."""
     shown, value.shown = value.shown, ()
     for each in shown:
-        each.items, each.element, each.length, each.totals = None, any_item_of(each), None, None
+        each.items, each.element, each.length, each.totals, each.kin = None, any_item_of(each), None, None, None
         forget_shown(each)
 
 

@@ -210,15 +210,30 @@ class Assignments(State):
         elements = target.elts
         starred = [position for position, element in enumerate(elements) if isinstance(element, ast.Starred)]
         if isinstance(value, Sequence) and value.shape_of is not None and not starred:
-            self.demand(value.shape_of, ranks.exactly(min(len(elements), ranks.MOST)))
+            torch = len(elements) > 1 and self.uses_torch and refinement.asks_torch(source)
+            if source is not None:  # which the target of a loop has not: there may be no round
+                self.demand(value.shape_of, ranks.exactly(min(len(elements), ranks.MOST)), beside=torch)
             sizes: list[S.Size] = [S.symbol() for _ in elements]
             known = refinement.with_rank(value.shape_of, sizes)
             if known is not None and source is not None:
+                if torch and known.framework is None:
+                    known.framework = "torch"
                 refinement.rebind(self, refinement.shape_receiver(source), value.shape_of, known)
                 sizes = list(known.shape or ())
             for element, size in zip(elements, sizes, strict=True):
                 self.assign(element, number(size), None)
             return
+        if (
+            source is not None
+            and isinstance(value, Sequence)
+            and value.kind == "tuple"
+            and value.kin is not None
+            and not starred
+        ):
+            # `h, w = x.shape[2:]`: so many axes are left.
+            left = Opaque(None)
+            left.kin = value.kin
+            self.demand(left, ranks.exactly(min(len(elements), ranks.MOST)))
         items = self.iterate(value)
         if starred:
             self.unpack_starred(elements, starred[0], items)
@@ -507,7 +522,7 @@ class Assignments(State):
         value.items, value.element = None, any_item_of(value)
         if isinstance(value, Sequence):
             forget_shown(value)
-            value.length = value.totals = None
+            value.length = value.totals = value.kin = None
             iterators.spend(self, value)
         else:
             for each in value.alike or ():
@@ -516,6 +531,7 @@ class Assignments(State):
     def forget_contents_for_all(self, value: Sequence | Dictionary) -> None:
         """Forget them, and let the loops around know if anything was known."""
         known = value.items is not None or value.element.__class__ not in (Unknown, Opaque)
+        known = known or (isinstance(value, Sequence) and value.kin is not None)
         if known or (isinstance(value, Dictionary) and value.alike):
             self.mutations.append((value, None))
         self.forget_contents(value)
@@ -565,7 +581,7 @@ def forget_shown(value: Sequence) -> None:
     """The list has changed: what was known of what may be this list is not known any more."""
     shown, value.shown = value.shown, ()
     for each in shown:
-        each.items, each.element, each.length, each.totals = None, any_item_of(each), None, None
+        each.items, each.element, each.length, each.totals, each.kin = None, any_item_of(each), None, None, None
         forget_shown(each)
 
 

@@ -28,6 +28,7 @@ from tensorlint.inference.module_bases import is_module_whichever
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, Rebound, perhaps_another_part, rebound
+from tensorlint.inference.registering import gives_back
 from tensorlint.inference.unseen import changed_by_operators_of
 from tensorlint.inference.values import (
     BASE,
@@ -249,6 +250,8 @@ class Classes(Inheritance):
                 or "autocast" in path
             ):
                 continue
+            elif gives_back(value, target is not decorator):
+                function.registered = True
             else:
                 function.decorated = True
 

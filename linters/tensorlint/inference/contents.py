@@ -85,7 +85,8 @@ def is_forgotten(value: Sequence | Dictionary) -> bool:
         return False
     if isinstance(value, Dictionary):
         return not value.alike
-    return value.kind in _CHANGING and value.length is None is value.totals and not (value.shown or value.parts)
+    counted = value.length is not None or value.totals is not None or value.kin is not None
+    return value.kind in _CHANGING and not (counted or value.shown or value.parts)
 
 
 def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:

@@ -49,6 +49,8 @@ ALWAYS, SOMETIMES, CAUGHT = "always", "sometimes", "caught"
 # The statements of a function that is followed for its own sake: whether its errors may be caught is asked only when
 # something is demanded there.
 FUNCTION = "function"
+# What is known of whose an object is: nothing; torch's, which is worth saying of one whose rank is known; torch's.
+UNTOLD, BESIDE, TOLD = range(3)
 
 
 class Demands(State):
@@ -57,9 +59,9 @@ class Demands(State):
     def start_demands(self) -> None:
         self.places: list[Place | None] = []
         # What was learnt of each object in the function that is followed: by the node that bound it, by region.
-        self.learnt: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
+        self.learnt: dict[ast.AST, dict[Region, tuple[int, int]]] = {}
         # The same from the time before, where a function is followed for the second time.
-        self.solved: dict[ast.AST, dict[Region, tuple[int, bool]]] = {}
+        self.solved: dict[ast.AST, dict[Region, tuple[int, int]]] = {}
         self.solved_regions: set[Region] = set()
         self.exits: dict[int, list[int]] = {}
 
@@ -74,19 +76,21 @@ class Demands(State):
 
     # -- the first time: learning --------------------------------------------------------------------------------
 
-    def demand(self, value: Value | None, mask: int, torch: bool = False) -> None:
-        """The program goes on from here only if the value has one of these ranks (and is torch's)."""
+    def demand(self, value: Value | None, mask: int, torch: bool = False, beside: bool = False) -> None:
+        """The program goes on from here only if the value has one of these ranks (and is torch's; `beside` its rank that
+        is worth knowing, but alone it is not)."""
         if isinstance(value, Tensor):
-            if value.shape is not None:
+            if value.shape is not None and (value.framework is not None or not (torch or beside)):
                 return
         elif not isinstance(value, Opaque):
             return
         kin = value.kin
-        if kin is None or self.stand_ins or id(value) in self.reshaped or (mask == ranks.ANY and not torch):
+        says = TOLD if torch else BESIDE if beside else UNTOLD
+        if kin is None or self.stand_ins or id(value) in self.reshaped or (mask == ranks.ANY and not says):
             return
         rank, offset, least = kin
         mask = ranks.shifted(mask, offset, least)
-        if mask == ranks.ANY and not torch:
+        if mask == ranks.ANY and not says:
             return
         places = self.places
         base = next((at for at, place in enumerate(places) if place is not None and place[0] is rank.frame), None)
@@ -97,7 +101,7 @@ class Demands(State):
             frame, body, index, entry, _ = place
             start = self.last_exit(body, index)
             if frame is rank.frame:
-                self.learn(rank, (id(body), start), mask, torch)
+                self.learn(rank, (id(body), start), mask, says)
             if start or entry is not ALWAYS:
                 return
 
@@ -106,10 +110,10 @@ class Demands(State):
         entry = place[3]
         return entry is CAUGHT or (entry is FUNCTION and place[0].node in self.fails_quietly())
 
-    def learn(self, rank: Rank, region: Region, mask: int, torch: bool) -> None:
+    def learn(self, rank: Rank, region: Region, mask: int, torch: int) -> None:
         known = self.learnt.setdefault(rank.origin, {})
-        before, was_torch = known.get(region, (ranks.ANY, False))
-        known[region] = before & mask, was_torch or torch
+        before, was_torch = known.get(region, (ranks.ANY, UNTOLD))
+        known[region] = before & mask, max(was_torch, torch)
 
     def last_exit(self, body: list[ast.stmt], index: int) -> int:
         """Where the stretch begins that the statement at `index` belongs to."""
@@ -128,7 +132,7 @@ class Demands(State):
     def is_solved(self) -> bool:
         """Whether following the function again, knowing what was learnt, would show more."""
         return any(
-            torch or ranks.single(mask) is not None
+            torch is TOLD or ranks.single(mask) is not None
             for regions in self.learnt.values()
             for mask, torch in _narrowed(regions)
         )
@@ -156,16 +160,16 @@ class Demands(State):
 
     # -- the second time: knowing --------------------------------------------------------------------------------
 
-    def allowed(self, origin: ast.AST, frame: Frame) -> tuple[int, bool]:
+    def allowed(self, origin: ast.AST, frame: Frame) -> tuple[int, int]:
         """The ranks an object may have at the current statement, and whether it is torch's."""
         regions = self.solved.get(origin)
-        mask, torch = ranks.ANY, False
+        mask, torch = ranks.ANY, UNTOLD
         if regions is not None:
             for place in self.places:
                 if place is not None and place[0] is frame:
                     found = regions.get((id(place[1]), self.last_exit(place[1], place[2])))
                     if found is not None:
-                        mask, torch = mask & found[0], torch or found[1]
+                        mask, torch = mask & found[0], max(torch, found[1])
         return mask, torch
 
     def known_rank(self, value: Value, kin: Kin) -> Value:
@@ -174,7 +178,7 @@ class Demands(State):
         mask, torch = self.allowed(origin.origin, origin.frame)
         rank = ranks.single(mask)
         if rank is None or rank + offset < 0:
-            if torch and isinstance(value, Opaque) and value.kind is None and offset == least == 0:
+            if torch is TOLD and isinstance(value, Opaque) and value.kind is None and offset == least == 0:
                 return Tensor("torch", axes=value.axes, marks=frozenset({"parameter"}), kin=value.kin)
             return value
         known = refinement.with_rank(value, [S.symbol() for _ in range(max(rank + offset, least))])
@@ -257,11 +261,14 @@ class Demands(State):
             self.demand(args[0], ranks.ANY, torch=True)
 
     def kept_by_arithmetic(self, result: Value, left: Value, right: Value) -> Value:
-        """`x * 2` of an object nobody knows: should it be a tensor, the result has as many axes."""
+        """`x * 2` and `x + x.amax(1, keepdim=True)` of objects nobody knows: should they be tensors, the result has as many
+        axes."""
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Opaque) and side.kind is None and side.kin is not None:
-                if isinstance(other, (Number, Scalar)) or (
-                    isinstance(other, Const) and type(other.value) in (int, float, bool)
+                if (
+                    isinstance(other, (Number, Scalar))
+                    or (isinstance(other, Const) and type(other.value) in (int, float, bool))
+                    or (isinstance(other, Opaque) and other.kind is None and other.kin == side.kin)
                 ):
                     if result is UNKNOWN:
                         result = Opaque(None)
@@ -306,11 +313,11 @@ def _kin_of(value: Value) -> Kin | None:
     return value.kin if isinstance(value, (Tensor, Opaque)) else None
 
 
-def _narrowed(regions: dict[Region, tuple[int, bool]]) -> list[tuple[int, bool]]:
+def _narrowed(regions: dict[Region, tuple[int, int]]) -> list[tuple[int, int]]:
     """What is known in each region, and in all of them together (they may lie in one another)."""
-    mask, torch = ranks.ANY, False
+    mask, torch = ranks.ANY, UNTOLD
     for each, is_torch in regions.values():
-        mask, torch = mask & each, torch or is_torch
+        mask, torch = mask & each, max(torch, is_torch)
     return [*regions.values(), (mask, torch)]
 
 

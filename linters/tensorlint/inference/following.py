@@ -57,7 +57,8 @@ class Following(State):
         self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
         self.calls_made.append((len(self.mutations), self.steps))
-        if function.decorated:
+        # Of the many that a package registers most are told nothing where they are called.
+        if function.decorated or (function.registered and not worth_following(args, kwargs)):
             return self.unseen_result(function, args, kwargs)
         if function.receiver is not None:
             args = [function.receiver, *args]

@@ -16,6 +16,7 @@ from tensorlint.inference import (
     numbers,
     operator_functions,
     probability,
+    refinement,
     table_making,
     table_values,
     tables,
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 
 # What torch.utils.checkpoint.checkpoint takes itself; the rest goes to the function that it calls.
+# Functions that end the program where what they are given first is not so.
+_ASSERTS = frozenset({"torch._assert", "torch._check"})
 _CHECKPOINT = frozenset(
     {"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"}
 )
@@ -172,6 +175,9 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     """A library's function or class that no table of operations has."""
     if path in ("types.new_class", "dataclasses.make_dataclass"):
         interp.made_by_call(args[1] if len(args) > 1 and path[0] == "t" else kwargs.get("bases", NONE), UNKNOWN)
+    if path in _ASSERTS and isinstance(node, ast.Call) and node is interp.unused and node.args:
+        refinement.assume(interp, node.args[0], True)
+        return NONE
     if path.startswith("operator."):
         result = operator_functions.call(interp, path, args, kwargs, node)
         if result is not None:

@@ -82,6 +82,26 @@ TENSOR_ONLY = frozenset(
         "unsqueeze_",
     ]
 )
+# Of these the ones that no array, series or table has.
+TORCH_ONLY = frozenset(
+    [
+        "permute",
+        "unsqueeze",
+        "unsqueeze_",
+        "masked_fill",
+        "masked_fill_",
+        "bmm",
+        "new_zeros",
+        "new_ones",
+        "unflatten",
+        "view_as",
+        "expand_as",
+        "masked_select",
+        "index_select",
+        "scatter_",
+        "repeat_interleave",
+    ]
+)
 
 
 def spells_sizes(args: list[Value]) -> bool:
@@ -90,6 +110,16 @@ def spells_sizes(args: list[Value]) -> bool:
         return len(args) > 1
     only = args[0]
     return isinstance(only, Sequence) or _is_size(only)
+
+
+def is_told_dim(kwargs: dict[str, Value]) -> bool:
+    """Whether a method is told its axes as torch's are: an array's take `axis` and `keepdims`. (xarray's take names.)"""
+    if "keepdim" in kwargs:
+        return True
+    given = kwargs.get("dim")
+    if isinstance(given, Sequence):
+        return bool(given.items) and all(integer(item) is not None for item in given.items or ())
+    return given is not None and integer(given) is not None
 
 
 def _is_size(value: Value) -> bool:
@@ -198,7 +228,8 @@ class Methods(State):
             return Scalar(kind) if kind else UNKNOWN  # type: ignore[arg-type]
         framework = receiver.framework or (
             "torch"
-            if name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax")
+            if (name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax"))
+            or (kwargs and self.uses_torch and is_told_dim(kwargs))
             else None
         )
         if receiver.framework is None and name == "view" and not spells_sizes(args):
@@ -217,6 +248,7 @@ class Methods(State):
             self.note_unseen(receiver)
             return UNKNOWN
         if receiver.framework is None:
+            self.demand(receiver, ranks.ANY, beside=True)
             receiver = copy(receiver, framework=framework, axes=receiver.axes, kin=receiver.kin)
         result = self.apply(entry, [receiver, *args], kwargs, node)
         if name.endswith("_") and not name.endswith("__") and isinstance(result, Tensor):
@@ -245,7 +277,11 @@ class Methods(State):
                 self.touch(receiver, None)
         if name in CHANGES:
             self.changed_items(receiver, longer=True)
-        self.demand(receiver, ranks.of_method(name, args, kwargs), torch=name == "permute" and self.uses_torch)
+        if self.uses_torch:
+            beside = name in TORCH_ONLY or (bool(kwargs) and is_told_dim(kwargs))
+            self.demand(receiver, ranks.of_method(name, args, kwargs), name == "permute", beside)
+        else:
+            self.demand(receiver, ranks.of_method(name, args, kwargs))
         if name in RESHAPING or name == "resize":
             (self.reshape if name in RESHAPING else self.changed_shape)(receiver)
             self.escape(args, kwargs)

@@ -72,7 +72,7 @@ class Operators(State):
         left = self.eval(node.left)
         right = self.eval(node.right)
         result = self.binary(OPERATORS[type(node.op)], left, right, node)
-        if result is UNKNOWN or isinstance(result, Opaque):
+        if (result is UNKNOWN or isinstance(result, Opaque)) and node.op.__class__ is not ast.MatMult:
             return self.kept_by_arithmetic(result, left, right)
         return result
 

@@ -47,9 +47,16 @@ def with_rank(value: Value, sizes: list[Size]) -> Tensor | None:
     for axis, size in axes.items():
         if -rank <= axis < rank:
             shape[axis] = size
+    # That it is torch's may be learnt further down.
+    kin = value.kin if value.kin is not None and value.kin[1:] == (0, 0) else None
     if isinstance(value, Tensor):
-        return copy(value, shape=tuple(shape), strides=None)
-    return Tensor(None, tuple(shape), None, marks=frozenset({"parameter"}))
+        return copy(value, shape=tuple(shape), strides=None, kin=None if value.framework else kin)
+    return Tensor(None, tuple(shape), None, marks=frozenset({"parameter"}), kin=kin)
+
+
+def asks_torch(node: ast.expr | None) -> bool:
+    """Whether it is `x.size()`: an array's `size` is a number, and `shape` everyone's."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "size"
 
 
 def shape_receiver(node: ast.expr) -> ast.expr | None:

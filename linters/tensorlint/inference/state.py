@@ -126,8 +126,8 @@ class State:
     binding_frames: dict[ast.Name, Frame]
     rounds: dict[ast.Name, Value] | None
     places: list[Any]
-    learnt: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
-    solved: dict[ast.AST, dict[tuple[int, int], tuple[int, bool]]]
+    learnt: dict[ast.AST, dict[tuple[int, int], tuple[int, int]]]
+    solved: dict[ast.AST, dict[tuple[int, int], tuple[int, int]]]
     solved_regions: set[tuple[int, int]]
     exits: dict[int, list[int]]
 

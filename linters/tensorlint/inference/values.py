@@ -512,6 +512,7 @@ class Function(Value):
     kind: Literal["function", "static", "class", "property", "cached"] = "function"
     decorated: bool = False
     held: tuple[Value, ...] = ()  # what was assigned to its attributes
+    registered: bool = False  # by a decorator of the program's own that gives it back
 
 
 @dataclass(slots=True, eq=False)

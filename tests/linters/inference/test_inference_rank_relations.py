@@ -17,7 +17,7 @@ pytest.importorskip("torch", reason="torch is the oracle")
 
 from tensorlint.inference.analysis import analyse
 
-HEAD = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
+HEAD = "import numpy as np\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\n"
 
 PROGRAMS = {
     "operands by their names": """
@@ -183,6 +183,149 @@ def f(x):
     u = x.amax(1)
     return w
 f(torch.zeros(2, 3, 4, 5))
+""",
+    "a size that only a tensor is asked for so": """
+def f(x):
+    n, c, h, w = x.size()
+    rows = x.mean(3, keepdim=True)
+    columns = x.mean(2, keepdim=True).transpose(-1, -2)
+    both = torch.cat([rows, columns], dim=2)
+    parts = torch.split(both, [h, w], dim=2)
+    y = x + 1
+    return parts
+f(torch.zeros(2, 3, 4, 5))
+""",
+    "methods that only a tensor has": """
+def f(x):
+    n, c = x.shape
+    before = x * 2
+    y = x.sum(dim=1)
+    return y
+def g(x):
+    n, c = x.shape
+    before = x * 2
+    y = x.sum(1, keepdim=True)
+    return y
+def h(x):
+    n, c = x.shape
+    before = x * 2
+    y = x.masked_fill(before > 1, 0)
+    return y
+def conv(x):
+    n, c, *_ = n, c, a, b = x.shape
+    before = x * 2
+    y = nn.Conv2d(3, 4, 1)(x)
+    return y
+f(torch.zeros(2, 3))
+g(torch.zeros(2, 3))
+h(torch.zeros(2, 3))
+conv(torch.zeros(2, 3, 4, 5))
+""",
+    "objects of which nobody knows that they are tensors": """
+class M(nn.Module):
+    def __init__(self, twice):
+        super().__init__()
+        self.twice = twice
+        self.fc = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x):
+        y = x.mean((2, 3), keepdim=True)
+        if self.twice:
+            y = 0.5 * y + 0.5 * x.amax((2, 3), keepdim=True)
+        y = self.fc(y)
+        return y
+M(True)(torch.zeros(2, 3, 4, 5))
+M(False)(torch.zeros(2, 3, 4, 5))
+""",
+    "the axes that are left": """
+def f(x: torch.Tensor):
+    before = x * 2
+    h, w = x.shape[2:]
+    return before
+def g(x: torch.Tensor):
+    before = x * 2
+    h, w = x.size()[1:]
+    return before
+def k(x: torch.Tensor):
+    before = x * 2
+    [n, c] = x.shape[1:-1]
+    return before
+def several(x: torch.Tensor):
+    before = x * 2
+    size = h, w = x.shape[1:]
+    return before
+f(torch.zeros(2, 3, 4, 5))
+g(torch.zeros(2, 3, 4))
+k(torch.zeros(2, 3, 4, 5))
+several(torch.zeros(2, 3, 4))
+""",
+    "where something is": """
+def f(x: torch.Tensor, y: np.ndarray):
+    at = torch.where(x > 0)[0]
+    last = x.nonzero(as_tuple=True)[-1]
+    first = torch.nonzero(x, as_tuple=True)[0]
+    for each in torch.nonzero(input=x, as_tuple=True):
+        one = each + 1
+    picked = torch.zeros(6, 5)[at]
+    theirs = np.where(y > 0)[0]
+    (only, *rest) = np.nonzero(y)
+    flat = np.flatnonzero(y)
+    pairs = np.argwhere(y)
+    laid = x.as_strided((1, 2, 3), (3, 3, 1))
+    return picked, laid
+def cells(x: torch.Tensor):
+    rows, columns = torch.where(x > 0)
+    found = torch.zeros(4, 5)[rows, columns]
+    return found
+cells(torch.eye(4))
+f(torch.eye(4), np.eye(4))
+f(torch.ones(6), np.ones(6))
+f(torch.zeros(2, 3, 4), np.zeros((2, 3, 4)))
+""",
+    "what torch asserts": """
+def f(x: torch.Tensor):
+    torch._assert(x.dim() == 3, "three axes")
+    y = x * 2
+    return y
+def g(x: torch.Tensor):
+    torch._check(x.shape == (2, 3), lambda: "six numbers")
+    y = x * 2
+    return y
+f(torch.zeros(2, 3, 4))
+g(torch.zeros(2, 3))
+""",
+    "functions that decorators give back": """
+KNOWN = {}
+def register(function):
+    KNOWN[function.__name__] = function
+    return function
+def registered(name):
+    name = name + "!"
+    def keep(function):
+        if name in KNOWN:
+            raise KeyError(name)
+        KNOWN[name, 1] = function
+        return function
+    return keep
+@register
+def windows(x, n):
+    rows, c = x.shape
+    return x.view(rows // n, n, c)
+@registered("whole")
+@register
+def whole(x):
+    return x.reshape(-1, 3)
+class M:
+    @register
+    def apply(self, x):
+        return x.unsqueeze(0)
+def f(x: torch.Tensor):
+    n, c = x.shape
+    y = windows(x, 2)
+    z = whole(y)
+    u = M().apply(z)
+    return u
+f(torch.zeros(4, 3))
 """,
     "a field that was worked out": """
 from torch.utils.checkpoint import checkpoint

@@ -12,7 +12,7 @@ from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.values import UNKNOWN, Tensor, Value
+from tensorlint.inference.values import UNKNOWN, Sequence, Tensor, Value
 
 
 @op("diagonal", "a offset=0 axis1=0 axis2=1")
@@ -65,9 +65,16 @@ def delete(call: Call, arr: Value, obj: Value, axis: Value) -> Value:
 
 @op("nonzero numpy.flatnonzero numpy.argwhere", "a", tensor=False)
 def nonzero(call: Call, a: Value) -> Value:
+    name = call.name.rpartition(".")[2]
+    if isinstance(a, Tensor) and a.shape is None and a.framework == "numpy":
+        if name == "flatnonzero":
+            return laid(call, "numpy", (S.symbol(),), None, "int64")
+        if name == "argwhere":
+            return laid(call, "numpy", (S.symbol(), S.symbol()), None, "int64")
+        size = S.of_symbol(S.Symbol(None, variant=True))
+        return Sequence("tuple", None, Tensor("numpy", (size,), None, "int64", None, call.node))
     given = ranked(call, a)
     count = S.symbol()
-    name = call.name.rpartition(".")[2]
     rank = len(given.shape or ())
     if name == "argwhere":
         return laid(call, "numpy", (count, rank), None, "int64")

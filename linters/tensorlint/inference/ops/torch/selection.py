@@ -12,7 +12,7 @@ from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.ops.torch.views import diagonal_of
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value, copy
+from tensorlint.inference.values import Const, Number, Opaque, Scalar, Sequence, Tensor, Unknown, Value, copy
 
 
 @op("gather", "input dim index / sparse_grad=False out=None")
@@ -100,6 +100,13 @@ def masked_scatter(call: Call, input: Value, mask: Value, source: Value) -> Valu
 
 @op("nonzero argwhere", "input / as_tuple=False out=None", tensor=False)
 def nonzero(call: Call, input: Value, as_tuple: Value, out: Value) -> Value:
+    if not isinstance(input, Tensor) or input.shape is None:
+        if not isinstance(input, (Tensor, Opaque, Unknown)) or not arguments.flag(as_tuple):
+            raise Undecided
+        # However many axes there are, it gives a vector for each; one where there is none.
+        device = input.device if isinstance(input, Tensor) else None
+        count = S.of_symbol(S.Symbol(None, variant=True))
+        return Sequence("tuple", None, Tensor("torch", (count,), None, "int64", device, call.node))
     ranked = tensor(input)
     count = S.symbol()
     rank = len(ranked.shape or ())

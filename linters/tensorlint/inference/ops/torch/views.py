@@ -224,6 +224,8 @@ def unfold(call: Call, input: Value, dimension: Value, size: Value, step: Value)
 
 @op("as_strided", "input size stride storage_offset=None")
 def as_strided(call: Call, input: Value, size: Value, stride: Value, storage_offset: Value) -> Value:
+    if isinstance(input, Tensor) and input.shape is None:
+        return laid(call, input.framework, arguments.shape([size]), None, input.dtype, input.device)
     ranked = tensor(input)
     strides = arguments.shape([stride])
     return seen(call, ranked, arguments.shape([size]), strides, marks=NO_MARKS, words="as_strided")

@@ -578,8 +578,9 @@ class Effects(State):
         known = self.lines_changing.get(key)
         if known is None:
             known = self.lines_changing[key] = []
-            text = file.text
+            text, line, counted = file.text, 1, 0
             for at in places_of(name, text):
                 if _CHANGING.match(text, at + len(name)) and _BEGINS.match(text, at):
-                    known.append(text.count("\n", 0, at) + 1)
+                    line, counted = line + text.count("\n", counted, at), at
+                    known.append(line)
         return known

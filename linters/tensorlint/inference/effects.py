@@ -337,7 +337,8 @@ class Effects(State):
         seen.add(id(value))
         if isinstance(value, (Opaque, Partial, Attribute)):
             for part in value.parts if isinstance(value, Opaque) else reached_by(value):
-                self.forget_held(part, attributes, reshapes, seen)
+                if part.__class__ in _KEEPS and id(part) not in seen:
+                    self.forget_held(part, attributes, reshapes, seen)
         elif isinstance(value, Instance):
             if not value.generic and (attributes or reshapes):
                 self.forget_attributes(value, attributes, reshapes)
@@ -345,7 +346,8 @@ class Effects(State):
             for item in (value.element,) if value.items is None else items_of(value):
                 kind = item.__class__
                 if kind in _KEEPS and kind is not Class and (kind is not Instance or attributes or reshapes):
-                    self.forget_held(item, attributes, reshapes, seen)
+                    if id(item) not in seen:
+                        self.forget_held(item, attributes, reshapes, seen)
             if not ((isinstance(value, Sequence) and value.kind == "tuple") or is_forgotten(value)):
                 self.forget_contents(value)
                 self.mutations.append((value, None))

@@ -91,8 +91,10 @@ def instance_norm(call: Call, input: Value, **rest: Value) -> Value:
 
 def contiguous_only(call: Call, input: Value) -> Value:
     result = batch_like(call, input)
-    if isinstance(result, Tensor) and isinstance(input, Tensor) and input.contiguous is not True:
-        result.strides = None
+    if isinstance(result, Tensor) and isinstance(input, Tensor) and input.shape is not None:
+        # Along axes of one element a contiguous input may have other strides than the result.
+        if input.contiguous is not True or input.strides != layout.contiguous(input.shape):
+            result.strides = None
     return _where_devices_agree(result, input)
 
 

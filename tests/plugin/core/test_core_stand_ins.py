@@ -76,7 +76,7 @@ def test_stand_ins_neither_stop_a_run_nor_change_its_numbers(pytester, options):
     pytester.makepyfile(TESTS)
 
     def drawn(*further):
-        result = pytester.runpytest("-s", "-q", "-p", "no:randomly", *options, *further)
+        result = pytester.runpytest_subprocess("-s", "-q", "-p", "no:randomly", *options, *further)
         result.assert_outcomes(passed=74 if not further else 26)
         return [line for line in result.stdout.lines if line.startswith("DRAWN")]
 

@@ -74,7 +74,7 @@ def hooks_heard(pytester):
         """)
 
     def run(*options):
-        result = pytester.runpytest("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
+        result = pytester.runpytest_subprocess("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
         result.assert_outcomes(passed=2)
         return [line for line in result.stdout.lines if line.startswith("HEARD")]
 
@@ -115,7 +115,7 @@ def test_a_graph_that_the_test_makes_has_no_operation_of_ours(pytester, check):
         """)
 
     def graphs(*options):
-        result = pytester.runpytest("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
+        result = pytester.runpytest_subprocess("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
         result.assert_outcomes(passed=4)
         return [line for line in result.stdout.lines if line.startswith("GRAPH")]
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
 from tensorlint.inference import class_order
 from tensorlint.inference.analysis import analyse
+from tensorlint.inference.effects import Effects
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
@@ -193,6 +195,26 @@ def test_the_lines_of_a_text_that_change_a_name_are_counted_once() -> None:
     file = SourceFile("<string>", source, tree, collect(tree))
     assert Interpreter(file).changing_lines("rows", file) == [*range(2, 402, 2)]
     assert 0 < Text.passed <= len(source)
+
+
+def test_what_many_kept_functions_may_change_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of something unknown may call any function that a list holds, and each of them has the argument in hand."""
+    counted = 0
+    forget_held = Effects.forget_held
+
+    def counting(*arguments: Any) -> None:
+        nonlocal counted
+        counted += 1
+        forget_held(*arguments)
+
+    monkeypatch.setattr(Effects, "forget_held", counting)
+    source = "import torch\ntable = []\n"
+    source += "".join(f"def f{number}(x):\n    table.append(x)\n" for number in range(20))
+    source += f"handlers = [{', '.join(f'f{number}' for number in range(20))}]\n"
+    source += f"def run(unknown):\n    x, rows = torch.zeros(3), ({', '.join(f'[{n}]' for n in range(50))})\n"
+    source += "    unknown(rows)\n" * 10
+    analyse(ast.parse(source), source)
+    assert 50 * 10 <= counted < 50 * 20  # not fifty lists for each of twenty functions and ten calls
 
 
 def test_nothing_of_a_file_is_kept_when_the_next_one_comes() -> None:

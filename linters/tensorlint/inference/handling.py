@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.kept import kept_with
@@ -168,9 +169,9 @@ def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -
             if times < 2:  # imports count for nothing
                 entry.pop(name, None)
             elif name in entry:
-                entry[name] = UNKNOWN  # it may hold what the block bound first
+                entry[name] = one_within([entry[name]])  # it may hold what the block bound first
         elif before[name] is not entry.get(name) and (times > 1 or entry.get(name).__class__ is not Tensor):
-            entry[name] = UNKNOWN
+            entry[name] = one_within([before[name], after.get(name, UNKNOWN)])
     return entry
 
 

@@ -24,7 +24,9 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     LibraryObject,
+    Number,
     Opaque,
+    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -182,9 +184,27 @@ class Statements(State):
         if isinstance(left, LibraryObject) and left.path in CONTAINERS:
             module_containers.change_members(self, left, "extend", [right])
             return left
-        if isinstance(left, Opaque) and isinstance(right, Sequence):
-            self.changed_items(left, longer=True)  # a list, which other names see grow, too
+        if isinstance(left, Opaque):
+            if isinstance(right, Sequence):
+                self.changed_items(left, longer=True)  # a list, which other names see grow, too
+            if left.parts and (sign == "*" or not isinstance(right, (Const, Number, Scalar))):
+                self.change_any(left, right)
         return self.binary(sign, left, right, node)
+
+    def change_any(self, one: Opaque, more: Value) -> None:
+        """`one += more`, of what may be one of several lists, sets or dictionaries: other names see it change, too."""
+        waiting, seen = [*one.parts], {id(one)}
+        while waiting:
+            part = waiting.pop()
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            if isinstance(part, Opaque):
+                waiting += part.parts
+            elif isinstance(part, Dictionary) or (isinstance(part, Sequence) and part.kind in ("list", "set", "deque")):
+                self.forget_contents(part)
+                put_unseen(part, more)
+                self.mutations.append((part, None))
 
     def update(self, changed: Dictionary, more: Value) -> None:
         """`changed |= more`, which other names of the dictionary see too."""

@@ -511,13 +511,18 @@ class Assignments(State):
         if longer and value.axes:
             self.changed_shape(value)
 
-    def forget_contents(self, value: Sequence | Dictionary) -> None:
+    def forget_contents(self, value: Sequence | Dictionary, seen: set[int] | None = None) -> None:
+        """Of the list or dictionary, and of those that it is one of, but for those that have been seen."""
+        if isinstance(value, Sequence) and value.parts and value.kind != "tuple":
+            self.touch(value, None, seen)
+        self.forget_own_contents(value)
+
+    def forget_own_contents(self, value: Sequence | Dictionary) -> None:
+        """Likewise, where the caller goes through those that it is one of: a value is one of several that are one of
+        several, and who forgets all of them for each of them does not come to an end."""
         aliases.lose(value)
-        if isinstance(value, Sequence):
-            if value.kind == "tuple":
-                return
-            if value.parts:
-                self.touch(value, None)
+        if isinstance(value, Sequence) and value.kind == "tuple":
+            return
         # What it holds may be changed by way of it all the same.
         value.items, value.element = None, any_item_of(value)
         if isinstance(value, Sequence):

@@ -292,12 +292,15 @@ def _forget_progress(iterator: Sequence) -> None:
 
 def within(value: Value) -> None:
     """A container holds the value, and the lists and dictionaries of a tuple: a name they get is not their only one."""
-    if isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind in ("list", "deque")):
-        value.shared = True
-    elif isinstance(value, Sequence) and value.kind == "tuple":
-        for item in value.items or ():
-            if item.__class__ is Sequence or item.__class__ is Dictionary:
-                within(item)
+    waiting, seen = [value], {id(value)}
+    for value in waiting:  # grows meanwhile
+        if isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind in ("list", "deque")):
+            value.shared = True
+        elif isinstance(value, Sequence) and value.kind == "tuple":
+            for item in value.items or ():
+                if (item.__class__ is Sequence or item.__class__ is Dictionary) and id(item) not in seen:
+                    seen.add(id(item))
+                    waiting.append(item)
 
 
 def contained(value: Value) -> Value:

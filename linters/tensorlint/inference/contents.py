@@ -80,13 +80,18 @@ def items_of(value: Sequence | Dictionary) -> list[Value]:
 
 def is_forgotten(value: Sequence | Dictionary) -> bool:
     """Whether nothing is known of the list or dictionary that could be forgotten, but for what it may hold."""
+    return is_forgotten_itself(value) and not (isinstance(value, Sequence) and value.parts)
+
+
+def is_forgotten_itself(value: Sequence | Dictionary) -> bool:
+    """Likewise, whatever is known of those that it is one of."""
     element = value.element
     if value.items is not None or not (element is UNKNOWN or (element.__class__ is Opaque and element.variant)):
         return False
     if isinstance(value, Dictionary):
         return not value.alike
     counted = value.length is not None or value.totals is not None or value.kin is not None
-    return value.kind in _CHANGING and not (counted or value.shown or value.parts)
+    return value.kind in _CHANGING and not (counted or value.shown)
 
 
 def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
@@ -230,19 +235,23 @@ def parts_of(value: Value) -> tuple[Value, ...]:
 _HOLDERS = frozenset([Instance, Sequence, Dictionary, LibraryObject])
 
 
-def lasts(value: Value, depth: int = 0) -> None:
+def lasts(value: Value) -> None:
     """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
-    if depth > 8 or value.__class__ not in _HOLDERS:
+    if value.__class__ not in _HOLDERS:
         return
-    if isinstance(value, Instance):
-        if not (value.lasting or value.generic):
-            value.lasting = True
-            for held in value.held.values():  # what an initialiser that waits gives it lasts, too, once it is followed
-                lasts(held, depth + 1)
-    elif isinstance(value, (Sequence, Dictionary)) and value.items is not None and len(value.items) <= 64:
-        for item in value.items.values() if isinstance(value.items, dict) else value.items:
-            lasts(item, depth + 1)
-    elif isinstance(value, LibraryObject):
-        for held in (*value.positional, *value.arguments.values(), *value.fields.values()):
-            if held.__class__ in _HOLDERS:
-                lasts(held, depth + 1)
+    waiting, seen = [value], {id(value)}
+    for value in waiting:  # grows meanwhile
+        held: Iterable[Value] = ()
+        if isinstance(value, Instance):
+            if not (value.lasting or value.generic):
+                value.lasting = True
+                held = value.held.values()  # what an initialiser that waits gives it lasts, too, once it is followed
+        elif isinstance(value, (Sequence, Dictionary)):
+            if value.items is not None and len(value.items) <= 64:
+                held = value.items.values() if isinstance(value.items, dict) else value.items
+        elif isinstance(value, LibraryObject):
+            held = (*value.positional, *value.arguments.values(), *value.fields.values())
+        for each in held:
+            if each.__class__ in _HOLDERS and id(each) not in seen:
+                seen.add(id(each))
+                waiting.append(each)

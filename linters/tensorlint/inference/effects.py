@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, estimators, iterators, layer_changes, table_values
 from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
@@ -18,6 +19,7 @@ from tensorlint.inference.contents import (
     HOLDING,
     hold_still,
     is_forgotten,
+    is_forgotten_itself,
     items_of,
     lasts,
     objects_within,
@@ -97,6 +99,11 @@ def changed_unseen(scope: Frame, name: str, of: tuple[type[ast.stmt], ...] = (as
     if frame.waiting is not None and isinstance(frame.waiting.get(name), of):
         del frame.waiting[name]
         frame.env[name] = UNKNOWN
+
+
+def each_once(changes: list[tuple[Any, str | None]]) -> Iterable[tuple[Any, str | None]]:
+    """Objects, each with what of it has changed: a loop changes the same again and again."""
+    return {(id(owner), name): (owner, name) for owner, name in changes}.values() if len(changes) > 1 else changes
 
 
 class Together:
@@ -212,9 +219,10 @@ class Effects(State):
         for function in functions:
             self.not_followed(function, args, kwargs, together=together)
         gone_through: dict[tuple[frozenset[str], frozenset[str]], set[int]] = {}
+        touched: set[int] = set()
         for value, names, frameworks in together.changed.values():
             attributes, reshapes = frozenset(names), frozenset(frameworks)
-            self.forget_held(value, names, reshapes, gone_through.setdefault((attributes, reshapes), set()))
+            self.forget_held(value, names, reshapes, gone_through.setdefault((attributes, reshapes), set()), touched)
         self.budget -= sum(map(len, gone_through.values())) // _PER_STATEMENT
 
     def reshape_unseen(self, function: Function, given: list[Value]) -> None:
@@ -325,20 +333,28 @@ class Effects(State):
         return known
 
     def forget_held(
-        self, value: Value, attributes: set[str], reshapes: frozenset[str], seen: set[int] | None = None
+        self,
+        value: Value,
+        attributes: set[str],
+        reshapes: frozenset[str],
+        seen: set[int] | None = None,
+        touched: set[int] | None = None,
     ) -> None:
-        """What code that has the object in hand, and assigns these attributes, may have changed of it."""
+        """What code that has the object in hand, and assigns these attributes, may have changed of it. Who asks for
+        several objects hands on what was `seen`, and which may be one of the lists that were forgotten (`touched`)."""
         if value.__class__ not in _KEEPS:
             return
         if seen is None:
             seen = set()
         elif id(value) in seen:
             return
+        if touched is None:
+            touched = set()
         seen.add(id(value))
         if isinstance(value, (Opaque, Partial, Attribute)):
             for part in value.parts if isinstance(value, Opaque) else reached_by(value):
                 if part.__class__ in _KEEPS and id(part) not in seen:
-                    self.forget_held(part, attributes, reshapes, seen)
+                    self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Instance):
             if not value.generic and (attributes or reshapes):
                 self.forget_attributes(value, attributes, reshapes)
@@ -347,9 +363,9 @@ class Effects(State):
                 kind = item.__class__
                 if kind in _KEEPS and kind is not Class and (kind is not Instance or attributes or reshapes):
                     if id(item) not in seen:
-                        self.forget_held(item, attributes, reshapes, seen)
+                        self.forget_held(item, attributes, reshapes, seen, touched)
             if not ((isinstance(value, Sequence) and value.kind == "tuple") or is_forgotten(value)):
-                self.forget_contents(value)
+                self.forget_contents(value, touched)
                 self.mutations.append((value, None))
         elif isinstance(value, Tensor):
             if ("numpy" if value.framework == "numpy" else "torch") in reshapes:
@@ -388,11 +404,12 @@ class Effects(State):
         value.fields[name] = UNKNOWN
         self.mutations.append((value, name))
 
-    def touch(self, value: Value, name: str | None) -> None:
+    def touch(self, value: Value, name: str | None, seen: set[int] | None = None) -> None:
         """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""
         waiting = list(parts_of(value))
-        seen: set[int] = set()
-        while waiting and len(seen) < 200:
+        seen = set() if seen is None else seen
+        most = len(seen) + 200
+        while waiting and len(seen) < most:
             part = waiting.pop()
             if id(part) in seen:
                 continue
@@ -409,8 +426,8 @@ class Effects(State):
                 waiting += [
                     each for each in items_of(part) if each.__class__ in (_TOUCHED if name is None else _MAY_HAVE)
                 ]
-                if name is None and not is_forgotten(part):
-                    self.forget_contents(part)
+                if name is None and not is_forgotten_itself(part):
+                    self.forget_own_contents(part)
                     self.mutations.append((part, None))
             elif isinstance(part, LibraryObject) and table_values.is_table(part):
                 table_values.forget_table(self, part)
@@ -420,7 +437,7 @@ class Effects(State):
                 if name is None:
                     layer_changes.change_unseen(self, part)
                 else:
-                    self.store_attribute(part, name, UNKNOWN)
+                    layer_changes.change_attribute_unseen(self, part, name)
             elif isinstance(part, Class) and name is not None and part.has(name):
                 part.fields[name] = UNKNOWN
                 self.mutations.append((part, name))
@@ -484,11 +501,12 @@ class Effects(State):
             return
         calls = iter([*self.calls_made[called:], (len(self.mutations), 0)])
         last, (before, step) = -1, next(calls)
+        seen: set[int] = set()
         for at, (owner, name) in enumerate(self.mutations[since:], since):
             while before <= at:
                 last, (before, step) = step, next(calls)
             if getattr(owner, "born", 0) < last:
-                self.forget_change(owner, name)
+                self.forget_change(owner, name, seen)
         for name in frame.lists_changed:
             value = frame.env.get(name)
             if isinstance(value, Sequence):
@@ -503,13 +521,14 @@ class Effects(State):
 
     def forget_what_function_changed(self, since: int, begun: int) -> None:
         """What a function that may run at any time has made of older objects is nothing that another one meets."""
-        for owner, name in self.mutations[since:]:
+        seen: set[int] = set()
+        for owner, name in each_once(self.mutations[since:]):
             if isinstance(owner, Class):
                 if name is not None:
                     owner.fields[name] = UNKNOWN
             elif owner not in self.being_made and getattr(owner, "born", 0) <= begun:
                 if not self.being_made or getattr(owner, "born", 0) > 0:
-                    self.forget_change(owner, name)
+                    self.forget_change(owner, name, seen)
 
     def is_changed_later(self, name: str) -> bool:
         """Whether a function of the file that makes no object changes what is held under that name."""

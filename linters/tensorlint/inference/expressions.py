@@ -63,6 +63,7 @@ from tensorlint.inference.variants import any_of, item_at, made_anew
 from tensorlint.inference.walking import only_tells
 
 _MAX_ITEMS = 256
+_MOST_UNPACKED = 4096  # `[*rows, *rows]` again and again doubles them each time
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
 _RESULT_FIELDS = {
     "values": 0, "indices": 1, "eigenvalues": 0, "eigenvectors": 1, "sign": 0, "logabsdet": 1, "U": 0, "S": 1, "V": 2, "Vh": 2,
@@ -142,7 +143,8 @@ class Expressions(State):
             if isinstance(element, ast.Starred):
                 inner = self.eval(element.value)
                 spend(self, inner)
-                if isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None:
+                known = isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None
+                if known and len(items) + len(inner.items) <= _MOST_UNPACKED:
                     items.extend(inner.items)
                 else:
                     starred = isinstance(inner, Sequence) and inner.kin is not None

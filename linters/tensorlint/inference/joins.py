@@ -45,8 +45,13 @@ _KEEPING = re.compile(
 )
 
 
-def join(a: Value, b: Value) -> Value:
-    """What is true of both: the value after two branches met."""
+# What two tuples or lists have given, by their identities: each may be in many places of what is joined.
+_Joined = dict[tuple[int, int], tuple[Value, Value, Value]]
+_MOST_JOINED = 1000
+
+
+def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
+    """What is true of both: the value after two branches met. `joined` is of what they are part of."""
     if a is b:
         return a
     if a is UNKNOWN or b is UNKNOWN:
@@ -60,21 +65,29 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, Number) and isinstance(b, Number) and a.size == b.size:
         return a
     if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is None:
-        if a.items is not None and b.items is not None and len(a.items) == len(b.items):
-            items = [join(x, y) for x, y in zip(a.items, b.items, strict=True)]
-            return showing(Sequence(a.kind, items, parts=_either(a, b)))
-        length = a.length if a.length is not None and a.length == b.length else None
-        return showing(Sequence(a.kind, None, join_elements(a, b), length, parts=_either(a, b)))
+        joined = {} if joined is None else joined
+        key = id(a), id(b)
+        if key not in joined:
+            if len(joined) > _MOST_JOINED:
+                return _join_kinds(a, b)
+            joined[key] = a, b, _join_sequences(a, b, joined)
+        return joined[key][2]
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
         generic = a.cls.generic
         if generic is None:
             return Opaque(None, parts=(a, b))
         return of_class(generic, a, b)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
-        either = _join_objects(a, b)
-        if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:
-            either.parts = (a, b)
-        return either
+        joined = {} if joined is None else joined
+        key = id(a), id(b)
+        if key not in joined:
+            if len(joined) > _MOST_JOINED:
+                return _join_kinds(a, b)
+            either = _join_objects(a, b, joined)
+            if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:
+                either.parts = (a, b)
+            joined[key] = a, b, either
+        return joined[key][2]
     if isinstance(a, Dictionary) and isinstance(b, Dictionary) and a.alike is not None and b.alike is not None:
         return _join_alike(a, b)
     if isinstance(a, Library) and isinstance(b, Library) and a.path == b.path:
@@ -84,6 +97,14 @@ def join(a: Value, b: Value) -> Value:
     if isinstance(a, Class) and isinstance(b, Class) and a.node is b.node:
         return a
     return _join_kinds(a, b)
+
+
+def _join_sequences(a: Sequence, b: Sequence, joined: _Joined) -> Sequence:
+    if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+        items = [join(x, y, joined) for x, y in zip(a.items, b.items, strict=True)]
+        return showing(Sequence(a.kind, items, parts=_either(a, b)))
+    length = a.length if a.length is not None and a.length == b.length else None
+    return showing(Sequence(a.kind, None, join_elements(a, b, joined), length, parts=_either(a, b)))
 
 
 def _join_kinds(a: Value, b: Value) -> Value:
@@ -225,34 +246,34 @@ def _join_alike(a: Dictionary, b: Dictionary) -> Value:
     return a.another({key: join(value, b.items[key]) for key, value in a.items.items()})
 
 
-def _join_objects(a: LibraryObject, b: LibraryObject) -> Value:
+def _join_objects(a: LibraryObject, b: LibraryObject, joined: _Joined) -> Value:
     alike = a.arguments.keys() == b.arguments.keys() and len(a.positional) == len(b.positional)
     if a.path.startswith(("pandas.", "sklearn.")):
-        fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
+        fields = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
         return perhaps_same(LibraryObject(a.path, {}, (), fields), a, b)
     if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):
         return LibraryObject(a.path, {}, (), {"members": unknown_members(a.path)}, None)
     if not alike:
         return LibraryObject(a.path, {}, (), {}, None) if a.path.startswith("torch.nn.") else UNKNOWN
-    arguments = {name: join(value, b.arguments[name]) for name, value in a.arguments.items()}
-    positional = tuple(join(x, y) for x, y in zip(a.positional, b.positional, strict=True))
-    fields = {name: join(value, b.fields[name]) for name, value in a.fields.items() if name in b.fields}
+    arguments = {name: join(value, b.arguments[name], joined) for name, value in a.arguments.items()}
+    positional = tuple(join(x, y, joined) for x, y in zip(a.positional, b.positional, strict=True))
+    fields = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
     return LibraryObject(a.path, arguments, positional, fields, a.made)
 
 
-def join_elements(a: Sequence, b: Sequence) -> Value:
+def join_elements(a: Sequence, b: Sequence, joined: _Joined | None = None) -> Value:
     values = [*(a.items if a.items is not None else [a.element]), *(b.items if b.items is not None else [b.element])]
     if not values:
         return UNKNOWN
-    return join_all(values)
+    return join_all(values, joined)
 
 
-def join_all(values: list[Value]) -> Value:
+def join_all(values: list[Value], joined: _Joined | None = None) -> Value:
     """What is true of each item of a sequence: a size that is not the same in all of them is another one in each."""
     start = S.symbol_serial()
     result = values[0]
     for value in values[1:]:
-        result = join(result, value)
+        result = join(result, value, joined)
         if result is UNKNOWN:
             return UNKNOWN
     return result if any(result is value for value in values) else varying(result, start)

@@ -44,6 +44,19 @@ def change_unseen(interp: State, receiver: LibraryObject) -> None:
     interp.mutations.append((receiver, CHANGED))
 
 
+def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -> None:
+    """Another attribute of that name may have been set: of a container it may be a member."""
+    if name == "__class__":
+        change_unseen(interp, receiver)
+        return
+    receiver.fields[name] = UNKNOWN
+    interp.mutations.append((receiver, name))
+    if receiver.path in CONTAINERS:
+        receiver.fields["members"] = unknown_members(receiver.path)
+        receiver.fields.pop(EACH, None)
+        interp.mutations.append((receiver, "members"))
+
+
 def keeps_result(receiver: LibraryObject, name: str, value: Value) -> bool:
     """Whether a parameter that is assigned to a layer has the shape of the one before, as tied weights have."""
     if name not in ("weight", "bias") or not modules.known(receiver.path):
@@ -153,6 +166,8 @@ HEAD_METHODS = frozenset(
 )
 # A field that no program can set: calling the module may give anything.
 CHANGED = "<changed>"
+# The field of a Sequential of which nobody knows how many modules it holds: a module that is as each of them is.
+EACH = "<each>"
 FORWARD_HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
 
 

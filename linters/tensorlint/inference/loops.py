@@ -11,6 +11,7 @@ from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
 from tensorlint.inference.contents import one_within
+from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.handling import last_name
@@ -352,13 +353,14 @@ class Loops(State):
         return known
 
     def forget_mutations(self, since: int) -> None:
-        for owner, name in self.mutations[since:]:
-            self.forget_change(owner, name)
+        seen: set[int] = set()
+        for owner, name in each_once(self.mutations[since:]):
+            self.forget_change(owner, name, seen)
 
-    def forget_change(self, owner: Any, name: str | None) -> None:
+    def forget_change(self, owner: Any, name: str | None, seen: set[int] | None = None) -> None:
         """What was changed of the object in place is not known any more."""
         if isinstance(owner, (Sequence, Dictionary)):
-            self.forget_contents(owner)
+            self.forget_contents(owner, seen)
         elif isinstance(owner, Opaque) and name is None:
             owner.axes = None
         elif isinstance(owner, (Instance, LibraryObject, Class, Opaque)) and name is not None:

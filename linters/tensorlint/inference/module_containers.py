@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import call_method, joined_items
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join, join_all
-from tensorlint.inference.layer_changes import changed_anywhere, held
+from tensorlint.inference.layer_changes import EACH, changed_anywhere, held
 from tensorlint.inference.values import (
     CONTAINERS,
     KEYED,
@@ -94,20 +94,16 @@ def _parameters(interp: State, members: Sequence | Dictionary) -> Sequence | Dic
     return Sequence(members.kind, items, now(members.element), members.length)
 
 
-# The field of a Sequential of which nobody knows how many modules it holds: a module that is as each of them is.
-_EACH = "<each>"
-
-
 def hold_stars(made: LibraryObject, starred: Sequence | None, unsure: tuple[list[Value], dict[str, Value]]) -> None:
     """What `nn.Sequential(*blocks)` holds, for when it is called: loops that go through it would be followed at length."""
     args, kwargs = unsure
     if made.path == "torch.nn.Sequential" and starred is not None and starred.element is not UNKNOWN and not kwargs:
-        made.fields[_EACH] = _any_of([*args[:-1], starred.element]) if len(args) > 1 else starred.element
+        made.fields[EACH] = _any_of([*args[:-1], starred.element]) if len(args) > 1 else starred.element
 
 
 def repeated(interp: State, value: LibraryObject, given: Value, node: ast.AST | None) -> Value:
     """What any number of like modules give, one after the other: what is true of the tensor before and behind each."""
-    each = value.fields.get(_EACH, UNKNOWN)
+    each = value.fields.get(EACH, UNKNOWN)
     if each is UNKNOWN or not isinstance(given, Tensor) or given.shape is None or aliases.TIES.on:
         return UNKNOWN
     if value.made in interp.tells_nothing or MEMBERS in changed_anywhere(interp):
@@ -176,7 +172,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
             items[at] = module
             changed = Sequence("list", items)
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
-    receiver.fields.pop(_EACH, None)
+    receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))
 
 
@@ -236,6 +232,6 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         # Built up in a loop: one member stands for all if they are alike.
         changed = Sequence("list", None, joined_items(members, [args[-1]]) if members.items != [] else args[-1])
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
-    receiver.fields.pop(_EACH, None)
+    receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))
     return receiver if name in _GIVE_ITSELF else UNKNOWN

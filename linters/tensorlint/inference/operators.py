@@ -57,6 +57,7 @@ _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 # Which may make a size of sizes.
 _OF_SIZES = frozenset({"+", "-", "*", "//", "%"})
 _MAX_ITEMS = 256
+_MOST_ADDED = 4096  # `rows + rows` again and again doubles them each time
 
 
 def _may_reflect(value: Value) -> bool:
@@ -348,7 +349,7 @@ class Operators(State):
 
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
         if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:
-            if left.items is not None and right.items is not None:
+            if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= _MOST_ADDED:
                 return Sequence(left.kind, left.items + right.items)
             length = None
             if left.length is not None and right.length is not None:

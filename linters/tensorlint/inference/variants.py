@@ -29,13 +29,22 @@ from tensorlint.inference.values import (
 _DEEPEST = 4
 
 
-def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
+def freshen(
+    value: Value, renamed: dict[S.Symbol, Size] | None = None, made: dict[int, tuple[Value, Value]] | None = None
+) -> Value:
     """One item of a sequence whose `element` stands for all: sizes that vary from item to item become new ones.
 
-    `renamed` keeps what one item's parts have in common: the fields of one batch share its size.
+    `renamed` keeps what one item's parts have in common: the fields of one batch share its size; `made` the tuples,
+    lists and dictionaries that were made for it, for one may be in many places.
     """
     if renamed is None:
         renamed = {}
+    if isinstance(value, (Sequence, Dictionary)) and value.items:
+        if made is None:
+            made = {}
+        if id(value) not in made:
+            made[id(value)] = value, _freshen_items(value, renamed, made)
+        return made[id(value)][1]
     if isinstance(value, Tensor) and value.shape is not None:
         found = False
         for size in (*value.shape, *(value.strides or ())):
@@ -54,12 +63,18 @@ def freshen(value: Value, renamed: dict[S.Symbol, Size] | None = None) -> Value:
         return Number(S.symbol())
     if isinstance(value, Opaque) and (value.variant or value.parts):
         return Opaque(None, parts=value.parts)
+    return value
+
+
+def _freshen_items(
+    value: Sequence | Dictionary, renamed: dict[S.Symbol, Size], made: dict[int, tuple[Value, Value]]
+) -> Value:
     if isinstance(value, Sequence) and value.items is not None and len(value.items) <= 16:
-        items = [freshen(item, renamed) for item in value.items]
+        items = [freshen(item, renamed, made) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
             return showing(Sequence(value.kind, items, shared=value.shared, parts=_itself(value)))
     if isinstance(value, Dictionary) and value.items is not None and len(value.items) <= 16:
-        fresh = {key: freshen(item, renamed) for key, item in value.items.items()}
+        fresh = {key: freshen(item, renamed, made) for key, item in value.items.items()}
         if value.alike is not None:
             return value.another(fresh)
         if any(fresh[key] is not item for key, item in value.items.items()):
@@ -95,7 +110,7 @@ def stands_for_several(value: Instance | LibraryObject) -> None:
                     stands_for_several(each)
 
 
-def varying(value: Value, start: int) -> Value:
+def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> Value:
     """The value with the sizes that were made since `start` marked as varying from item to item."""
     if isinstance(value, Tensor) and value.shape is not None:
         values: dict[S.Symbol, Size] = {}
@@ -125,7 +140,11 @@ def varying(value: Value, start: int) -> Value:
         return Opaque(None, parts=parts) if parts else UNKNOWN
     if isinstance(value, Sequence):
         if value.items is not None and len(value.items) <= 32:
-            return showing(Sequence(value.kind, [varying(item, start) for item in value.items], parts=_itself(value)))
+            made = {} if made is None else made  # a tuple may be in many places of one
+            if id(value) not in made:
+                items = [varying(item, start, made) for item in value.items]
+                made[id(value)] = showing(Sequence(value.kind, items, parts=_itself(value)))
+            return made[id(value)]
         length = None if any(atom.since >= start for atom in S.symbols(value.length or 0)) else value.length
         return showing(Sequence(value.kind, None, varying(value.element, start), length, parts=_itself(value)))
     if isinstance(value, (Instance, LibraryObject)):

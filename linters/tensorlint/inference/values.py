@@ -87,7 +87,7 @@ class Opaque(Value):
 
     __slots__ = (
         "_symbol", "axes", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
-        "told", "variant",
+        "stated", "told", "variant",
     )  # fmt: skip
 
     def __init__(
@@ -119,6 +119,8 @@ class Opaque(Value):
         self.told: Literal["int", "ints"] | None = None
         # The objects that it is one of: what is done to it may be done to any of them.
         self.parts = parts
+        # Whose methods it has: annotations with the scope that they stand in, and objects, of which it is one.
+        self.stated: tuple[Value | tuple[ast.expr, Any], ...] = ()
         self.serial = opaque_serial()
 
     @property

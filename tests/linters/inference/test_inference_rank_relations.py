@@ -294,6 +294,93 @@ def g(x: torch.Tensor):
 f(torch.zeros(2, 3, 4))
 g(torch.zeros(2, 3))
 """,
+    "methods that only torch has, of what has a shape": """
+def f(x, q):
+    b, c, h, w = x.shape
+    rows = x.flatten(2).transpose(1, 2)
+    flat = x.flatten(start_dim=1)
+    first, second = q.reshape(b, 2, c, -1).unbind(1)
+    narrow = q.reshape(b, 2, -1).float().var(dim=2, keepdim=True)
+    low, high = q.reshape(b, 2, -1).split(6, 2)
+    part = q.reshape(b, 2, -1).narrow(1, 0, 1).detach()
+    top = q.reshape(b, 2, -1).amax(2).sigmoid()
+    return rows, flat, first, narrow
+f(torch.zeros(2, 4, 3, 5), torch.zeros(2, 24))
+def g(x):
+    b, n, c = x.shape
+    y = x.unbind(2)[0].clamp(min=0)
+    z = x.softmax(-1).type_as(y)
+    return y, z
+g(torch.zeros(2, 3, 4))
+""",
+    "a width that is given or worked out": """
+class M(nn.Module):
+    def __init__(self, dim: int, heads: int, width: int | None = None):
+        super().__init__()
+        inner = dim // heads
+        if width is not None:
+            inner = width
+        every = inner * heads
+        self.bias = nn.Parameter(torch.zeros(every))
+        self.table = nn.Parameter(torch.zeros(2 * inner - 1, every))
+
+    def forward(self, x: torch.Tensor):
+        both = torch.cat((self.bias, self.bias))
+        rows = self.table.sum(0)
+        return both, rows
+M(8, 2)(torch.zeros(3, dtype=torch.long))
+M(8, 2, 3)(torch.zeros(3, dtype=torch.long))
+""",
+    "patches of any size": """
+def f(x: torch.Tensor, size, fold):
+    b, c, h, w = x.shape
+    y = F.unfold(x, size, stride=size)
+    z = nn.Unfold(kernel_size=size)(x)
+    u = F.fold(y, fold, size, stride=size)
+    return y, z, u
+f(torch.zeros(2, 3, 4, 4), 2, (4, 4))
+f(torch.zeros(2, 3, 4, 4), (2, 4), 4)
+""",
+    "what functions say that they give": """
+class Cache:
+    def __init__(self):
+        self.rows = []
+    def length(self, layer: int = 0) -> int:
+        if layer >= len(self.rows):
+            return 0
+        return self.rows[layer].count
+    def weight(self) -> "float":
+        return self.rows
+class Tensors(Cache):
+    def __init__(self):
+        super().__init__()
+        self.count = torch.tensor(3)
+    def length(self, layer: int = 0) -> int:
+        return self.count
+class Other:
+    def length(self, layer: int = 0) -> int:
+        return {}.get(layer, 2)
+def half_of(rows) -> float:
+    return rows.pop() / 2
+class M(nn.Module):
+    def forward(self, x: torch.Tensor, cache: Cache | None = None, flag=False):
+        b, t = x.shape
+        if flag and cache is None:
+            cache = Other() if b else Cache()
+        at = torch.arange(t) + (cache.length() if cache is not None else 0)
+        at = at.unsqueeze(0)
+        y = x * half_of([4])
+        z = torch.zeros(b) - (2 * cache.length(layer=1) + 1) // b
+        u = torch.zeros(cache.length() + 1)
+        return at, y, z, u
+def last(x, cache: "Cache"):
+    n = torch.zeros(3) + cache.length()
+    return n
+for each in (Cache(), Tensors()):
+    M()(torch.zeros(2, 3), each)
+    last(torch.zeros(2), each)
+M()(torch.zeros(2, 3), flag=True)
+""",
     "functions that decorators give back": """
 KNOWN = {}
 def register(function):

@@ -381,6 +381,64 @@ for each in (Cache(), Tensors()):
     last(torch.zeros(2), each)
 M()(torch.zeros(2, 3), flag=True)
 """,
+    "what an object has worked out before": """
+class M(nn.Module):
+    kept: dict
+    def __init__(self, n):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(2, n))
+        self.register_buffer("index", torch.zeros(n, n, dtype=torch.long))
+        self.kept = {}
+    def train(self, mode=True):
+        super().train(mode)
+        if mode and self.kept is not None:
+            self.kept = {}
+    def biases(self, device):
+        if self.training:
+            return self.table[:, self.index]
+        key = str(device)
+        if key not in self.kept:
+            self.kept[key] = self.table[:, self.index]
+        return self.kept[key]
+    def forward(self, x: torch.Tensor):
+        b, h, n, m = x.shape
+        y = x + self.biases(x.device)
+        z = y.softmax(-1)
+        return z
+for training in (True, False):
+    m = M(3)
+    m.train(training)
+    m(torch.zeros(1, 2, 3, 3))
+""",
+    "numbers that methods assign anew": """
+import math
+class M(nn.Module):
+    def __init__(self, depth: int):
+        super().__init__()
+        self.rate = 0.8
+        self.count = 0
+        self.last = 1
+        self.set(depth)
+    def set(self, depth: int):
+        self.rate = 0.8 - 0.6 * math.exp(-0.3 * depth)
+    def step(self, n: int, rate: float, names):
+        self.count += 1
+        if n > 3:
+            self.last: int = len(names) // 2 if names else -n
+            self.rate /= float(rate)
+        else:
+            self.rate = rate
+    def forward(self, x: torch.Tensor):
+        b, c = x.shape
+        y = x * self.rate + self.count
+        z = torch.zeros(self.count, self.last + 1)
+        u = torch.full((c,), self.last)
+        return y, z, u
+m = M(2)
+m(torch.zeros(2, 3))
+m.step(4, 0.5, "abcdef")
+m(torch.zeros(2, 3))
+""",
     "functions that decorators give back": """
 KNOWN = {}
 def register(function):

@@ -55,7 +55,8 @@ from tensorlint.inference.walking import walk
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
-    "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
+    "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "torch.fx.wrap", "typing.", "jaxtyping.",
+    "beartype.",
 )  # fmt: skip
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)

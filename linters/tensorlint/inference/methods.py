@@ -129,7 +129,7 @@ _FLATTENED = frozenset({"start_dim", "end_dim"})
 def spells_sizes(args: list[Value]) -> bool:
     """Whether what `x.view` is given are sizes: one that is not known may be a type, which numpy takes as well."""
     if len(args) != 1:
-        return len(args) > 1
+        return len(args) > 1 and not any(isinstance(each, (Library, Class)) for each in args)
     only = args[0]
     return isinstance(only, Sequence) or _is_size(only)
 
@@ -148,6 +148,8 @@ def _is_size(value: Value) -> bool:
     return isinstance(value, Number) or (isinstance(value, Const) and type(value.value) is int)
 
 
+# Methods whose result has as many axes as they are given numbers.
+_SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
 _CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", "apply_", "map_"})
 
@@ -197,6 +199,10 @@ class Methods(State):
             return self.call(receiver, args, kwargs, node)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
+        if receiver is UNKNOWN and name in _SPELL_SIZES and self.uses_torch and len(args) > 1 and not kwargs:
+            # `layer(x).view(n, -1, 2)`, of a layer nobody knows.
+            made = self.call_opaque_method(Opaque(None), name, args, kwargs, node)
+            return made if isinstance(made, Tensor) and made.shape is not None else UNKNOWN
         self.escape(args, kwargs)
         return UNKNOWN
 

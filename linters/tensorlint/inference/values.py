@@ -549,16 +549,12 @@ def number(size: Size) -> Value:
 
 def size_of(value: Value) -> Size | None:
     """The value as a size; an opaque object becomes a size of its own."""
-    if isinstance(value, Const):
-        return (
-            value.value
-            if type(value.value) is int
-            else (int(value.value) if value.value is True or value.value is False else None)
-        )
-    if isinstance(value, Number):
-        return value.size
-    if isinstance(value, Opaque):
-        return value.size
+    kind = value.__class__
+    if kind is Const:
+        known = value.value  # type: ignore[attr-defined]
+        return known if type(known) is int else int(known) if known is True or known is False else None
+    if kind is Number or kind is Opaque:
+        return value.size  # type: ignore[attr-defined]
     if isinstance(value, Tensor) and value.elements is not None and value.shape == ():
         return value.elements[0]
     return None
@@ -582,7 +578,7 @@ def sizes_of(value: Value) -> tuple[Size | None, ...] | None:
 
 
 def is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
+    return value.__class__ is Const and value.value is None
 
 
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:

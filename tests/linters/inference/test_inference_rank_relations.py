@@ -410,6 +410,30 @@ for training in (True, False):
     m.train(training)
     m(torch.zeros(1, 2, 3, 3))
 """,
+    "views of what nobody knows": """
+import torch.fx
+def keep(function):
+    return function
+@torch.fx.wrap
+@keep
+def rows(x, n):
+    b, c, h, w = x.shape
+    return x.reshape(b, c, h * w)
+class M(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.add_module("other", layer)
+    def forward(self, x: torch.Tensor, layers):
+        b, n, c = x.shape
+        q, k = self.layer(x).view(b, n, 2, -1).unbind(2)
+        y = layers[0](x).reshape(b, -1, 2, n).sum(-1, keepdim=True)
+        z = layers[1](layers[0](x)).permute(0, 2, 1)
+        u = getattr(self, "other")(x).view(b, n, -1, 1).permute(0, 3, 1, 2)
+        v = rows(u, 2)
+        return q, k, y, z, u, v
+M(nn.Identity())(torch.zeros(2, 3, 4), [nn.Identity()] * 2)
+""",
     "numbers that methods assign anew": """
 import math
 class M(nn.Module):

@@ -107,7 +107,7 @@ TORCH_ONLY = frozenset(
 # More of them, of which something is said where the shape is known.
 TORCH_ONLY_SHAPED = TORCH_ONLY | {
     *("unfold", "split", "narrow", "movedim", "flip", "tril", "triu", "masked_scatter", "scatter_add", "scatter_add_"),
-    *("amax", "amin", "logsumexp", "norm", "softmax", "log_softmax", "sigmoid", "rsqrt", "erf", "clamp", "clamp_"),
+    *("amax", "amin", "logsumexp", "softmax", "log_softmax", "sigmoid", "rsqrt", "erf", "clamp", "clamp_"),
     *("float", "double", "half", "bfloat16", "long", "type_as", "detach", "cuda", "requires_grad_"),
     *("index_add_", "index_copy_", "index_fill_", "new_full", "new_empty"),
 }

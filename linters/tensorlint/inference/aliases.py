@@ -165,14 +165,19 @@ def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
         lose(part)
 
 
+_HOLDERS = frozenset({Sequence, Dictionary, Instance})
+
+
 def lose(value: Value, depth: int = 0) -> None:
     """Nobody knows any more which values are this tensor, or those of the list."""
     if not TIES.on:
         return
-    if isinstance(value, Tensor):
+    kind = value.__class__
+    if kind is Tensor:
         if len(TIES.lost) < _MOST:
-            TIES.lost[id(value)] = value
-    elif isinstance(value, (Sequence, Dictionary, Instance)) and depth < 3:
+            TIES.lost[id(value)] = value  # type: ignore[assignment]
+    elif kind in _HOLDERS and depth < 3:
+        assert isinstance(value, (Sequence, Dictionary, Instance))
         held = value.fields if isinstance(value, Instance) else (value.element,) if value.items is None else value.items
         for item in held.values() if isinstance(held, dict) else held:
             lose(item, depth + 1)

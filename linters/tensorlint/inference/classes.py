@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from tensorlint.inference import changing_numbers
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.called_functions import AUTOGRAD, apply_of
 from tensorlint.inference.class_order import functions_of, method_order, values_of
@@ -54,7 +55,8 @@ from tensorlint.inference.walking import walk
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
-    "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "typing.", "jaxtyping.", "beartype.",
+    "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "torch.fx.wrap", "typing.", "jaxtyping.",
+    "beartype.",
 )  # fmt: skip
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
@@ -359,7 +361,7 @@ class Classes(Inheritance):
             if found is UNKNOWN:
                 return Opaque(None, parts=() if value.cls.is_module else value.given)
             if value.generic and name in value.cls.unstable:
-                return perhaps(value.fields.get(name))
+                return changing_numbers.whenever(self, value.cls, name, found) or perhaps(found)
             if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return perhaps(value.fields.get(name))
             if isinstance(found, Tensor) and value.cls.is_module and not self.initialising(value):

@@ -11,10 +11,26 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import PLAIN, UNKNOWN, Class, Library, Opaque, Scalar, Tensor, Value, is_none, of_class
+from tensorlint.inference.values import (
+    PLAIN,
+    SCALAR,
+    UNKNOWN,
+    Class,
+    Function,
+    Imported,
+    Instance,
+    Library,
+    Opaque,
+    Scalar,
+    Tensor,
+    Value,
+    is_none,
+    of_class,
+)
 from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
+    from tensorlint.inference.frames import Frame
     from tensorlint.inference.state import State
 
 _TENSORS = {
@@ -135,6 +151,56 @@ _PLAIN_NAMES = frozenset(
 CONFIGURATIONS = frozenset(
     ["config", "cfg", "args", "opt", "opts", "options", "hparams", "hparam", "hps", "conf", "settings", "configs"]
 )
+
+
+# What a function with one of these gives is a number, or a tensor without axes that is used as one.
+_NUMBERS = frozenset({"int", "float", "bool"})
+
+
+def given_by(code: ast.AST) -> Value:
+    """What the annotation says that a function gives."""
+    if code.__class__ is ast.FunctionDef:
+        returns = code.returns
+        if returns.__class__ is ast.Name and returns.id in _NUMBERS:
+            return Opaque(None, kind=SCALAR)
+    return UNKNOWN
+
+
+def given_by_method(interpreter: State, receiver: Opaque, name: str) -> Value:
+    """What a method gives of an object of which only the class is known: `cache: Cache | None`."""
+    given: Value = UNKNOWN
+    for each in receiver.stated:
+        cls = each.cls if isinstance(each, Instance) else _class_of(interpreter, *each) if type(each) is tuple else None
+        method = interpreter.find_in_class(cls, name) if isinstance(cls, Class) else None
+        given = UNKNOWN
+        if isinstance(method, Function) and not method.decorated and method.kind in ("function", "static", "class"):
+            given = given_by(method.node)
+        if given is UNKNOWN:
+            break
+    return given
+
+
+def _class_of(interpreter: State, annotation: ast.expr, scope: Frame) -> Value | None:
+    """The class that an annotation names, or it or None. Another file is not read for it."""
+    node: ast.expr | None = annotation
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        node = _parsed(node.value) if len(node.value) <= 200 else None
+    if isinstance(node, ast.Subscript) and getattr(node.value, "id", getattr(node.value, "attr", "")) == "Optional":
+        node = node.slice
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        parts = [
+            each for each in (node.left, node.right) if not (isinstance(each, ast.Constant) and each.value is None)
+        ]
+        node = parts[0] if len(parts) == 1 else None
+    if not isinstance(node, ast.Name):
+        return None
+    found: Frame | None = scope
+    while found is not None and node.id not in found.env:
+        found = found.parent
+    value = None if found is None else found.env[node.id]
+    if value.__class__ is Imported and interpreter.is_read(value):
+        value = interpreter.resolve(value)
+    return value
 
 
 def may_be_none(annotation: ast.expr | None, default: Value | None) -> bool:

@@ -10,6 +10,7 @@ from tensorlint.inference import (
     aliases,
     data_loading,
     known_axes,
+    memoized,
     module_containers,
     one_of_class,
     ops,
@@ -417,7 +418,10 @@ class Expressions(State):
     def eval_subscript(self, node: ast.Subscript) -> Value:
         value = self.eval(node.value)
         index = self.eval(node.slice)
-        return self.item(value, index, node)
+        found = self.item(value, index, node)
+        if node.value.__class__ is ast.Attribute and (found is UNKNOWN or found.__class__ is Opaque):
+            return memoized.item(self, node.value) or found
+        return found
 
     def item(self, value: Value, index: Value, node: ast.AST) -> Value:
         if isinstance(value, Tensor):

@@ -6,7 +6,7 @@ import ast
 from operator import is_
 from typing import Any
 
-from tensorlint.inference import table_values
+from tensorlint.inference import declared, table_values
 from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import method_order
@@ -97,6 +97,8 @@ class Following(State):
         mutations = len(self.mutations)
         if remembered is not None and remembered[2] == mutations and _identical(remembered[4], read_early()):
             # A size that nothing names may be another one this time: the rows that a random mask picks.
+            if remembered[0] is UNKNOWN:
+                return declared.given_by(code)
             return table_values.another(freshen(varying(remembered[0], remembered[3])))
         given = (function.scope, *bound.values())
         start = symbol_serial()
@@ -117,7 +119,7 @@ class Following(State):
         if len(self.mutations) == mutations and len(self.memory) < 4096 and not self.completing:
             # The values are kept, so that their ids stay their own.
             self.memory[key] = (result, given, mutations, start, read_early())
-        return result
+        return declared.given_by(code) if result is UNKNOWN else result
 
     def reads_what_changes(self, function: Function, seen: set[ast.AST]) -> bool:
         """Whether another call of the function may find other things under the names that it reads from around it."""

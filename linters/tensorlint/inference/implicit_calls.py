@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tensorlint.inference import aliases, estimators, table_values
+from tensorlint.inference import aliases, declared, estimators, table_values
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within, tensors_within
 from tensorlint.inference.frames import Frame
@@ -82,7 +82,7 @@ class ImplicitCalls(State):
         found = self.lists_given(function, args, kwargs)
         self.runs_unseen(function, args, kwargs)
         if not (found or aliases.TIES.on):
-            return UNKNOWN
+            return UNKNOWN if function.decorated else declared.given_by(function.node)
         result = Opaque(None, parts=tuple(found))
         if aliases.TIES.on:
             for value in (function.receiver, *args, *kwargs.values()):

@@ -151,6 +151,13 @@ class Imports(State):
         path = self.project.locate(imported.module, importer=imported.importer, level=imported.level)
         return None if path is None else self.scope_of(path)
 
+    def is_read(self, imported: Imported) -> bool:
+        """Whether the file that the name comes from was looked at before."""
+        if self.project is None:
+            return False
+        path = self.project.locate(imported.module, importer=imported.importer, level=imported.level)
+        return path is not None and self.modules.get(path) is not None
+
     def scope_of(self, path: str) -> Frame | None:
         if path in self.modules:
             return self.modules[path]

@@ -459,6 +459,8 @@ class Interpreter(
                 pass  # a number, or an object that says that nothing was given
             elif stated is not None:
                 return stated
+            else:
+                known.stated = ((parameter.annotation, function.scope),)
         return known
 
     # -- names ---------------------------------------------------------------------------------------------------

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
-from tensorlint.inference.numbers import kind_of, of_kinds
+from tensorlint.inference.numbers import kind_of, kind_of_operand, of_kinds
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
     NONE,
     ONE_LAYER,
     PLAIN,
+    SCALAR,
     UNKNOWN,
     Class,
     Const,
@@ -135,7 +137,16 @@ def _join_kinds(a: Value, b: Value) -> Value:
         return of_kinds(kinds)
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
+    for one, other in ((a, b), (b, a)):
+        if one.__class__ is Opaque and one.kind == SCALAR and _is_scalar(other):
+            either.kind = SCALAR
+    whose: tuple[Any, ...] = a.stated if a.__class__ is Opaque else (a,) if a.__class__ is Instance else ()
+    more: tuple[Any, ...] = b.stated if b.__class__ is Opaque else (b,) if b.__class__ is Instance else ()
+    if whose and more:
+        either.stated = (*whose, *more)
     either.optional = _may_be_none(a) or _may_be_none(b)
+    if either.kind == PLAIN and kind_of_operand(a) == kind_of_operand(b) == "int":
+        either.told = "int"  # `width = given`, of an `int | None`
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
         either.kin = a.kin
     return either
@@ -221,6 +232,11 @@ def keeps_shape(value: Value) -> bool:
     if isinstance(value, LibraryObject):
         return _KEEPING.match(value.path) is not None
     return isinstance(value, Opaque) and value.kind == KEEPS_SHAPE
+
+
+def _is_scalar(value: Value) -> bool:
+    """Whether it is a number, or a tensor without axes for one."""
+    return kind_of(value) is not None or (isinstance(value, Opaque) and value.kind == SCALAR)
 
 
 def _is_plain(value: Value) -> bool:

@@ -8,6 +8,7 @@ import re
 from tensorlint.inference import (
     aliases,
     containers,
+    declared,
     iterators,
     layer_changes,
     library_objects,
@@ -100,14 +101,35 @@ TORCH_ONLY = frozenset(
         "index_select",
         "scatter_",
         "repeat_interleave",
+        "unbind",
     ]
 )
+# More of them, of which something is said where the shape is known.
+TORCH_ONLY_SHAPED = TORCH_ONLY | {
+    *("unfold", "split", "narrow", "movedim", "flip", "tril", "triu", "masked_scatter", "scatter_add", "scatter_add_"),
+    *("amax", "amin", "logsumexp", "softmax", "log_softmax", "sigmoid", "rsqrt", "erf", "clamp", "clamp_"),
+    *("float", "double", "half", "bfloat16", "long", "type_as", "detach", "cuda", "requires_grad_"),
+    *("index_add_", "index_copy_", "index_fill_", "new_full", "new_empty"),
+}
+
+
+def is_torchs(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether only what is torch's has a method of that name, or takes what it is given: an array's `flatten` takes a
+    letter, and its axes are `axis` and `keepdims`."""
+    if name in TORCH_ONLY:
+        return True
+    if name == "flatten":
+        return _is_size(args[0]) if args else not kwargs.keys().isdisjoint(_FLATTENED)
+    return bool(kwargs) and is_told_dim(kwargs)
+
+
+_FLATTENED = frozenset({"start_dim", "end_dim"})
 
 
 def spells_sizes(args: list[Value]) -> bool:
     """Whether what `x.view` is given are sizes: one that is not known may be a type, which numpy takes as well."""
     if len(args) != 1:
-        return len(args) > 1
+        return len(args) > 1 and not any(isinstance(each, (Library, Class)) for each in args)
     only = args[0]
     return isinstance(only, Sequence) or _is_size(only)
 
@@ -126,6 +148,8 @@ def _is_size(value: Value) -> bool:
     return isinstance(value, Number) or (isinstance(value, Const) and type(value.value) is int)
 
 
+# Methods whose result has as many axes as they are given numbers.
+_SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
 _CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", "apply_", "map_"})
 
@@ -175,6 +199,10 @@ class Methods(State):
             return self.call(receiver, args, kwargs, node)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
+        if receiver is UNKNOWN and name in _SPELL_SIZES and self.uses_torch and len(args) > 1 and not kwargs:
+            # `layer(x).view(n, -1, 2)`, of a layer nobody knows.
+            made = self.call_opaque_method(Opaque(None), name, args, kwargs, node)
+            return made if isinstance(made, Tensor) and made.shape is not None else UNKNOWN
         self.escape(args, kwargs)
         return UNKNOWN
 
@@ -229,7 +257,7 @@ class Methods(State):
         framework = receiver.framework or (
             "torch"
             if (name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax"))
-            or (kwargs and self.uses_torch and is_told_dim(kwargs))
+            or (self.uses_torch and (name in TORCH_ONLY_SHAPED or is_torchs(name, args, kwargs)))
             else None
         )
         if receiver.framework is None and name == "view" and not spells_sizes(args):
@@ -278,7 +306,7 @@ class Methods(State):
         if name in CHANGES:
             self.changed_items(receiver, longer=True)
         if self.uses_torch:
-            beside = name in TORCH_ONLY or (bool(kwargs) and is_told_dim(kwargs))
+            beside = name in TORCH_ONLY or (bool(kwargs or name == "flatten") and is_torchs(name, args, kwargs))
             self.demand(receiver, ranks.of_method(name, args, kwargs), name == "permute", beside)
         else:
             self.demand(receiver, ranks.of_method(name, args, kwargs))
@@ -334,7 +362,7 @@ class Methods(State):
                 made = Opaque(None)
                 made.kin = moved(receiver.kin, change)
                 return made
-        return UNKNOWN
+        return declared.given_by_method(self, receiver, name) if receiver.stated else UNKNOWN
 
     def call_object_method(
         self,

@@ -109,7 +109,8 @@ class Operators(State):
         """Arithmetic on numbers of which not all are known."""
         kinds = [numbers.kind_of_operand(value) for value in (left, right)]
         if None in kinds:
-            return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
+            kind = _kind_of_both(left, right)
+            return UNKNOWN if kind is None else Opaque(None, kind=kind)
         if sign in _COMPARISONS:
             return Scalar("bool")
         if "complex" in kinds:
@@ -136,8 +137,7 @@ class Operators(State):
         known = left.fields.get(key)
         if known is None:
             result = self.size_operation(sign, left.size, right.size, left, right)
-            plain = left.kind == PLAIN and right.kind == PLAIN
-            made = Opaque(None, variant=left.variant or right.variant, kind=PLAIN if plain else None)
+            made = Opaque(None, variant=left.variant or right.variant, kind=_kind_of_both(left, right))
             made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
             if isinstance(result, Opaque):
                 made.formula = result._symbol
@@ -166,11 +166,12 @@ class Operators(State):
         if opaque and isinstance(result, S.Poly):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
             whole = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
-            made = Opaque(None, kind=PLAIN if _not_tensors(left, right) else None, integer=whole)
+            made = Opaque(None, kind=_kind_of_both(left, right), integer=whole)
             made._symbol = result
             return made
         if opaque:
-            return Opaque(None, kind=PLAIN) if _not_tensors(left, right) else UNKNOWN
+            kind = _kind_of_both(left, right)
+            return UNKNOWN if kind is None else Opaque(None, kind=kind)
         return number(result)
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
@@ -468,9 +469,23 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
     return verdict
 
 
-def _not_tensors(*values: Value) -> bool:
-    """Whether the values are numbers, strings or containers of these for certain."""
-    return all(
-        isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
-        for value in values
-    )
+_NUMBERS = frozenset({Const, Number, Scalar})
+
+
+def _kind_of_both(left: Value, right: Value) -> str | None:
+    """What an operator gives: PLAIN of numbers, strings or containers of these for certain; SCALAR of a number or a
+    tensor without axes, and another or a number."""
+    kind: str | None = PLAIN
+    for value in (left, right):
+        if value.__class__ is Opaque:
+            if value.kind == SCALAR:
+                kind = SCALAR
+            elif value.kind != PLAIN:
+                return None
+        elif value.__class__ not in _NUMBERS:
+            return None
+    if kind is SCALAR and not all(
+        value.kind == SCALAR if isinstance(value, Opaque) else numbers.kind_of(value) for value in (left, right)
+    ):
+        return None
+    return kind

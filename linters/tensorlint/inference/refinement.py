@@ -107,9 +107,14 @@ def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) 
                     break
 
 
+# Tests that tell something by how they come out.
+_TOLD_BY = frozenset({ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call})
+
+
 def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
     """Take `test` to have come out as `truth` from here on."""
-    if isinstance(test, (ast.Name, ast.Attribute)):
+    kind = test.__class__
+    if kind is ast.Name or kind is ast.Attribute or kind not in _TOLD_BY:
         return
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         assume(interpreter, test.operand, not truth)

@@ -87,7 +87,7 @@ class Opaque(Value):
 
     __slots__ = (
         "_symbol", "axes", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
-        "told", "variant",
+        "stated", "told", "variant",
     )  # fmt: skip
 
     def __init__(
@@ -119,6 +119,8 @@ class Opaque(Value):
         self.told: Literal["int", "ints"] | None = None
         # The objects that it is one of: what is done to it may be done to any of them.
         self.parts = parts
+        # Whose methods it has: annotations with the scope that they stand in, and objects, of which it is one.
+        self.stated: tuple[Value | tuple[ast.expr, Any], ...] = ()
         self.serial = opaque_serial()
 
     @property
@@ -547,16 +549,12 @@ def number(size: Size) -> Value:
 
 def size_of(value: Value) -> Size | None:
     """The value as a size; an opaque object becomes a size of its own."""
-    if isinstance(value, Const):
-        return (
-            value.value
-            if type(value.value) is int
-            else (int(value.value) if value.value is True or value.value is False else None)
-        )
-    if isinstance(value, Number):
-        return value.size
-    if isinstance(value, Opaque):
-        return value.size
+    kind = value.__class__
+    if kind is Const:
+        known = value.value  # type: ignore[attr-defined]
+        return known if type(known) is int else int(known) if known is True or known is False else None
+    if kind is Number or kind is Opaque:
+        return value.size  # type: ignore[attr-defined]
     if isinstance(value, Tensor) and value.elements is not None and value.shape == ():
         return value.elements[0]
     return None
@@ -580,7 +578,7 @@ def sizes_of(value: Value) -> tuple[Size | None, ...] | None:
 
 
 def is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
+    return value.__class__ is Const and value.value is None
 
 
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:

@@ -75,6 +75,8 @@ def parameters_of(spec: ast.arguments) -> set[str]:
 
 def root_name(node: ast.expr, *, through_calls: bool = False) -> str | None:
     """`self` of `self.blocks[0].norm`, and of `self.blocks().norm` where calls are passed through; None of other expressions."""
-    while isinstance(node, (ast.Attribute, ast.Subscript)) or (through_calls and isinstance(node, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
+    kind = node.__class__
+    while kind is ast.Attribute or kind is ast.Subscript or (through_calls and kind is ast.Call):
+        node = node.func if kind is ast.Call else node.value  # type: ignore[attr-defined]
+        kind = node.__class__
+    return node.id if kind is ast.Name else None  # type: ignore[attr-defined]

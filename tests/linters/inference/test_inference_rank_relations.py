@@ -294,6 +294,175 @@ def g(x: torch.Tensor):
 f(torch.zeros(2, 3, 4))
 g(torch.zeros(2, 3))
 """,
+    "methods that only torch has, of what has a shape": """
+def f(x, q):
+    b, c, h, w = x.shape
+    rows = x.flatten(2).transpose(1, 2)
+    flat = x.flatten(start_dim=1)
+    first, second = q.reshape(b, 2, c, -1).unbind(1)
+    narrow = q.reshape(b, 2, -1).float().var(dim=2, keepdim=True)
+    low, high = q.reshape(b, 2, -1).split(6, 2)
+    part = q.reshape(b, 2, -1).narrow(1, 0, 1).detach()
+    top = q.reshape(b, 2, -1).amax(2).sigmoid()
+    return rows, flat, first, narrow
+f(torch.zeros(2, 4, 3, 5), torch.zeros(2, 24))
+def g(x):
+    b, n, c = x.shape
+    y = x.unbind(2)[0].clamp(min=0)
+    z = x.softmax(-1).type_as(y)
+    return y, z
+g(torch.zeros(2, 3, 4))
+""",
+    "a width that is given or worked out": """
+class M(nn.Module):
+    def __init__(self, dim: int, heads: int, width: int | None = None):
+        super().__init__()
+        inner = dim // heads
+        if width is not None:
+            inner = width
+        every = inner * heads
+        self.bias = nn.Parameter(torch.zeros(every))
+        self.table = nn.Parameter(torch.zeros(2 * inner - 1, every))
+
+    def forward(self, x: torch.Tensor):
+        both = torch.cat((self.bias, self.bias))
+        rows = self.table.sum(0)
+        return both, rows
+M(8, 2)(torch.zeros(3, dtype=torch.long))
+M(8, 2, 3)(torch.zeros(3, dtype=torch.long))
+""",
+    "patches of any size": """
+def f(x: torch.Tensor, size, fold):
+    b, c, h, w = x.shape
+    y = F.unfold(x, size, stride=size)
+    z = nn.Unfold(kernel_size=size)(x)
+    u = F.fold(y, fold, size, stride=size)
+    return y, z, u
+f(torch.zeros(2, 3, 4, 4), 2, (4, 4))
+f(torch.zeros(2, 3, 4, 4), (2, 4), 4)
+""",
+    "what functions say that they give": """
+class Cache:
+    def __init__(self):
+        self.rows = []
+    def length(self, layer: int = 0) -> int:
+        if layer >= len(self.rows):
+            return 0
+        return self.rows[layer].count
+    def weight(self) -> "float":
+        return self.rows
+class Tensors(Cache):
+    def __init__(self):
+        super().__init__()
+        self.count = torch.tensor(3)
+    def length(self, layer: int = 0) -> int:
+        return self.count
+class Other:
+    def length(self, layer: int = 0) -> int:
+        return {}.get(layer, 2)
+def half_of(rows) -> float:
+    return rows.pop() / 2
+class M(nn.Module):
+    def forward(self, x: torch.Tensor, cache: Cache | None = None, flag=False):
+        b, t = x.shape
+        if flag and cache is None:
+            cache = Other() if b else Cache()
+        at = torch.arange(t) + (cache.length() if cache is not None else 0)
+        at = at.unsqueeze(0)
+        y = x * half_of([4])
+        z = torch.zeros(b) - (2 * cache.length(layer=1) + 1) // b
+        u = torch.zeros(cache.length() + 1)
+        return at, y, z, u
+def last(x, cache: "Cache"):
+    n = torch.zeros(3) + cache.length()
+    return n
+for each in (Cache(), Tensors()):
+    M()(torch.zeros(2, 3), each)
+    last(torch.zeros(2), each)
+M()(torch.zeros(2, 3), flag=True)
+""",
+    "what an object has worked out before": """
+class M(nn.Module):
+    kept: dict
+    def __init__(self, n):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(2, n))
+        self.register_buffer("index", torch.zeros(n, n, dtype=torch.long))
+        self.kept = {}
+    def train(self, mode=True):
+        super().train(mode)
+        if mode and self.kept is not None:
+            self.kept = {}
+    def biases(self, device):
+        if self.training:
+            return self.table[:, self.index]
+        key = str(device)
+        if key not in self.kept:
+            self.kept[key] = self.table[:, self.index]
+        return self.kept[key]
+    def forward(self, x: torch.Tensor):
+        b, h, n, m = x.shape
+        y = x + self.biases(x.device)
+        z = y.softmax(-1)
+        return z
+for training in (True, False):
+    m = M(3)
+    m.train(training)
+    m(torch.zeros(1, 2, 3, 3))
+""",
+    "views of what nobody knows": """
+import torch.fx
+def keep(function):
+    return function
+@torch.fx.wrap
+@keep
+def rows(x, n):
+    b, c, h, w = x.shape
+    return x.reshape(b, c, h * w)
+class M(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.add_module("other", layer)
+    def forward(self, x: torch.Tensor, layers):
+        b, n, c = x.shape
+        q, k = self.layer(x).view(b, n, 2, -1).unbind(2)
+        y = layers[0](x).reshape(b, -1, 2, n).sum(-1, keepdim=True)
+        z = layers[1](layers[0](x)).permute(0, 2, 1)
+        u = getattr(self, "other")(x).view(b, n, -1, 1).permute(0, 3, 1, 2)
+        v = rows(u, 2)
+        return q, k, y, z, u, v
+M(nn.Identity())(torch.zeros(2, 3, 4), [nn.Identity()] * 2)
+""",
+    "numbers that methods assign anew": """
+import math
+class M(nn.Module):
+    def __init__(self, depth: int):
+        super().__init__()
+        self.rate = 0.8
+        self.count = 0
+        self.last = 1
+        self.set(depth)
+    def set(self, depth: int):
+        self.rate = 0.8 - 0.6 * math.exp(-0.3 * depth)
+    def step(self, n: int, rate: float, names):
+        self.count += 1
+        if n > 3:
+            self.last: int = len(names) // 2 if names else -n
+            self.rate /= float(rate)
+        else:
+            self.rate = rate
+    def forward(self, x: torch.Tensor):
+        b, c = x.shape
+        y = x * self.rate + self.count
+        z = torch.zeros(self.count, self.last + 1)
+        u = torch.full((c,), self.last)
+        return y, z, u
+m = M(2)
+m(torch.zeros(2, 3))
+m.step(4, 0.5, "abcdef")
+m(torch.zeros(2, 3))
+""",
     "functions that decorators give back": """
 KNOWN = {}
 def register(function):

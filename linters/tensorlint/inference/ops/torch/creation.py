@@ -24,7 +24,7 @@ from tensorlint.inference.ops.results import (
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import UNKNOWN, Const, Library, Opaque, Scalar, Sequence, Tensor, Value
+from tensorlint.inference.values import SCALAR, UNKNOWN, Const, Library, Opaque, Scalar, Sequence, Tensor, Value
 
 # Keywords of constructors that say nothing about shape, dtype or device.
 PLACED = "dtype=None device=None layout=None requires_grad=False pin_memory=False memory_format=None"
@@ -48,7 +48,7 @@ def created(call: Call, shape: Shape, dtype: str | None, device: str | None) -> 
 def sizes_told(size: list[Value]) -> Shape:
     """A shape given as one tuple or as separate integers; what is an int or None is one here."""
     only = size[0] if len(size) == 1 else None
-    if isinstance(only, Opaque) and (only.integer or only.told == "int"):
+    if isinstance(only, Opaque) and (only.integer or only.told == "int" or only.kind == SCALAR):
         return (arguments.count(only),)
     return arguments.shape(size)
 

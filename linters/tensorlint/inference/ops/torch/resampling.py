@@ -145,9 +145,8 @@ def unfold(call: Call, input: Value, kernel_size: Value, dilation: Value, paddin
             strict=True,
         )
     ]
-    if kernel[0] is None or kernel[1] is None:
-        raise Undecided
-    rows = S.multiply(shape[-3], S.multiply(kernel[0], kernel[1]))
+    known = kernel[0] is not None and kernel[1] is not None
+    rows = S.multiply(shape[-3], S.multiply(kernel[0] or 1, kernel[1] or 1)) if known else S.symbol()
     return fresh(call, "torch", (*shape[:-3], rows, S.product(counts)), ranked.dtype, ranked.device)
 
 
@@ -156,12 +155,13 @@ def fold(call: Call, input: Value, output_size: Value, kernel_size: Value, **res
     ranked = tensor(input)
     shape = ranked.shape or ()
     kernel, size = arguments.pair(kernel_size, 2), arguments.pair(output_size, 2)
-    if len(shape) not in (2, 3) or kernel[0] is None or kernel[1] is None or size[0] is None or size[1] is None:
+    if len(shape) not in (2, 3):
         raise Undecided
-    channels = S.floor_divide(shape[-2], S.multiply(kernel[0], kernel[1]))
-    if channels is None:
-        raise Undecided
-    return fresh(call, "torch", (*shape[:-2], channels, size[0], size[1]), ranked.dtype, ranked.device)
+    channels = None
+    if kernel[0] is not None and kernel[1] is not None:
+        channels = S.floor_divide(shape[-2], S.multiply(kernel[0], kernel[1]))
+    image = (S.symbol() if each is None else each for each in (channels, *size))
+    return fresh(call, "torch", (*shape[:-2], *image), ranked.dtype, ranked.device)
 
 
 @op("F.grid_sample", "input grid mode='bilinear' padding_mode='zeros' align_corners=None")

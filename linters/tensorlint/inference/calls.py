@@ -28,7 +28,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
-from tensorlint.inference.forward_reports import hands_forward
+from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
 from tensorlint.inference.methods import TENSOR_ONLY
@@ -210,15 +210,22 @@ class Calls(State):
             arguments = self.arguments(node)
             if isinstance(receiver, (Library, ModuleScope)):
                 function = self.attribute_of(receiver, func.attr, func)
+                if func.attr == "forward" and arguments is not None:
+                    self.saw_unbound_forward(receiver, node, arguments[0])
                 return self.call_known(function, arguments, node)
             if func.attr == "forward":
-                self.saw_forward(receiver, node, called=True, known=arguments is not None)
+                if isinstance(receiver, Class) or class_of(func.value) is not None:
+                    self.saw_unbound_forward(receiver, node, self.unsure[0] if arguments is None else arguments[0])
+                else:
+                    self.saw_forward(receiver, node, called=True, known=arguments is not None)
             if arguments is None:
                 self.escape(*self.unsure)
                 self.escape_receiver(receiver)
                 if isinstance(receiver, Instance):
                     self.not_followed(self.attribute_of(receiver, func.attr, func), *self.unsure)
                 return self.starred_method(receiver, func.attr, node)
+            if self.takes_forward and func.attr in CALLING_METHODS and not isinstance(receiver, (Instance, Class)):
+                self.saw_forward_among(node, self.text_of(func))
             if isinstance(receiver, Instance) and func.attr in receiver.fields:
                 self.saw_kept_forward(receiver.fields[func.attr], node)
             elif isinstance(receiver, (Instance, Class)) and hands_forward(node):

@@ -159,7 +159,8 @@ class DirectForwardHazard(Hazard):
     """`module.forward(...)` on what is known to be an nn.Module. `why` says how that is known.
 
     `called` is false for a bound `module.forward` that is kept and called elsewhere. `handed` is the function that
-    `module.forward`, which is then `node`, is handed to.
+    `module.forward`, which is then `node`, is handed to. `unbound` is the function, `Net.forward`, of a call that names
+    the class and gives it the module first.
     """
 
     receiver: str
@@ -167,6 +168,7 @@ class DirectForwardHazard(Hazard):
     why: str
     called: bool = True
     handed: str = ""
+    unbound: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)

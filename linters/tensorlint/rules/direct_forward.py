@@ -185,6 +185,11 @@ class DirectForward(Rule[DirectForwardHazard]):
                 f"{hazard.handed} calls {hazard.receiver}.forward past the hooks, compile and FSDP of "
                 f"{hazard.receiver} ({hazard.why}) — hand over {hazard.receiver}"
             )
+        if hazard.unbound:
+            return (
+                f"{hazard.unbound}({hazard.receiver}, …) skips the hooks, compile and FSDP of {hazard.receiver} ({hazard.why}) — "
+                f"call {hazard.receiver}(…)"
+            )
         return (
             f"{hazard.receiver}.forward(…) skips the hooks, compile and FSDP of {hazard.receiver} ({hazard.why}) — "
             f"call {hazard.receiver}(…)"
@@ -197,4 +202,7 @@ class DirectForward(Rule[DirectForwardHazard]):
             return node.value if isinstance(node, cst.Attribute) else None
         if not hazard.called or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return None
+        if hazard.unbound:
+            module, *rest = node.args
+            return node.with_changes(func=module.value, args=rest)
         return node.with_changes(func=node.func.value)

@@ -193,7 +193,7 @@ class ForwardReports(State):
         A class that is not the module's own is chosen on purpose, and so is the original where something replaces forward.
         """
         func = node.func
-        if not node.args or not args or self.patches_forward:
+        if not node.args or isinstance(node.args[0], ast.Starred) or not args or self.patches_forward:
             return
         first, receiver = node.args[0], args[0]
         own = isinstance(func, ast.Attribute) and class_of(func.value) == ast.unparse(first)

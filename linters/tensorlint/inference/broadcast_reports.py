@@ -13,6 +13,7 @@ from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_k
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
+from tensorlint.inference.own_reductions import misplaced
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
@@ -97,6 +98,8 @@ class BroadcastReports(Outcomes):
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
             loss=loss, both_grow=grown is not None,
+            misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
+                self, (left, left_node), (right, right_node)),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)

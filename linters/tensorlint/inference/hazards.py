@@ -66,6 +66,7 @@ class BroadcastHazard(Hazard):
     `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
+    `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many.
     """
 
     operation: str
@@ -102,6 +103,7 @@ class BroadcastHazard(Hazard):
     reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
     both_grow: bool = True
+    misplaced: str = ""
     follows: tuple[BroadcastHazard, ...] = ()
 
 

@@ -1,0 +1,81 @@
+"""A tensor that meets a reduction of itself with an axis too many, found where the library makes it larger, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tensorlint.checking import Selection, findings_of
+from tensorlint.findings import Finding
+from tensorlint.rules.registry import load
+from tensorlint.source import PythonSource
+
+TOP = (
+    "import numpy as np\nimport torch\n\nx, a, s = torch.rand(2, 5), np.random.rand(16, 5), torch.rand(4, 6, 8)\n"
+    "q = torch.rand(4, 3, 6, 6)\n"
+)
+WRONG = {
+    "a view by a name": "m = x.mean(1).view(2, 1, 1)\ny = x - m\n",
+    "in the expression": "y = x - x.mean(1).view(-1, 1, 1)\n",
+    "of numpy": "y = a / np.linalg.norm(a, axis=1).reshape(-1, 1, 1)\n",
+    "an index": "y = a / a.sum(axis=1)[:, None, None]\n",
+    "kept and asked for again": "y = a - np.mean(a, axis=1, keepdims=True)[..., None]\n",
+    "kept and unsqueezed": "y = s - s.mean(dim=(1, 2), keepdim=True).unsqueeze(-1)\n",
+    "the values of a pair": "m = s.view(4, -1).max(1)[0].view(4, 1, 1, 1)\ny = s / m\n",
+    "a small number beside it": "d = a.std(1)[:, None, None]\ny = a / (d + 1e-8)\n",
+    "no less than": "d = x.norm(dim=1).clamp(min=1e-8)\ny = x / d[:, None, None]\n",
+    "two too many": "y = x - x.amax(1).view(2, 1, 1, 1)\n",
+    "the other way round": "d = 1 / x.sum(1).view(2, 1, 1)\ny = d * x\n",
+    "images without a channel": "def scale(img):\n    b, h, w = img.shape\n    low = img.reshape(b, -1).min(1).values.view(b, 1, 1, 1)\n"
+    "    return img - low\n\n\nx = s\ny = scale(s)\n",
+    "reduced to a number": "m = x.mean(1).view(2, 1, 1)\ny = x - m\nloss = ((x - m) ** 2).mean()\n",
+}
+RIGHT = {
+    "as many axes": "y = x - x.mean(1).view(2, 1)\n",
+    "images with a channel": "y = q - q.view(4, -1).mean(1).view(4, 1, 1, 1)\n",
+    "both axes of three": "y = s - s.mean((1, 2))[:, None, None]\n",
+    "the tensor has the axis too": "y = x[None] - x.mean(1)[:, None, None]\n",
+    "of another one": "y = x * torch.rand(2, 9).sum(1).view(2, 1, 1)\n",
+    "the first axis went": "y = x[:, None] - x.mean(0)\n",
+    "no reduction": "y = x + x[:, 0].view(2, 1, 1)\n",
+    "each with each": "y = torch.stack([x - m for m in x.mean(1).view(2, 1, 1)])\n",
+}
+
+
+def findings(code: str) -> list[Finding]:
+    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
+    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+
+
+def run(code: str) -> dict[str, Any]:
+    pytest.importorskip("torch", reason="torch and numpy are the oracle")
+    scope: dict[str, Any] = {}
+    exec(code, scope)
+    return scope
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_row_meets_the_reduction_of_each_other_row(name: str) -> None:
+    code = TOP + WRONG[name]
+    found = findings(code)
+    assert found
+    assert all("lines them up" in each.message and each.code in ("TSR111", "TSR112") for each in found)
+    scope = run(code)
+    whole = next(scope[each] for each in ("x", "a", "s") if re.search(rf"\b{each}\b", WRONG[name]))
+    assert scope["y"].ndim > whole.ndim
+    assert max(scope["y"].shape[: scope["y"].ndim - whole.ndim]) == whole.shape[0]
+
+
+def test_the_advice_lines_them_up() -> None:
+    (found,) = findings(f"{TOP}m = x.mean(1).view(2, 1, 1)\ny = x - m\n")
+    assert "m.squeeze(-1) lines them up" in found.message
+    scope = run(f"{TOP}m = x.mean(1).view(2, 1, 1)\ny = x - m.squeeze(-1)\n")
+    assert bool((scope["y"] - (scope["x"] - scope["x"].mean(1, keepdim=True))).abs().max() < 1e-6)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_lines_up_or_is_of_another_is_left_alone(name: str) -> None:
+    assert findings(TOP + RIGHT[name]) == []
+    run(TOP + RIGHT[name])

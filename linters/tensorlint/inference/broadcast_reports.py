@@ -48,7 +48,7 @@ class BroadcastReports(Outcomes):
         if left.shape is None or right.shape is None:
             return
         more_axes = facts.get("more_axes")  # an operand that may have more of them in front
-        left_node, right_node = operand_nodes(node, facts.get("at", (0, 1)))
+        left_node, right_node = facts.get("nodes") or operand_nodes(node, facts.get("at", (0, 1)))
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
         grown = _growth(left.shape, right.shape)
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
@@ -165,7 +165,18 @@ class BroadcastReports(Outcomes):
         return code.lineno <= line <= (code.end_lineno or code.lineno)
 
     def report_loss(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        if self.refused and any(map(self.never_is, operand_nodes(node, facts.get("at", (0, 1))))):
+            return  # the program ends where the operand was to be made, which is reported
         self.report_broadcast(node, facts, loss=True)
+
+    def never_is(self, node: ast.expr | None) -> bool:
+        """Whether the expression is, or the name was given by, a call that was seen to raise."""
+        if isinstance(node, ast.Name):
+            return any(
+                isinstance(each, ast.Assign) and node.id in map(ast.unparse, each.targets) and self.never_is(each.value)
+                for each in walk(self.frame.node)
+            )
+        return node is not None and any(each in self.refused for each in walk(node))
 
     def with_outcome(
         self, node: ast.AST, hazard: BroadcastHazard, compared: list[tuple[ast.AST, FollowOn]]

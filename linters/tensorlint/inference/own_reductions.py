@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Sequence, Tensor
+from tensorlint.inference.values import Library, Tensor
 
 _REDUCE = frozenset([
     "sum", "mean", "std", "var", "min", "max", "amin", "amax", "norm", "vector_norm", "median", "prod", "logsumexp",
@@ -59,9 +59,10 @@ def _is_reduction(
         return len(sides) == 1 and _is_reduction(interp, sides[0], whole, reduced, depth + 1)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         name = node.func.attr
-        of_library = isinstance(node.func.value, (ast.Name, ast.Attribute)) and not isinstance(
-            interp.peek(node.func.value), (Tensor, Sequence)
-        )
+        root = node.func.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        of_library = isinstance(interp.peek(root), Library)
         given = node.args[0] if of_library and node.args else node.func.value
         if name in _REDUCE or name in _LEAVE:
             return _is_reduction(interp, given, whole, reduced or name in _REDUCE, depth + 1)

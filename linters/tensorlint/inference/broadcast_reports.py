@@ -13,7 +13,7 @@ from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_k
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
-from tensorlint.inference.own_reductions import misplaced
+from tensorlint.inference.own_reductions import meets_each, misplaced
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
@@ -69,7 +69,7 @@ class BroadcastReports(Outcomes):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                (_spelled_here(each, "spelled" in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
+                (_spelled_here(each, "spelled" in tensor.marks and "column" not in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
                 and bool(tensor.marks & {"spelled", "reshaped"})
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
@@ -100,6 +100,7 @@ class BroadcastReports(Outcomes):
             loss=loss, both_grow=grown is not None,
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
+            meets_each=not loss and meets_each(left, right),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)
@@ -455,6 +456,8 @@ def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
 def _spelled_here(node: ast.expr | None, said: bool) -> bool:
     """Whether the operand's expression may be what gave it the axis. Arithmetic on names (`3 * column`) is not, unless the
     axis was asked for so plainly that any such step may be the table it was for."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME_ITEMS:
+        node = node.func.value
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
         return False
     return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in walk(node))

@@ -2,12 +2,14 @@
 
 With the axes that the reduction took away as axes of size 1, the two line up. One more, and the first axis stands in front
 of the tensor's own: each row meets the mean of each other one.
+A mask that has an axis too many behind the batch does the same.
 """
 
 from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.outcomes import is_product
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Library, Tensor
 
@@ -35,6 +37,22 @@ def misplaced(interp: State, left: tuple[Tensor, ast.expr | None], right: tuple[
     if len(kept) >= len(full) or not _is_reduction(interp, part[1], whole, False, 0):
         return ""
     return ".squeeze(-1)" if more == 1 else f"[..., {', '.join(['0'] * more)}]"
+
+
+def meets_each(left: Tensor, right: Tensor) -> bool:
+    """Whether the longer one has the batch, and an axis too many behind it: a mask `(B, 1, 1, T)` beside scores
+    `(B, T, T)`, so that each sample meets the mask of each other one.
+
+    That both first axes are one and the same is certain where their size has a name, or a product of matrices made the scores.
+    """
+    part, whole = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
+    shape, full = part.shape or (), whole.shape or ()
+    if len(shape) != len(full) + 1 or len(full) < 3 or shape[0] != full[0] or shape[1] != 1 or full[0] == 1:
+        return False
+    if isinstance(full[0], int) and not is_product(whole.made):
+        return False
+    lined = (shape[0], *shape[2:])
+    return 1 in lined and all(own in (1, met) for own, met in zip(lined, full, strict=True))
 
 
 def _is_reduction(

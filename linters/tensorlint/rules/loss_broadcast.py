@@ -143,7 +143,7 @@ class LossBroadcast(Rule[Hazard]):
             )
         if hazard.context not in _ENDS or not is_accident(hazard):
             return None
-        if hazard.misplaced:
+        if hazard.misplaced or hazard.meets_each:
             return misplaced(hazard)
         end = _ENDS[hazard.context]
         if hazard.averaged and hazard.same_length:

@@ -46,7 +46,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     that made the operand. What speaks against it: both vectors have one length, the ranks differ (`(n, 1)` against
     `(n,)`), a layer with one output made the column, and the result is reduced to a number. See also `is_table`.
     """
-    if hazard.misplaced:
+    if hazard.misplaced or hazard.meets_each:
         return True
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
@@ -82,14 +82,17 @@ def is_accident(hazard: BroadcastHazard) -> bool:
 
 
 def misplaced(hazard: BroadcastHazard) -> str:
-    """The message for a reduction with more axes than what it was made of."""
+    """The message for a reduction with more axes than what it was made of, or for such a mask."""
     longer, shorter = (hazard.left, hazard.right), (hazard.right, hazard.left)
     part, whole = longer if hazard.left_shape.count(",") > hazard.right_shape.count(",") else shorter
-    change = (
-        f"{hazard.misplaced} behind {part}"
-        if part.endswith("…") or not part.isidentifier()
-        else part + hazard.misplaced
-    )
+    suffix = hazard.misplaced or ".squeeze(1)"
+    change = part + suffix if part.isidentifier() else f"{suffix} behind {part}"
+    if hazard.meets_each:
+        return (
+            f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
+            f"{hazard.operation}: {part} has an axis too many behind the first, so that each sample meets that of each other "
+            f"sample — {change} lines them up"
+        )
     return (
         f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
         f"{hazard.operation}: {part}, a reduction of {whole}, has an axis of size 1 too many, so that each row meets the "
@@ -166,7 +169,7 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
             return None
         if hazard.written:  # both shapes stand in the code, and nothing speaks for one number
             return None
-        if hazard.misplaced:
+        if hazard.misplaced or hazard.meets_each:
             return misplaced(hazard)
         advice = f"{hazard.suggestion} gives both one shape; " if hazard.suggestion else ""
         return (

@@ -44,6 +44,35 @@ RIGHT = {
 }
 
 
+MASKS = {
+    "a padding mask of one head": "mask = (pad == 0).view(4, 1, 1, 5)\ns = q @ k.transpose(1, 2)\ny = s.masked_fill(mask, -1e9)\n",
+    "added": "mask = torch.zeros(4, 1, 1, 5)\ny = torch.bmm(q, k.transpose(1, 2)) + mask\n",
+    "where the batch has a name": "def f(s, pad):\n    b, t = pad.shape\n    return s.view(b, t, t) * pad.view(b, 1, 1, t)\n\n\ny = f(torch.rand(4, 5, 5), pad)\n",
+}
+NO_MASKS = {
+    "several heads": "mask = (pad == 0).view(4, 1, 1, 5)\ns = (q @ k.transpose(1, 2)).view(4, 1, 5, 5)\ny = s.masked_fill(mask, -1e9)\n",
+    "as many axes": "y = q @ k.transpose(1, 2) + torch.zeros(4, 1, 5)\n",
+    "a bias of the heads": "def f(bias, pad):\n    h = bias.shape[0]\n    b, t = pad.shape\n    return bias.view(h, t, t) + pad.view(b, 1, 1, t)\n\n\n"
+    "y = f(torch.rand(4, 5, 5), pad)\n",
+    "each with each": "def f(x):\n    n, t, c = x.shape\n    return x.view(n, 1, t, c) - x\n\n\ny = f(q)\n",
+    "sizes that happen to be equal": "y = torch.rand(4, 5, 5) + torch.rand(4, 1, 1, 5)\n",
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_a_mask_has_an_axis_too_many(name: str) -> None:
+    code = f"{TOP}q, k, pad = torch.rand(4, 5, 8), torch.rand(4, 5, 8), torch.ones(4, 5)\n{MASKS[name]}"
+    assert ["each sample meets that of each other sample" in each.message for each in findings(code)] == [True]
+    assert tuple(run(code)["y"].shape) == (4, 4, 5, 5)
+
+
+@pytest.mark.parametrize("name", NO_MASKS)
+def test_a_mask_that_may_be_meant_is_left_alone(name: str) -> None:
+    code = f"{TOP}q, k, pad = torch.rand(4, 5, 8), torch.rand(4, 5, 8), torch.ones(4, 5)\n{NO_MASKS[name]}"
+    assert findings(code) == []
+    run(code)
+
+
 def findings(code: str) -> list[Finding]:
     defaults = frozenset(rule.code for rule in load() if rule.default == "on")
     return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]

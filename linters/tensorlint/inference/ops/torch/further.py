@@ -226,7 +226,9 @@ def _is_no_size(value: Value) -> bool:
     """Whether it cannot be the length of an axis."""
     if isinstance(value, Const):
         return isinstance(value.value, (float, bool))
-    return (isinstance(value, values.Scalar) and value.kind in ("float", "bool", "complex")) or isinstance(value, Sequence)
+    return (isinstance(value, values.Scalar) and value.kind in ("float", "bool", "complex")) or isinstance(
+        value, Sequence
+    )
 
 
 @op(

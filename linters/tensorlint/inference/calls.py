@@ -32,7 +32,7 @@ from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hand
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
 from tensorlint.inference.methods import TENSOR_ONLY
-from tensorlint.inference.ops import modules, unknown_arguments
+from tensorlint.inference.ops import indexing, modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -43,6 +43,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
     Class,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -152,6 +153,9 @@ def _unpacked(value: Value) -> list[Value]:
     return items_of(value) if isinstance(value, (Sequence, Dictionary)) else [value]
 
 
+_MOST_STARRED = 16
+
+
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
@@ -169,6 +173,8 @@ class Calls(State):
             elif isinstance(argument, ast.Starred):
                 value = self.eval(argument.value)
                 items = self.iterate(value) if isinstance(value, (Sequence, LibraryObject)) else None
+                if isinstance(value, Tensor) and value.framework == "numpy":
+                    items = self.listed_items(value)
                 if items is not None and items.items is not None:
                     args.extend(items.items)
                 else:
@@ -196,6 +202,14 @@ class Calls(State):
             starred.tail = tuple(args[before:])
         self.unsure = [*args, *unsure], kwargs
         return None
+
+    def listed_items(self, value: Tensor) -> Sequence | None:
+        """The numbers of a short array that a star hands over one by one: `f(x, *popt)`."""
+        length = value.shape[0] if value.rank == 1 and value.shape else None
+        if not isinstance(length, int) or not 0 < length <= _MOST_STARRED:
+            return None
+        context = self.call_context("iteration", value.made)
+        return Sequence("tuple", [indexing.getitem(context, value, Const(at)) for at in range(length)])
 
     def eval_call(self, node: ast.Call) -> Value:
         func = node.func

@@ -25,6 +25,8 @@ _DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
 _OF_SOURCE = MAGNITUDE | RETYPED
 # Marks of a vector that a table may be made of: a margin, a range, a column that was turned.
 _OF_A_TABLE = frozenset({"reduction", "ramp", "coordinate", "transposed", "reshaped", "spelled", "squeezed"})
+_SELECTS = re.compile(r"argmax|argmin|max\(|topk")
+_SHOWN_AGAIN = SAME_ITEMS | {"unsqueeze", "reshape", "view", "long", "int", "numpy"}
 # Behind an expression: what makes a column of it.
 _MADE_COLUMN = r"\)*\s*(?:\[\s*(?:\.\.\.|:)\s*,\s*(?:None|(?:\w+\.)?newaxis)|\.(?:unsqueeze|reshape|view)\()"
 
@@ -79,7 +81,7 @@ class BroadcastReports(Outcomes):
                 (grown[0] == grown[1] and _lines_up(left.shape, right.shape)) or self.are_filled_together(left, right, grown)
             ),
             same_rank=len(left.shape) == len(right.shape),
-            selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
+            selected=any(tensor.marks & {"spelled", "reshaped"} and _selects(tensor) for tensor in (left, right)),
             own_axis=bool(said or shaped) and not any("kept" in tensor.marks for tensor in (*said, *shaped)),
             own_range=any("ramp" in tensor.marks for tensor in (*said, *shaped)),
             layer_column="column" in left.marks or "column" in right.marks,
@@ -354,9 +356,18 @@ def _shown(shape: tuple[Size, ...] | None, more: bool) -> str:
     return show_shape(shape).replace("(", "(..., ", 1).replace(",)", ")") if more else show_shape(shape)
 
 
-def _selects(how: str | None) -> bool:
-    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
-    return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
+def _selects(tensor: Tensor) -> bool:
+    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""
+    if tensor.how is not None and _SELECTS.match(tensor.how.rpartition(".")[2]):
+        return True
+    made = tensor.made
+    while isinstance(made, (ast.Call, ast.Subscript)):
+        func = made.func if isinstance(made, ast.Call) else made
+        name = func.attr if isinstance(func, ast.Attribute) else ""
+        if isinstance(made, ast.Call) and name not in _SHOWN_AGAIN:
+            return name in ("argmax", "argmin")
+        made = func.value if isinstance(func, (ast.Attribute, ast.Subscript)) else None
+    return False
 
 
 def _root(tensor: Tensor) -> Tensor:

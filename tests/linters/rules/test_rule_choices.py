@@ -79,3 +79,26 @@ def test_another_loss_is_still_compared() -> None:
     assert [each.code for each in findings(code)] == ["TSR112"]
     with pytest.warns(UserWarning, match="broadcast"):
         run(code)
+
+
+KEPT = {
+    "kl = torch.distributions.kl_divergence(N(b, 1.0), N(a, 1.0)).mean()": ("N(b, 1.0)", True),
+    "kl = torch.distributions.kl_divergence(N(b[:, 0], 1.0), N(a, 1.0)).mean()": ("", False),
+    "kl = torch.distributions.kl_divergence(N(b, 1.0), N(a.unsqueeze(1), 1.0)).mean()": ("", False),
+    "pred = torch.rand(10, 3).argmax(1).unsqueeze(1)\nacc = (pred == label).float().mean()": ("pred", True),
+    "pred = torch.rand(10, 3).argmax(1)[:, None]\nacc = (pred == label).sum()": ("pred", True),
+    "pred = np.random.rand(10, 3).argmax(axis=1)[:, np.newaxis]\nacc = np.mean(pred == classes)": ("pred", True),
+    "pred = torch.rand(10, 3).argmax(1)\nacc = (pred == label).float().mean()": ("", False),
+    "pred = torch.rand(10, 3).argmax(1)[:, None]\nhot = pred == torch.arange(3)\nacc = hot.float().mean()": ("", False),
+    "groups = torch.randint(0, 3, (10,))[:, None]\nsame = (groups == label).float().mean()": ("", False),
+}
+
+
+@pytest.mark.parametrize("code", KEPT)
+def test_a_choice_kept_as_a_column_meets_labels(code: str) -> None:
+    named = "N, label, classes = torch.distributions.Normal, torch.randint(0, 3, (10,)), np.random.randint(0, 3, 10)\n"
+    found = findings(f"{TOP}{VECTORS}{named}{code}\n")
+    operand, wrong = KEPT[code]
+    assert [each.code for each in found] == ["TSR112"] * wrong
+    assert not wrong or found[0].message.startswith(f"{operand} (10, 1) and ")
+    run(f"{TOP}{VECTORS}{named}{code}\n")

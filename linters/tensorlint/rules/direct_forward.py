@@ -97,6 +97,17 @@ class DirectForward(Rule[DirectForwardHazard]):
             note="A forward that is handed to a function which calls it.",
         ),
         Example(
+            "import threading\n\nimport torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\n"
+            "worker = threading.Thread(target=net.forward, args=(torch.randn(1, 4),))\nworker.start()\n",
+            fixed="import threading\n\nimport torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\n"
+            "worker = threading.Thread(target=net, args=(torch.randn(1, 4),))\nworker.start()\n",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\ny = type(net).forward(net, torch.randn(1, 4))\n",
+            fixed="import torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\ny = net(torch.randn(1, 4))\n",
+            note="By way of the class.",
+        ),
+        Example(
             "import torch\n\n\ndef predict(model, batches, device):\n    model.eval()\n    model.to(device)\n"
             "    return [model.forward(batch) for batch in batches]\n",
             note="Nobody says what the model is, but it is used as a module.",

@@ -110,6 +110,8 @@ class UnsetParameters(Survey):
         )
         if facts.foreign_bases or any(elsewhere) or any(derived):
             return []
+        if facts.is_dataclass and facts.attributes.get(node.attr):
+            return []  # `__post_init__` or another method sets it
         if facts.is_dataclass:
             return self._default_of_field(node, base, facts.constants)
         own = [facts.constants[node.attr]] if node.attr in facts.constants else []

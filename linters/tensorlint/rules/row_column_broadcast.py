@@ -103,7 +103,9 @@ def misplaced(hazard: BroadcastHazard) -> str:
 class RowColumnBroadcast(Rule[BroadcastHazard]):
     """A row that meets a column becomes a matrix: `(n, 1) * (n,)` has shape `(n, n)`. That is what broadcasting is
     for when it is meant, and then the code says so: `x[:, None] * y[None, :]`, `unsqueeze`, `keepdim`. Where nothing
-    says so, it is nearly always a forgotten `squeeze`, and the program goes on with n × n numbers.
+    says so, it is nearly always a forgotten `squeeze`, and the program goes on with n × n numbers. A tensor that meets a
+    reduction of itself with an axis too many, `x - x.mean(1).view(-1, 1, 1)`, or scores `(B, T, T)` that meet a mask `(B, 1, 1, T)`,
+    set each row against each other one whatever the code says.
 
     The run-time twin of this rule is `no_broadcast()` of the pytest plugin, which sees the sizes the linter cannot.
     """

@@ -102,7 +102,7 @@ class BroadcastReports(Outcomes):
             loss=loss, both_grow=grown is not None,
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
-            meets_each=not loss and meets_each(left, right),
+            meets_each="" if loss else meets_each(left, right),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)

@@ -67,7 +67,7 @@ class BroadcastHazard(Hazard):
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
     `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many,
-    `meets_each` is true where it is a mask that has one too many behind the batch: `(B, 1, 1, T)` beside `(B, T, T)`.
+    `meets_each` the same where it is a mask or a factor that has too many behind the batch: `(B, 1, 1, T)` beside `(B, T, T)`.
     """
 
     operation: str
@@ -105,7 +105,7 @@ class BroadcastHazard(Hazard):
     loss: bool = False
     both_grow: bool = True
     misplaced: str = ""
-    meets_each: bool = False
+    meets_each: str = ""
     follows: tuple[BroadcastHazard, ...] = ()
 
 

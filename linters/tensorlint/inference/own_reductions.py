@@ -39,20 +39,25 @@ def misplaced(interp: State, left: tuple[Tensor, ast.expr | None], right: tuple[
     return ".squeeze(-1)" if more == 1 else f"[..., {', '.join(['0'] * more)}]"
 
 
-def meets_each(left: Tensor, right: Tensor) -> bool:
-    """Whether the longer one has the batch, and an axis too many behind it: a mask `(B, 1, 1, T)` beside scores
-    `(B, T, T)`, so that each sample meets the mask of each other one.
+def meets_each(left: Tensor, right: Tensor) -> str:
+    """What to write behind the longer one, where that has the batch and axes too many behind it: a mask `(B, 1, 1, T)` beside
+    scores `(B, T, T)`, a factor `(B, 1, 1, 1)` beside rows `(B, d)`. Each sample meets that of each other one.
 
-    That both first axes are one and the same is certain where their size has a name, or a product of matrices made the scores.
+    That both first axes are one and the same is certain where their size has a name, where a product of matrices made the
+    scores, and where two or more are too many: the result then has an axis of size 1 that is for nothing.
     """
     part, whole = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
     shape, full = part.shape or (), whole.shape or ()
-    if len(shape) != len(full) + 1 or len(full) < 3 or shape[0] != full[0] or shape[1] != 1 or full[0] == 1:
-        return False
-    if isinstance(full[0], int) and not is_product(whole.made):
-        return False
+    more = len(shape) - len(full)
+    if more < 1 or len(full) < 2 or shape[0] != full[0] or shape[1] != 1 or full[0] == 1:
+        return ""
+    if more > 1:
+        ranges = "ramp" in part.marks or "ramp" in whole.marks
+        return f"[..., {', '.join(['0'] * more)}]" if {*shape[1:]} == {1} and 1 not in full and not ranges else ""
+    if len(full) < 3 or (isinstance(full[0], int) and not is_product(whole.made)):
+        return ""
     lined = (shape[0], *shape[2:])
-    return 1 in lined and all(own in (1, met) for own, met in zip(lined, full, strict=True))
+    return ".squeeze(1)" if 1 in lined and all(own in (1, met) for own, met in zip(lined, full, strict=True)) else ""
 
 
 def _is_reduction(

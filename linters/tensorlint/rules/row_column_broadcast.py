@@ -85,12 +85,12 @@ def misplaced(hazard: BroadcastHazard) -> str:
     """The message for a reduction with more axes than what it was made of, or for such a mask."""
     longer, shorter = (hazard.left, hazard.right), (hazard.right, hazard.left)
     part, whole = longer if hazard.left_shape.count(",") > hazard.right_shape.count(",") else shorter
-    suffix = hazard.misplaced or ".squeeze(1)"
+    suffix = hazard.misplaced or hazard.meets_each
     change = part + suffix if part.isidentifier() else f"{suffix} behind {part}"
     if hazard.meets_each:
         return (
             f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
-            f"{hazard.operation}: {part} has an axis too many behind the first, so that each sample meets that of each other "
+            f"{hazard.operation}: {part} has {'an axis' if suffix[0] == '.' else 'axes'} too many behind the first, so that each sample meets that of each other "
             f"sample — {change} lines them up"
         )
     return (

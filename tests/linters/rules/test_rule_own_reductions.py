@@ -66,6 +66,35 @@ def test_a_mask_has_an_axis_too_many(name: str) -> None:
     assert tuple(run(code)["y"].shape) == (4, 4, 5, 5)
 
 
+FACTORS = {
+    "images' axes beside rows": "y = torch.rand(6)[:, None, None, None] * torch.rand(6, 2)\n",
+    "of numpy": "y = np.random.rand(6, 2) + np.random.rand(6).reshape(-1, 1, 1, 1)\n",
+    "by a name": "def f(x, t):\n    std = t.sqrt()[:, None, None, None]\n    return x + std * torch.randn_like(x)\n\n\ny = f(torch.rand(6, 2), torch.rand(6))\n",
+}
+GRIDS = {
+    "a range": "y = torch.arange(6.0)[:, None, None, None] * torch.rand(6, 2)\n",
+    "a grid of vectors": "y = torch.rand(6)[:, None, None] + torch.rand(6)\n",
+    "as many axes": "y = torch.rand(6)[:, None, None, None] * torch.rand(6, 2, 3, 3)\n",
+    "another length": "y = torch.rand(5)[:, None, None, None] * torch.rand(6, 2)\n",
+    "steps of a path": "y = torch.rand(3).view(-1, 1, 1, 1) * torch.rand(3, 8, 8)\n",
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_a_factor_has_axes_too_many(name: str) -> None:
+    found = findings(TOP + FACTORS[name])
+    assert ["axes too many behind the first" in each.message and "[..., 0, 0]" in each.message for each in found] == [
+        True
+    ]
+    assert tuple(run(TOP + FACTORS[name])["y"].shape) == (6, 1, 6, 2)
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_grid_is_left_alone(name: str) -> None:
+    assert findings(TOP + GRIDS[name]) == []
+    run(TOP + GRIDS[name])
+
+
 @pytest.mark.parametrize("name", NO_MASKS)
 def test_a_mask_that_may_be_meant_is_left_alone(name: str) -> None:
     code = f"{TOP}q, k, pad = torch.rand(4, 5, 8), torch.rand(4, 5, 8), torch.ones(4, 5)\n{NO_MASKS[name]}"

@@ -190,13 +190,14 @@ def encoded(interp: State, kind: str, name: str, args: list[Value], node: ast.AS
     given = args[0] if len(args) == 1 else UNKNOWN
     given = tables.array_of(given, node) if isinstance(given, LibraryObject) else given
     shape = given.shape if isinstance(given, Tensor) else None
-    if not isinstance(given, Tensor) or shape is None or len(shape) > 2 or shape[1:] not in ((), (1,)):
+    if len(args) != 1 or (shape is not None and (len(shape) not in (1, 2) or shape[1:] not in ((), (1,)))):
         return UNKNOWN
+    rows = shape[0] if shape else _some()  # whatever it is given, a list of texts or a column of a frame
     if kind == "LabelEncoder" and name in ("fit_transform", "transform"):
-        return Tensor("numpy", shape[:1], None, "int64", None, node, f"{kind}.{name}")
-    if kind == "LabelBinarizer" and name == "fit_transform":
+        return Tensor("numpy", (rows,), None, "int64" if shape else None, None, node, f"{kind}.{name}")
+    if kind == "LabelBinarizer" and name == "fit_transform" and shape:
         columns = 1 if _is_binary(interp, given) else _some()
-        return Tensor("numpy", (shape[0], columns), None, None, None, node, f"{kind}.{name}")
+        return Tensor("numpy", (rows, columns), None, None, None, node, f"{kind}.{name}")
     return UNKNOWN
 
 

@@ -270,6 +270,10 @@ def test_what_a_fitted_estimator_has_is_not_claimed_wrongly(name: str) -> None:
         ("m = KMeans(3).fit(X)\nv, w = m.labels_, m.cluster_centers_", {"v": (40,), "w": (3, 2)}),
         ("m = PCA(1)\nv = m.fit_transform(X)\nw = m.components_", {"v": (40, 1), "w": (1, 2)}),
         ("v = LabelEncoder().fit_transform(y)\nw = LabelBinarizer().fit_transform(y)", {"v": (40,), "w": (40, 1)}),
+        (
+            "v = LabelEncoder().fit_transform(['a', 'b', 'a'])\nw = LabelEncoder().fit_transform([len('ab'), 1])",
+            {"v": ("?",), "w": ("?",)},
+        ),
         ("v, w = shuffle(X, y, random_state=0)\nu = scale(X)", {"v": (40, 2), "w": (40,), "u": (40, 2)}),
         ("A, b = make_moons(50)\nv = LogisticRegression().fit(A, b).predict_proba(A)[:, 1:]", {"v": (50, 1)}),
         ("A, b = make_moons(50)\nb[:5] = 2\nv = LogisticRegression().fit(A, b).predict_proba(A)", {"v": (50, "?")}),

@@ -13,6 +13,7 @@ from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_k
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
+from tensorlint.inference.own_reductions import meets_each, misplaced
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
@@ -24,6 +25,8 @@ _DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
 _OF_SOURCE = MAGNITUDE | RETYPED
 # Marks of a vector that a table may be made of: a margin, a range, a column that was turned.
 _OF_A_TABLE = frozenset({"reduction", "ramp", "coordinate", "transposed", "reshaped", "spelled", "squeezed"})
+_SELECTS = re.compile(r"argmax|argmin|max\(|topk")
+_SHOWN_AGAIN = SAME_ITEMS | {"unsqueeze", "reshape", "view", "long", "int", "numpy"}
 # Behind an expression: what makes a column of it.
 _MADE_COLUMN = r"\)*\s*(?:\[\s*(?:\.\.\.|:)\s*,\s*(?:None|(?:\w+\.)?newaxis)|\.(?:unsqueeze|reshape|view)\()"
 
@@ -47,7 +50,7 @@ class BroadcastReports(Outcomes):
         if left.shape is None or right.shape is None:
             return
         more_axes = facts.get("more_axes")  # an operand that may have more of them in front
-        left_node, right_node = operand_nodes(node, facts.get("at", (0, 1)))
+        left_node, right_node = facts.get("nodes") or operand_nodes(node, facts.get("at", (0, 1)))
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
         grown = _growth(left.shape, right.shape)
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
@@ -68,7 +71,7 @@ class BroadcastReports(Outcomes):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                (_spelled_here(each, "spelled" in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
+                (_spelled_here(each, "spelled" in tensor.marks and "column" not in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
                 and bool(tensor.marks & {"spelled", "reshaped"})
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
@@ -78,7 +81,7 @@ class BroadcastReports(Outcomes):
                 (grown[0] == grown[1] and _lines_up(left.shape, right.shape)) or self.are_filled_together(left, right, grown)
             ),
             same_rank=len(left.shape) == len(right.shape),
-            selected=any("spelled" in tensor.marks and _selects(tensor.how) for tensor in (left, right)),
+            selected=any(tensor.marks & {"spelled", "reshaped"} and _selects(tensor) for tensor in (left, right)),
             own_axis=bool(said or shaped) and not any("kept" in tensor.marks for tensor in (*said, *shaped)),
             own_range=any("ramp" in tensor.marks for tensor in (*said, *shaped)),
             layer_column="column" in left.marks or "column" in right.marks,
@@ -97,6 +100,9 @@ class BroadcastReports(Outcomes):
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
             loss=loss, both_grow=grown is not None,
+            misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
+                self, (left, left_node), (right, right_node)),
+            meets_each="" if loss else meets_each(left, right),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)
@@ -162,7 +168,18 @@ class BroadcastReports(Outcomes):
         return code.lineno <= line <= (code.end_lineno or code.lineno)
 
     def report_loss(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        if self.refused and any(map(self.never_is, operand_nodes(node, facts.get("at", (0, 1))))):
+            return  # the program ends where the operand was to be made, which is reported
         self.report_broadcast(node, facts, loss=True)
+
+    def never_is(self, node: ast.expr | None) -> bool:
+        """Whether the expression is, or the name was given by, a call that was seen to raise."""
+        if isinstance(node, ast.Name):
+            return any(
+                isinstance(each, ast.Assign) and node.id in map(ast.unparse, each.targets) and self.never_is(each.value)
+                for each in walk(self.frame.node)
+            )
+        return node is not None and any(each in self.refused for each in walk(node))
 
     def with_outcome(
         self, node: ast.AST, hazard: BroadcastHazard, compared: list[tuple[ast.AST, FollowOn]]
@@ -339,9 +356,18 @@ def _shown(shape: tuple[Size, ...] | None, more: bool) -> str:
     return show_shape(shape).replace("(", "(..., ", 1).replace(",)", ")") if more else show_shape(shape)
 
 
-def _selects(how: str | None) -> bool:
-    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`."""
-    return how is not None and how.rpartition(".")[2].startswith(("argmax", "argmin", "max(", "topk"))
+def _selects(tensor: Tensor) -> bool:
+    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""
+    if tensor.how is not None and _SELECTS.match(tensor.how.rpartition(".")[2]):
+        return True
+    made = tensor.made
+    while isinstance(made, (ast.Call, ast.Subscript)):
+        func = made.func if isinstance(made, ast.Call) else made
+        name = func.attr if isinstance(func, ast.Attribute) else ""
+        if isinstance(made, ast.Call) and name not in _SHOWN_AGAIN:
+            return name in ("argmax", "argmin")
+        made = func.value if isinstance(func, (ast.Attribute, ast.Subscript)) else None
+    return False
 
 
 def _root(tensor: Tensor) -> Tensor:
@@ -441,6 +467,8 @@ def _lines_up(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
 def _spelled_here(node: ast.expr | None, said: bool) -> bool:
     """Whether the operand's expression may be what gave it the axis. Arithmetic on names (`3 * column`) is not, unless the
     axis was asked for so plainly that any such step may be the table it was for."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME_ITEMS:
+        node = node.func.value
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
         return False
     return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in walk(node))

@@ -28,11 +28,11 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
-from tensorlint.inference.forward_reports import hands_forward
+from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
 from tensorlint.inference.methods import TENSOR_ONLY
-from tensorlint.inference.ops import modules, unknown_arguments
+from tensorlint.inference.ops import indexing, modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -43,6 +43,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Attribute,
     Class,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -152,6 +153,9 @@ def _unpacked(value: Value) -> list[Value]:
     return items_of(value) if isinstance(value, (Sequence, Dictionary)) else [value]
 
 
+_MOST_STARRED = 16
+
+
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
@@ -169,6 +173,8 @@ class Calls(State):
             elif isinstance(argument, ast.Starred):
                 value = self.eval(argument.value)
                 items = self.iterate(value) if isinstance(value, (Sequence, LibraryObject)) else None
+                if isinstance(value, Tensor) and value.framework == "numpy":
+                    items = self.listed_items(value)
                 if items is not None and items.items is not None:
                     args.extend(items.items)
                 else:
@@ -197,6 +203,14 @@ class Calls(State):
         self.unsure = [*args, *unsure], kwargs
         return None
 
+    def listed_items(self, value: Tensor) -> Sequence | None:
+        """The numbers of a short array that a star hands over one by one: `f(x, *popt)`."""
+        length = value.shape[0] if value.rank == 1 and value.shape else None
+        if not isinstance(length, int) or not 0 < length <= _MOST_STARRED:
+            return None
+        context = self.call_context("iteration", value.made)
+        return Sequence("tuple", [indexing.getitem(context, value, Const(at)) for at in range(length)])
+
     def eval_call(self, node: ast.Call) -> Value:
         func = node.func
         if isinstance(func, ast.Attribute):
@@ -210,15 +224,22 @@ class Calls(State):
             arguments = self.arguments(node)
             if isinstance(receiver, (Library, ModuleScope)):
                 function = self.attribute_of(receiver, func.attr, func)
+                if func.attr == "forward" and arguments is not None:
+                    self.saw_unbound_forward(receiver, node, arguments[0])
                 return self.call_known(function, arguments, node)
             if func.attr == "forward":
-                self.saw_forward(receiver, node, called=True, known=arguments is not None)
+                if isinstance(receiver, Class) or class_of(func.value) is not None:
+                    self.saw_unbound_forward(receiver, node, self.unsure[0] if arguments is None else arguments[0])
+                else:
+                    self.saw_forward(receiver, node, called=True, known=arguments is not None)
             if arguments is None:
                 self.escape(*self.unsure)
                 self.escape_receiver(receiver)
                 if isinstance(receiver, Instance):
                     self.not_followed(self.attribute_of(receiver, func.attr, func), *self.unsure)
                 return self.starred_method(receiver, func.attr, node)
+            if self.takes_forward and func.attr in CALLING_METHODS and not isinstance(receiver, (Instance, Class)):
+                self.saw_forward_among(node, self.text_of(func))
             if isinstance(receiver, Instance) and func.attr in receiver.fields:
                 self.saw_kept_forward(receiver.fields[func.attr], node)
             elif isinstance(receiver, (Instance, Class)) and hands_forward(node):

@@ -37,6 +37,13 @@ class Pattern(NamedTuple):
             return name == self.start
         return name.startswith(self.start) and name.endswith(self.end) and len(name) >= len(self.start) + len(self.end)
 
+    def meets(self, other: Pattern) -> bool:
+        """Whether one name may fit both."""
+        if self.end is None or other.end is None:
+            return other.fits(self.start) if self.end is None else self.fits(other.start)
+        starts, ends = sorted((self.start, other.start), key=len), sorted((self.end, other.end), key=len)
+        return starts[1].startswith(starts[0]) and ends[1].endswith(ends[0])
+
 
 def patterns_of(name: ast.expr, scope: ast.AST | None) -> list[Pattern] | None:
     """One of which the name fits that is computed in the scope, the innermost function around it or the module; None if it

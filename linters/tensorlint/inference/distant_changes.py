@@ -435,7 +435,15 @@ def _given(call: ast.Call, parameter: _Parameter) -> list[ast.expr]:
 def _is_new(value: _Bound) -> bool:
     """Whether the value is an object that nothing else holds, or one that the interpreter follows."""
     if isinstance(value, ast.Call):
-        return _is_class(value.func) or _name(value.func) in ("copy", "deepcopy", "list", "dict")
+        return _is_class(value.func) or _name(value.func) in (
+            "copy",
+            "deepcopy",
+            "list",
+            "dict",
+            "deque",
+            "set",
+            "sorted",
+        )
     if isinstance(value, ast.IfExp):
         return _is_new(value.body) and _is_new(value.orelse)
     if isinstance(value, ast.BinOp):  # a list and another make a third

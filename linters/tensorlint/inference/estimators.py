@@ -10,8 +10,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import fitted_estimators, splitters, table_values, tables
 from tensorlint.inference import sizes as S
-from tensorlint.inference import splitters, table_values, tables
+from tensorlint.inference.fitted_estimators import BINARY, FITTED
+from tensorlint.inference.ops.results import NO_MARKS
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
     NONE,
@@ -109,6 +111,8 @@ _PREDICTORS = frozenset(
 _HAVE_DEVIATIONS = frozenset({"ARDRegression", "BayesianRidge", "GaussianProcessRegressor"})
 # A search over what an estimator is made with predicts as the estimator does.
 _SEARCHES = frozenset({"GridSearchCV", "RandomizedSearchCV", "HalvingGridSearchCV", "HalvingRandomSearchCV"})
+# Of what was found nobody knows these settings.
+_SEARCHED = {"fit_intercept": UNKNOWN, "n_neighbors": UNKNOWN}
 _OF_THE_VERSION = frozenset(["Ridge", "RidgeCV", "GaussianProcessRegressor"])
 # predict gives (n, k) for targets (n, k) of several columns.
 _SEVERAL = frozenset(
@@ -131,8 +135,12 @@ _TRANSFORMERS = frozenset(
         "KMeans",
         "GaussianMixture",
         "DBSCAN",
+        "NearestNeighbors",
     ]
 )
+# Functions that do as the scalers do, and encoders, which are given targets.
+_SAME_SHAPE = frozenset(["scale", "minmax_scale", "maxabs_scale", "robust_scale", "normalize"])
+_ENCODERS = frozenset(["LabelEncoder", "LabelBinarizer"])
 _ROW_BY_ROW = _SCALERS | {
     "Normalizer",
     "PolynomialFeatures",
@@ -178,7 +186,6 @@ _LEAVES_SHAPES = frozenset({"return_X_y", "scaled", "data_home", "download_if_mi
 # With these a generator gives more than the two, or a Bunch.
 _GIVES_OTHERS = frozenset({"coef", "return_centers", "return_X_y", "return_distributions"})
 BUNCH = "sklearn.Bunch"
-_TARGETS = " targets"
 _LAST = " last step"
 _COLUMN = " column"
 
@@ -192,8 +199,12 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
     name = path.rpartition(".")[2]
     if name in _ESTIMATORS:
         return LibraryObject("sklearn." + name, kwargs, tuple(args), {}, node)
-    if name in splitters.SPLITTERS:
+    if name in splitters.SPLITTERS or name in _ENCODERS:
         return LibraryObject("sklearn." + name, kwargs, tuple(args), {}, node)
+    if path == "sklearn.utils.shuffle":
+        return _shuffled(args, kwargs, node)
+    if name in _SAME_SHAPE:
+        return _scaled(args, kwargs, node)
     if name == "make_pipeline":
         return _pipeline(args, node)
     if name == "Pipeline":
@@ -201,7 +212,7 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
     if name in _SEARCHES or name == "cross_val_predict":
         given = args[0] if args else kwargs.get("estimator")
         if isinstance(given, LibraryObject) and given.path.removeprefix("sklearn.") in _KEEPS_TARGETS | _PREDICTORS:
-            inner = LibraryObject(given.path, given.arguments, given.positional, {}, node)
+            inner = LibraryObject(given.path, _SEARCHED, (), {}, node)
             if name in _SEARCHES:
                 return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: inner}, node)
             return _predicted_in_folds(inner, args[1:], kwargs, node)
@@ -221,7 +232,7 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
 def _loaded(name: str, kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     if not all(_is_false(kwargs[flag]) for flag in kwargs.keys() - _LEAVES_SHAPES):
         return None
-    data, target = _data(*_DATA_SETS[name], node)
+    data, target = _data(*_DATA_SETS[name], node, two=name == "load_breast_cancer")
     flag = kwargs.get("return_X_y", Const(False))
     if isinstance(flag, Const) and flag.value is True:
         return Sequence("tuple", [data, target])
@@ -237,7 +248,17 @@ def _generated(name: str, args: list[Value], kwargs: dict[str, Value], node: ast
     targets = integer(kwargs["n_targets"]) if "n_targets" in kwargs else 1
     if rows is None or columns is None or targets != 1 or kwargs.keys() & _GIVES_OTHERS:
         return None
-    return Sequence("tuple", list(_data(rows, columns, "float64" if name == "make_regression" else "int64", node)))
+    kind = "float64" if name == "make_regression" else "int64"
+    return Sequence("tuple", list(_data(rows, columns, kind, node, two=_is_of_two(name, args, kwargs))))
+
+
+def _is_of_two(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether the generator makes two classes."""
+    if name == "make_blobs":
+        return integer(args[2] if len(args) > 2 else kwargs.get("centers", NONE)) == 2
+    if name == "make_classification":
+        return len(args) < 3 and integer(kwargs.get("n_classes", Const(2))) == 2
+    return name in ("make_moons", "make_circles")
 
 
 def _is_false(value: Value) -> bool:
@@ -254,10 +275,10 @@ def _count(value: Value | None, default: int) -> Size | None:
     return default if value is None else size_of(value)
 
 
-def _data(rows: Size, columns: Size, targets: str, node: ast.AST | None) -> tuple[Tensor, Tensor]:
+def _data(rows: Size, columns: Size, targets: str, node: ast.AST | None, *, two: bool) -> tuple[Tensor, Tensor]:
     return (
         Tensor("numpy", (rows, columns), None, "float64", None, node),
-        Tensor("numpy", (rows,), (1,), targets, None, node),
+        Tensor("numpy", (rows,), (1,), targets, None, node, None, frozenset({BINARY}) if two else NO_MARKS),
     )
 
 
@@ -269,7 +290,7 @@ def _predicted_in_folds(
     features, targets = (tables.array_of(given.get(name, UNKNOWN), node) for name in ("X", "y"))
     if "method" in given or len(args) > 2 or not isinstance(features, Tensor) or len(features.shape or ()) != 2:
         return None
-    inner.fields[_TARGETS] = targets
+    inner.fields[FITTED] = Sequence("tuple", [features, targets])
     return _predicted(inner, inner.path.removeprefix("sklearn."), (features.shape or ())[0], node)
 
 
@@ -290,6 +311,32 @@ def _pipeline(steps: list[Value], node: ast.AST | None) -> Value | None:
     return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: steps[-1]}, node)
 
 
+def _shuffled(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """`shuffle(X, y)`: the same rows in another order."""
+    arrays = [copy(arg, strides=None, made=node, how=None, source=None) for arg in args if isinstance(arg, Tensor)]
+    if (
+        not arrays
+        or len(arrays) < len(args)
+        or kwargs.keys() - {"random_state"}
+        or not all(each.shape for each in arrays)
+    ):
+        return None
+    return Sequence("list", [*arrays]) if len(arrays) > 1 else arrays[0]
+
+
+def _scaled(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """`scale(X)`: the shape it is given."""
+    given = args[0] if len(args) == 1 else UNKNOWN
+    if (
+        not isinstance(given, Tensor)
+        or given.shape is None
+        or given.framework != "numpy"
+        or kwargs.keys() - {"axis", "norm"}
+    ):
+        return None
+    return Tensor("numpy", given.shape, None, None, None, node, None, given.marks & {"column"})
+
+
 def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """`train_test_split(X, y)`: the parts share their numbers of rows."""
     if not args or not all((isinstance(arg, Tensor) and arg.shape) or table_values.is_table(arg) for arg in args):
@@ -306,8 +353,12 @@ def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) ->
     return Sequence("list", items)
 
 
+_SCORING = frozenset(
+    ["predict", "fit_predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform",
+     "fit_transform", "inverse_transform"]
+)  # fmt: skip
 _GIVE_ITSELF = frozenset({"fit", "partial_fit", "set_params"})
-_METHODS = frozenset({"fit", "transform", "fit_transform", "inverse_transform", "predict", "fit_predict", "split"})
+_METHODS = _SCORING | {"fit", "split", "kneighbors"}
 
 
 def _may_have_changed(interp: State, receiver: LibraryObject) -> bool:
@@ -337,6 +388,9 @@ def call(
     if receiver.path == BUNCH and name not in ("get", "keys", "values", "items", "copy"):
         forget_data(interp, receiver)
     kind = receiver.path.removeprefix("sklearn.")
+    if kind in _ENCODERS:
+        made = fitted_estimators.encoded(interp, kind, name, args, node)
+        return receiver if name in _GIVE_ITSELF else made
     if kind in splitters.SPLITTERS:
         return splitters.split(kind, node) if name == "split" else UNKNOWN
     if kind == "Pipeline":
@@ -344,6 +398,8 @@ def call(
     features = given = args[0] if args else kwargs.get("X")
     if features is not None:
         features = tables.array_of(features, getattr(features, "made", None))
+    if name == "kneighbors" and features is not None:
+        return fitted_estimators.neighbors(receiver, kind, features, args, kwargs, node)
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
     if not wants or not isinstance(features, Tensor):
         interp.escape(args, kwargs, reads_tables=True)
@@ -356,14 +412,17 @@ def call(
         targets = args[1] if len(args) > 1 else kwargs.get("y", UNKNOWN)
         if isinstance(targets, LibraryObject):
             targets = tables.array_of(targets, targets.made)
-        known = receiver.fields.get(_TARGETS)
+        known = receiver.fields.get(FITTED)
         forget_targets(interp, receiver)
-        if not (interp.conditional or (known is not None and known is not targets)):
-            receiver.fields[_TARGETS] = targets
+        more = name == "partial_fit" and ("classes" in kwargs or len(args) > 2)  # than the targets show
+        if not (interp.conditional or more) and (known is None or _are_same(known, features, targets)):
+            receiver.fields[FITTED] = Sequence("tuple", [features, targets])
         receiver.fields[_COLUMN] = features
     if name in ("fit", "partial_fit"):
         return receiver
     if features.shape is None or len(features.shape) != 2:
+        return UNKNOWN
+    if kind == "PCA" and not _gives_arrays(interp):
         return UNKNOWN
     if kind in _SCALERS and name in ("transform", "fit_transform", "inverse_transform"):
         if name != "inverse_transform" and not _gives_arrays(interp):
@@ -373,12 +432,30 @@ def call(
     plain = len(args) <= 1 and kwargs.keys() <= {"X"}
     if name == "predict" and plain and kind in _KEEPS_TARGETS | _PREDICTORS:
         return _predicted(receiver, kind, features.shape[0], node)
+    if name in _SCORING and plain:
+        if (scored := fitted_estimators.scores(interp, receiver, kind, name, features.shape, node)) is not None:
+            return scored
     deviation = kwargs.get("return_std")
     if name == "predict" and kind in _HAVE_DEVIATIONS and len(args) <= 1 and kwargs.keys() <= {"X", "return_std"}:
         mean = _predicted(receiver, kind, features.shape[0], node)
         if isinstance(deviation, Const) and deviation.value is True and isinstance(mean, Tensor) and mean.rank == 1:
             return Sequence("tuple", [mean, copy(mean, how=f"{kind}.predict")])
     return UNKNOWN
+
+
+def _are_same(known: Value, features: Tensor, targets: Value) -> bool:
+    """Whether the estimator is fitted to what it was fitted to before."""
+    before, to = known.items or (UNKNOWN, UNKNOWN) if isinstance(known, Sequence) else (UNKNOWN, UNKNOWN)
+    return to is targets and isinstance(before, Tensor) and before.shape == features.shape
+
+
+def attribute(interp: State, receiver: LibraryObject, name: str, node: ast.AST | None) -> Value | None:
+    """What the estimator learned from its data: `model.coef_`."""
+    if name == "best_estimator_" and receiver.path == "sklearn.Pipeline":
+        return receiver.fields.get(_LAST)
+    if FITTED not in receiver.fields or not name.endswith("_") or _may_have_changed(interp, receiver):
+        return None
+    return fitted_estimators.attribute(interp, receiver, name, node)
 
 
 def forget_data(interp: State, receiver: LibraryObject) -> None:
@@ -394,8 +471,12 @@ def forget_targets(interp: State, receiver: LibraryObject) -> None:
     if receiver.path == BUNCH:
         forget_data(interp, receiver)
     for each in all_of(receiver):
-        each.fields[_TARGETS] = UNKNOWN
-        interp.mutations.append((each, _TARGETS))
+        each.fields[FITTED] = UNKNOWN
+        interp.mutations.append((each, FITTED))
+
+
+# What a pipeline or a search has its last step do.
+_LAST_ONE = frozenset(["fit", "predict", "predict_proba", "predict_log_proba", "decision_function"])
 
 
 def _call_pipeline(
@@ -406,17 +487,18 @@ def _call_pipeline(
     features = args[0] if args else kwargs.get("X")
     features = None if features is None else tables.array_of(features, getattr(features, "made", None))
     matrix = isinstance(features, Tensor) and features.shape is not None and len(features.shape) == 2
-    if name not in ("fit", "predict") or not isinstance(last, LibraryObject) or not matrix:
+    if name not in _LAST_ONE or not isinstance(last, LibraryObject) or not matrix:
         interp.escape(args, kwargs)
-        receiver.fields[_LAST] = UNKNOWN if name != "predict" else receiver.fields[_LAST]
-        interp.mutations.append((receiver, _LAST))
+        if name not in _LAST_ONE - {"fit"} | {"score"}:
+            receiver.fields[_LAST] = UNKNOWN
+            interp.mutations.append((receiver, _LAST))
         return receiver if name in ("fit", "set_params") else UNKNOWN
     result = call(interp, last, name, args, kwargs, node)
     return receiver if name == "fit" else result
 
 
 def _predicted(receiver: LibraryObject, kind: str, rows: Size, node: ast.AST | None) -> Value:
-    targets = receiver.fields.get(_TARGETS)
+    targets = fitted_estimators.fitted_to(receiver)[1]
     if not isinstance(targets, Tensor) or targets.shape is None:
         return UNKNOWN
     if len(targets.shape) == 1:

@@ -9,6 +9,7 @@ from typing import Any
 from tensorlint.inference import (
     aliases,
     data_loading,
+    estimators,
     known_axes,
     memoized,
     module_containers,
@@ -284,6 +285,10 @@ class Expressions(State):
                     return part
             elif table_values.is_table(value):
                 part = tables.attribute(self, value, name, node)
+                if part is not None:
+                    return part
+            elif estimators.is_known(value.path):
+                part = estimators.attribute(self, value, name, node)
                 if part is not None:
                     return part
             if name == "__dict__":

@@ -47,6 +47,15 @@ _CALLERS = frozenset({
     "torch.utils.checkpoint.checkpoint", "builtins.map", "torch.vmap", "torch.func.vmap", "torch.func.jacrev",
     "torch.func.jacfwd", "torch.func.hessian", "torch.func.grad", "torch.autograd.functional.jacobian",
     "torch.autograd.functional.hessian", "torch.autograd.functional.jvp", "torch.autograd.functional.vjp", "torchdiffeq.odeint",
+    "torch.autograd.functional.vhp", "torch.autograd.functional.hvp", "torch.func.jvp", "torch.func.vjp", "torch.func.linearize",
+    "torch.func.grad_and_value", "torch.autograd.gradcheck", "torch.autograd.gradgradcheck", "torch.autograd.gradcheck.gradcheck",
+    "itertools.starmap", "threading.Thread", "threading.Timer", "multiprocessing.Process", "torch.multiprocessing.Process",
+    "multiprocessing.dummy.Process", "asyncio.to_thread", "joblib.delayed", "scipy.optimize.minimize", "scipy.optimize.root",
+    "scipy.optimize.least_squares", "scipy.integrate.solve_ivp", "scipy.integrate.odeint",
+})  # fmt: skip
+# Methods that do so, of whatever has a method of that name: executors, pools, event loops.
+CALLING_METHODS = frozenset({
+    "submit", "map", "apply_async", "map_async", "starmap", "starmap_async", "imap", "imap_unordered", "run_in_executor",
 })  # fmt: skip
 
 
@@ -70,16 +79,24 @@ class ForwardReports(State):
             self.frame = outer
 
     def saw_forward(
-        self, receiver: Value | None, node: ast.Call | ast.Attribute, *, called: bool, known: bool, handed: str = ""
+        self,
+        receiver: Value | None,
+        node: ast.Call | ast.Attribute,
+        *,
+        called: bool,
+        known: bool,
+        handed: str = "",
+        unbound: ast.expr | None = None,
     ) -> None:
         """`receiver.forward(...)`: a hazard where the receiver is known to be an nn.Module.
 
-        `handed` is the function that `receiver.forward`, which is then `node`, is handed to.
+        `handed` is the function that `receiver.forward`, which is then `node`, is handed to; `unbound` is the receiver of
+        a call by the class, `Net.forward(receiver, ...)`.
         """
         if self.file is not self.own_file:
             return
         func = node.func if isinstance(node, ast.Call) else node
-        receiver_node = func.value if isinstance(func, ast.Attribute) else None
+        receiver_node = unbound or (func.value if isinstance(func, ast.Attribute) else None)
         enclosing = [code for code in self.active if isinstance(code, (ast.FunctionDef, ast.AsyncFunctionDef))]
         current = enclosing[-1] if enclosing else None
         known_as = self.known_module(receiver, receiver_node)
@@ -108,6 +125,7 @@ class ForwardReports(State):
             text = f"{self.text_of(receiver_node.func)}(…)"
         self.add(node, DirectForwardHazard(
             node=node, receiver=text, module=module, why=why, called=called, handed=handed,
+            unbound="" if unbound is None else self.text_of(func),
             evidence=tuple(each for each in [
                 self.evidence_at(receiver.made, f"{text} was made here")
                 if isinstance(receiver, (Instance, LibraryObject)) and not getattr(receiver, "generic", False)
@@ -155,19 +173,36 @@ class ForwardReports(State):
         """`checkpoint(self.block.forward, x)`: calls the bound forward as `self.block.forward(x)` would."""
         if not self.takes_forward or self.file is not self.own_file:
             return
-        first = node.args[0] if node.args else None
-        if (
-            isinstance(function, Library)
-            and function.path in _CALLERS
-            and isinstance(first, ast.Attribute)
-            and first.attr == "forward"
-            and not (isinstance(first.value, ast.Call) and ast.unparse(first.value.func) == "super")
-        ):
-            handed = function.path.rpartition(".")[2]
-            self.saw_forward(self.eval(first.value), first, called=True, known=True, handed=handed)
+        if isinstance(function, Library) and function.path in _CALLERS:
+            self.saw_forward_among(node, function.path.rpartition(".")[2])
         if isinstance(function, Function) and function.scope.file is self.own_file and not function.decorated:
             if isinstance(function.node, ast.FunctionDef):
                 self.saw_forward_parameter(function, function.node, node)
+
+    def saw_forward_among(self, node: ast.Call, handed: str) -> None:
+        """A bound forward among the arguments of what calls it: `Thread(target=net.forward)`, `map(partial(net.forward), xs)`."""
+        for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+            if isinstance(given, ast.Call) and given.args and last_name(given.func) == "partial":
+                given = given.args[0]
+            if isinstance(given, ast.Attribute) and given.attr == "forward" and not _is_super(given.value):
+                self.saw_forward(self.eval(given.value), given, called=True, known=True, handed=handed)
+
+    def saw_unbound_forward(self, cls: Value, node: ast.Call, args: list[Value]) -> None:
+        """`Net.forward(net, x)`, `type(net).forward(net, x)`: what its own class has for the module, past its `__call__`.
+
+        A class that is not the module's own is chosen on purpose, and so is the original where something replaces forward.
+        """
+        func = node.func
+        if not node.args or isinstance(node.args[0], ast.Starred) or not args or self.patches_forward:
+            return
+        first, receiver = node.args[0], args[0]
+        own = isinstance(func, ast.Attribute) and class_of(func.value) == ast.unparse(first)
+        if isinstance(receiver, Instance):
+            own = own or (receiver.cls is cls and not receiver.generic)
+        elif isinstance(receiver, LibraryObject) and isinstance(cls, Library):
+            own = own or receiver.path == cls.path
+        if own:
+            self.saw_forward(receiver, node, called=True, known=True, unbound=first)
 
     def saw_forward_parameter(self, function: Function, code: ast.FunctionDef, node: ast.Call) -> None:
         """`remote(shard.forward, x)`, where `def remote(fn, *args)` of the same file calls `fn`."""
@@ -181,7 +216,7 @@ class ForwardReports(State):
         for name, arg in given:
             if name is None or not isinstance(arg, ast.Attribute) or arg.attr != "forward":
                 continue
-            if isinstance(arg.value, ast.Call) and ast.unparse(arg.value.func) == "super":
+            if _is_super(arg.value):
                 continue
             if calls_parameter(code, name):
                 self.saw_forward(self.eval(arg.value), arg, called=True, known=True, handed=code.name)
@@ -246,6 +281,24 @@ class ForwardReports(State):
         if any("jit" in ast.dump(decorator) or "export" in ast.dump(decorator) for decorator in code.decorator_list):
             return True
         return any(isinstance(node, ast.Attribute) and node.attr == "is_scripting" for node in walk(code))
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "super"
+
+
+def class_of(node: ast.expr) -> str | None:
+    """The object in `type(x)` and `x.__class__`, as text."""
+    if isinstance(node, ast.Attribute) and node.attr == "__class__":
+        return ast.unparse(node.value)
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "type"
+        and len(node.args) == 1
+    ):
+        return ast.unparse(node.args[0])
+    return None
 
 
 def hands_forward(node: ast.Call) -> bool:

@@ -66,6 +66,8 @@ class BroadcastHazard(Hazard):
     `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes.
+    `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many,
+    `meets_each` the same where it is a mask or a factor that has too many behind the batch: `(B, 1, 1, T)` beside `(B, T, T)`.
     """
 
     operation: str
@@ -102,6 +104,8 @@ class BroadcastHazard(Hazard):
     reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
     both_grow: bool = True
+    misplaced: str = ""
+    meets_each: str = ""
     follows: tuple[BroadcastHazard, ...] = ()
 
 
@@ -159,7 +163,8 @@ class DirectForwardHazard(Hazard):
     """`module.forward(...)` on what is known to be an nn.Module. `why` says how that is known.
 
     `called` is false for a bound `module.forward` that is kept and called elsewhere. `handed` is the function that
-    `module.forward`, which is then `node`, is handed to.
+    `module.forward`, which is then `node`, is handed to. `unbound` is the function, `Net.forward`, of a call that names
+    the class and gives it the module first.
     """
 
     receiver: str
@@ -167,6 +172,7 @@ class DirectForwardHazard(Hazard):
     why: str
     called: bool = True
     handed: str = ""
+    unbound: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)

@@ -179,6 +179,7 @@ class Interpreter(
         self.lines_changing: dict[tuple[str, str], list[int]] = {}
         self.private: set[str] | None = None
         self.estimators_change: bool | None = None
+        self.refused: set[ast.AST | None] = set()  # calls that were seen to raise
         self.distributions_change: bool | None = None  # whether the file may assign what a distribution is made of
         self.unset: dict[tuple[str, str], bool] = {}  # by file and name: whether what is called so may be None
         self.reached: dict[Any, Any] = {}

@@ -17,6 +17,7 @@ from tensorlint.inference import (
     operator_functions,
     probability,
     refinement,
+    scipy_functions,
     table_making,
     table_values,
     tables,
@@ -277,7 +278,13 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return text_files.read(interp, kwargs, node)
     if table_making.is_known(path):
         return table_making.make(interp, path, args, kwargs, node)
-    if path in ("numpy.dtype", "numpy.random.default_rng", "numpy.random.RandomState", "numpy.random.Generator"):
+    if path in (
+        "numpy.dtype",
+        "numpy.poly1d",
+        "numpy.random.default_rng",
+        "numpy.random.RandomState",
+        "numpy.random.Generator",
+    ):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path.startswith("torch.optim.") and not path.endswith(".AveragedModel"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
@@ -298,6 +305,11 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if estimators.is_known(path):
         made = estimators.make(interp, path, args, kwargs, node)
         if made is not None:
+            return made
+    if path.startswith("scipy."):
+        made = scipy_functions.call(interp, path, args, kwargs, node)
+        if made is not None:
+            interp.escape(args, kwargs, reads_tables=True)
             return made
     if path.endswith(".reveal_shape"):
         return builtins.reveal_shape(interp, args, kwargs, node)
@@ -349,6 +361,8 @@ def call_object(
     ):
         return args[0]
     interp.escape(args, kwargs)
+    if receiver.path == "numpy.poly1d" and len(args) == 1 and isinstance(given := args[0], Tensor) and given.shape:
+        return Tensor("numpy", given.shape, None, None, None, node, None, given.marks & {"column"})
     return UNKNOWN
 
 

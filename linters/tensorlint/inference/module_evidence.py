@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
+from tensorlint.inference import computed_names
 from tensorlint.inference.module_sources import is_base, makes_module
 from tensorlint.inference.module_uses import ModuleUses
 from tensorlint.inference.ops import modules
@@ -181,21 +182,50 @@ class ModuleEvidence(ModuleUses):
 
     def class_of_self(self, node: ast.Attribute) -> ast.ClassDef | None:
         """The class whose method `node` is in, where its object is the method's first parameter."""
-        if not isinstance(node.value, ast.Name):
-            return None
-        current: ast.AST | None = node
+        found = self._method_of(node.value)
+        return None if found is None else found[0]
+
+    def _method_of(self, node: ast.expr) -> tuple[ast.ClassDef, ast.AST] | None:
+        """The class whose method `node` is in, and the method, where `node` is its first parameter."""
+        current: ast.AST | None = node if isinstance(node, ast.Name) else None
         while current is not None:
             current = self.parents.get(current)
-            if isinstance(current, FUNCTIONS) and isinstance(self.parents.get(current), ast.ClassDef):
+            if isinstance(current, FUNCTIONS) and isinstance(owner := self.parents.get(current), ast.ClassDef):
                 first = (*current.args.posonlyargs, *current.args.args)[:1]
-                owner = self.parents[current]
-                return owner if first and first[0].arg == node.value.id and isinstance(owner, ast.ClassDef) else None
+                return (owner, current) if first and binds(node, first[0].arg) else None
         return None
+
+    def _of_computed_name(self, node: ast.Call, depth: int) -> Kind | None:
+        """`getattr(self, f"fc{n}")`: all that the class gives such a name is a module."""
+        found = self._method_of(node.args[0])
+        if found is None:
+            return None
+        owner, method = found
+        wanted = computed_names.patterns_of(node.args[1], method)
+        if wanted is None or any(
+            isinstance(each, (*FUNCTIONS, ast.ClassDef)) and computed_names.fits_any(each.name, wanted)
+            for each in owner.body
+        ):
+            return None
+        given: list[ast.expr] = []
+        for own in [each for each in owner.body if isinstance(each, FUNCTIONS)]:
+            first = next((each.arg for each in (*own.args.posonlyargs, *own.args.args)), "")
+            for part in walk(own):
+                if isinstance(part, ast.Attribute) and binds(part.value, first) and isinstance(part.ctx, ast.Store):
+                    if computed_names.fits_any(part.attr, wanted):
+                        given += assigned(owner, first, part.attr)
+                elif isinstance(part, ast.Call) and (put := _put_by_name(part, first)) is not None:
+                    names = computed_names.patterns_of(put[0], own)
+                    if names is None or any(mine.meets(other) for mine in names for other in wanted):
+                        given.append(put[1])
+        return _agreed(self._kind(value, depth + 1) for value in given if not is_none(value))
 
     def _of_call(self, node: ast.Call, depth: int) -> Kind | None:
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr in _ITSELF:
             return self._kind(func.value, depth + 1)
+        if isinstance(func, ast.Name) and func.id == "getattr" and len(node.args) == 2:
+            return self._of_computed_name(node, depth)
         if isinstance(func, ast.Name) and func.id in ("next", *_WRAPS_ITERABLE) and node.args:
             found = self._element(node.args[0], None, "", depth + 1)
             return found if func.id == "next" or found is None else "container"
@@ -412,6 +442,15 @@ def _agreed(kinds: Iterable[Kind | None]) -> Kind | None:
     if "special" in found:
         return "special"
     return next(iter(found)) if len(found) == 1 else "own" if "own" in found else "module"
+
+
+def _put_by_name(call: ast.Call, own: str) -> tuple[ast.expr, ast.expr] | None:
+    """The name and the value in `setattr(self, name, value)`, `self.add_module(name, value)`."""
+    if len(call.args) == 3 and isinstance(call.func, ast.Name) and call.func.id == "setattr":
+        return (call.args[1], call.args[2]) if binds(call.args[0], own) else None
+    if len(call.args) == 2 and isinstance(call.func, ast.Attribute) and binds(call.func.value, own):
+        return (call.args[0], call.args[1]) if call.func.attr in ("add_module", "register_module") else None
+    return None
 
 
 def _has_own_call(cls: Class) -> bool:

@@ -76,7 +76,7 @@ class Outcomes(State):
             known.shape, known.axes = shape, axes
             return
         column, row = (left, right) if (left.shape or ())[-1:] == (1,) else (right, left)
-        self.outcomes[key] = Outcome(shape, axes, column.shape or (), _is_product(row.made))
+        self.outcomes[key] = Outcome(shape, axes, column.shape or (), is_product(row.made))
 
     def with_outer(self, result: Value) -> Value:
         """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
@@ -279,7 +279,7 @@ def _may_be_matrix(other: Value, matrix: Tensor) -> bool:
     return not isinstance(other, (Const, Number, Scalar))
 
 
-def _is_product(node: ast.AST | None) -> bool:
+def is_product(node: ast.AST | None) -> bool:
     """Whether a matrix product is in the expression: what was computed from the inputs, and not given with them."""
     return node is not None and any(
         (isinstance(each, ast.BinOp) and isinstance(each.op, ast.MatMult))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference.distant_changes import RESHAPING
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops.broadcasting import broadcast, tell
+from tensorlint.inference.ops.results import AXIS_MARKS
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
@@ -69,7 +70,9 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
     """The constructor's call; the path loses the module's file: `torch.distributions.normal.Normal`."""
     name = path.rpartition(".")[2]
     if name == "kl_divergence":
-        return Tensor("torch") if any(_may_have_changed(interp, arg) for arg in args) else _divergence(args)
+        if any(_may_have_changed(interp, arg) for arg in args):
+            return Tensor("torch")
+        return _divergence(interp, args, node)
     if not name[:1].isupper():
         return UNKNOWN
     if name in _ONE_AXIS and len(args) + len(kwargs) > 1:
@@ -106,7 +109,7 @@ def _may_have_changed(interp: State, value: Value) -> bool:
     return known
 
 
-def _divergence(args: list[Value]) -> Value:
+def _divergence(interp: State, args: list[Value], node: ast.AST | None) -> Value:
     shapes = [_shapes(arg) if isinstance(arg, LibraryObject) else None for arg in args]
     if len(shapes) != 2 or shapes[0] is None or shapes[1] is None:
         return Tensor("torch")
@@ -116,7 +119,21 @@ def _divergence(args: list[Value]) -> Value:
         return Tensor("torch")
     kinds = {arg.path for arg in args if isinstance(arg, LibraryObject)}
     # Between some kinds the divergence is infinite: as many numbers as a parameter of the first one has.
-    return _tensor(both) if len(kinds) == 1 or both == shapes[0][0] == _of_parameters(args[0]) else Tensor("torch")
+    if len(kinds) != 1 and not both == shapes[0][0] == _of_parameters(args[0]):
+        return Tensor("torch")
+    first, second = (
+        Tensor("torch", shape[0], made=getattr(arg, "made", None), marks=_marks_of(arg) | {"distribution"})
+        for arg, shape in zip(args, shapes, strict=True)
+        if shape is not None
+    )
+    tell(interp.call_context("kl_divergence", node), "kl_divergence", first, second, both)
+    return interp.with_outer(_tensor(both))
+
+
+def _marks_of(value: Value) -> frozenset[str]:
+    """What the code says of the axes of a distribution's parameters."""
+    given = (*value.positional, *value.arguments.values()) if isinstance(value, LibraryObject) else ()
+    return frozenset().union(*(each.marks & AXIS_MARKS for each in given if isinstance(each, Tensor)))
 
 
 def _of_parameters(value: Value) -> Shape | None:

@@ -267,6 +267,7 @@ class RankOneReports(State):
             return
         given = node.args[0] if node.args else None
         name = self.text_of(given, 40)
+        self.refused.update((node, *self.trail))
         self.add(node, RankOneVectorHazard(
             node=node, framework="torch", operand=name, shape=show_shape(tensor.shape),
             problem=f"{facts['layer']} wants (n, 1) and gets the rank-1 {name} {show_shape(tensor.shape)}, and torch raises",

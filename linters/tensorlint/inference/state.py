@@ -98,6 +98,7 @@ class State:
     private: set[str] | None
     distributions_change: bool | None
     estimators_change: bool | None
+    refused: set[ast.AST | None]
     unset: dict[tuple[str, str], bool]
     reached: dict[Any, Any]
     shows: bool

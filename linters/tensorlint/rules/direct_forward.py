@@ -97,6 +97,17 @@ class DirectForward(Rule[DirectForwardHazard]):
             note="A forward that is handed to a function which calls it.",
         ),
         Example(
+            "import threading\n\nimport torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\n"
+            "worker = threading.Thread(target=net.forward, args=(torch.randn(1, 4),))\nworker.start()\n",
+            fixed="import threading\n\nimport torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\n"
+            "worker = threading.Thread(target=net, args=(torch.randn(1, 4),))\nworker.start()\n",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\ny = type(net).forward(net, torch.randn(1, 4))\n",
+            fixed="import torch\nfrom torch import nn\n\nnet = nn.Linear(4, 2)\ny = net(torch.randn(1, 4))\n",
+            note="By way of the class.",
+        ),
+        Example(
             "import torch\n\n\ndef predict(model, batches, device):\n    model.eval()\n    model.to(device)\n"
             "    return [model.forward(batch) for batch in batches]\n",
             note="Nobody says what the model is, but it is used as a module.",
@@ -185,6 +196,11 @@ class DirectForward(Rule[DirectForwardHazard]):
                 f"{hazard.handed} calls {hazard.receiver}.forward past the hooks, compile and FSDP of "
                 f"{hazard.receiver} ({hazard.why}) — hand over {hazard.receiver}"
             )
+        if hazard.unbound:
+            return (
+                f"{hazard.unbound}({hazard.receiver}, …) skips the hooks, compile and FSDP of {hazard.receiver} ({hazard.why}) — "
+                f"call {hazard.receiver}(…)"
+            )
         return (
             f"{hazard.receiver}.forward(…) skips the hooks, compile and FSDP of {hazard.receiver} ({hazard.why}) — "
             f"call {hazard.receiver}(…)"
@@ -197,4 +213,7 @@ class DirectForward(Rule[DirectForwardHazard]):
             return node.value if isinstance(node, cst.Attribute) else None
         if not hazard.called or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
             return None
+        if hazard.unbound:
+            module, *rest = node.args
+            return node.with_changes(func=module.value, args=rest)
         return node.with_changes(func=node.func.value)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.hazards import BroadcastHazard, Hazard, WrongAxisHazard
-from tensorlint.rules.row_column_broadcast import is_accident
+from tensorlint.rules.row_column_broadcast import is_accident, misplaced
 from tensorlint.rules.rule import Example, Rule
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ class LossBroadcast(Rule[Hazard]):
             )
         if hazard.context not in _ENDS or not is_accident(hazard):
             return None
+        if hazard.misplaced or hazard.meets_each:
+            return misplaced(hazard)
         end = _ENDS[hazard.context]
         if hazard.averaged and hazard.same_length:
             end = "the mean of all of it costs more, for the same number"

@@ -46,6 +46,8 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     that made the operand. What speaks against it: both vectors have one length, the ranks differ (`(n, 1)` against
     `(n,)`), a layer with one output made the column, and the result is reduced to a number. See also `is_table`.
     """
+    if hazard.misplaced or hazard.meets_each:
+        return True
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
     if hazard.one_kept and is_uneven(hazard):
@@ -79,10 +81,31 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     return reduced and (difference or hazard.images or (compared and hazard.selected))
 
 
+def misplaced(hazard: BroadcastHazard) -> str:
+    """The message for a reduction with more axes than what it was made of, or for such a mask."""
+    longer, shorter = (hazard.left, hazard.right), (hazard.right, hazard.left)
+    part, whole = longer if hazard.left_shape.count(",") > hazard.right_shape.count(",") else shorter
+    suffix = hazard.misplaced or hazard.meets_each
+    change = part + suffix if part.isidentifier() else f"{suffix} behind {part}"
+    if hazard.meets_each:
+        return (
+            f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
+            f"{hazard.operation}: {part} has {'an axis' if suffix[0] == '.' else 'axes'} too many behind the first, so that each sample meets that of each other "
+            f"sample — {change} lines them up"
+        )
+    return (
+        f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "
+        f"{hazard.operation}: {part}, a reduction of {whole}, has an axis of size 1 too many, so that each row meets the "
+        f"reduction of each other row — {change} lines them up"
+    )
+
+
 class RowColumnBroadcast(Rule[BroadcastHazard]):
     """A row that meets a column becomes a matrix: `(n, 1) * (n,)` has shape `(n, n)`. That is what broadcasting is
     for when it is meant, and then the code says so: `x[:, None] * y[None, :]`, `unsqueeze`, `keepdim`. Where nothing
-    says so, it is nearly always a forgotten `squeeze`, and the program goes on with n × n numbers.
+    says so, it is nearly always a forgotten `squeeze`, and the program goes on with n × n numbers. A tensor that meets a
+    reduction of itself with an axis too many, `x - x.mean(1).view(-1, 1, 1)`, or scores `(B, T, T)` that meet a mask `(B, 1, 1, T)`,
+    set each row against each other one whatever the code says.
 
     The run-time twin of this rule is `no_broadcast()` of the pytest plugin, which sees the sizes the linter cannot.
     """
@@ -115,6 +138,8 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
                 shows="chosen.shape == (5, 5)"),
         Example("import numpy as np\n\ncoefficient = np.exp(np.random.randn(16, 1))\nlog_p = np.random.randn(16)\n"
                 "weighted = log_p * coefficient\n", shows="weighted.shape == (16, 16)"),
+        Example("import torch\n\nx = torch.rand(8, 28, 28)\nlow = x.view(8, -1).amin(1).view(8, 1, 1, 1)\nimages = x - low\n",
+                shows="images.shape == (8, 8, 28, 28)", note="A reduction of the tensor itself, with an axis too many."),
     )  # fmt: skip
     silent = (
         Example("import numpy as np\n\nx = np.random.rand(5)\nd = x[:, None] * x[None, :]\n"),
@@ -125,6 +150,7 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
         Example("import numpy as np\n\nx = np.random.rand(100, 5)\nz = (x - x.mean(axis=0)) / x.std(axis=0)\n"),
         Example("import numpy as np\n\nt = np.linspace(0, 1, 50)\nf = np.arange(1, 9).reshape(-1, 1)\nw = np.sin(f * t)\n"),
         Example("import torch\n\nx = torch.rand(6, 3)\nn = x / x.norm(dim=1, keepdim=True)\n"),
+        Example("import torch\n\nx = torch.rand(8, 3, 28, 28)\nimages = x - x.view(8, -1).amin(1).view(8, 1, 1, 1)\n"),
         Example("import torch\n\nlabels = torch.randint(0, 4, (9,))\none_hot = labels.unsqueeze(1) == torch.arange(4)\n"),
         Example("import torch\n\ni = torch.arange(6)\ncausal = i[:, None] >= i\n"),
         Example("import numpy as np\n\na = np.random.rand(5, 1)\nb = np.random.rand(5, 1)\nc = a * b\n"),
@@ -145,6 +171,8 @@ class RowColumnBroadcast(Rule[BroadcastHazard]):
             return None
         if hazard.written:  # both shapes stand in the code, and nothing speaks for one number
             return None
+        if hazard.misplaced or hazard.meets_each:
+            return misplaced(hazard)
         advice = f"{hazard.suggestion} gives both one shape; " if hazard.suggestion else ""
         return (
             f"{hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} became {hazard.result_shape} in "

@@ -11,6 +11,7 @@ import contextlib
 import io
 import re
 import sys
+import threading
 import types
 import warnings
 from pathlib import Path
@@ -25,7 +26,17 @@ DATA = Path(__file__).with_name("data")
 # Torch's own ways from a call to forward: what they call was called properly.
 _PROPER = ("_call_impl", "_wrapped_call_impl", "inner", "_slow_forward")
 # Where torch's functions that call what they are handed are written.
-_CALLERS = ("torch/utils/", "torch/_dynamo/", "torch/_compile.py", "torch/autograd/", "torch/_functorch/", "contextlib")
+_CALLERS = (
+    "threading",
+    "concurrent/",
+    "multiprocessing/",
+    "torch/utils/",
+    "torch/_dynamo/",
+    "torch/_compile.py",
+    "torch/autograd/",
+    "torch/_functorch/",
+    "contextlib",
+)
 
 
 def programs(name: str) -> dict[str, tuple[str | None, str]]:
@@ -92,6 +103,8 @@ def goes_past_call(code: str) -> bool:
             return
         while above.f_back is not None and any(text in above.f_code.co_filename for text in _CALLERS):
             above = above.f_back
+        if above.f_back is None and "threading" in above.f_code.co_filename:  # of a thread
+            found.append(type(module).__name__)
         holder = above.f_code.co_varnames[:1]
         if above.f_code.co_name == "forward" and holder and above.f_locals.get(holder[0]) is module:
             return  # super().forward(...)
@@ -104,9 +117,11 @@ def goes_past_call(code: str) -> bool:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sys.setprofile(watch)
+        threading.setprofile(watch)
         try:
             exec(compiled, main.__dict__)
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)  # type: ignore[arg-type]
             del sys.modules["case"]
     return bool(found)

@@ -9,7 +9,7 @@ from forward_programs import forwards, goes_past_call, imported, others, program
 
 PAIRS = {
     title: (bad, good)
-    for name in ("first", "second", "third", "fourth", "fifth")
+    for name in ("first", "second", "third", "fourth", "fifth", "sixth")
     for title, (bad, good) in programs(name).items()
     if bad is not None
 }

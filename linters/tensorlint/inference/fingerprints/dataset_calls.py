@@ -18,6 +18,11 @@ from tensorlint.inference.fingerprints.values import (
 _DRAWS = {"shuffle": "it draws a new order in every run", "train_test_split": "it takes a new seed in every run"}
 
 
+def of_first(node: ast.Call) -> ast.Call:
+    """`Dataset.map(ds, f)` with its arguments as `ds.map(f)` has them."""
+    return ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
+
+
 class DatasetCalls(UnsetParameters):
     """Calls of `datasets`."""
 
@@ -28,6 +33,8 @@ class DatasetCalls(UnsetParameters):
         if last in dataset_words.LOADERS and len(parts) <= 3:
             return self._loaded(last, node)
         owner = parts[-2] if len(parts) > 1 else ""
+        if owner in ("Dataset", "DatasetDict") and node.args and last in dataset_words.METHODS:
+            return self._dataset_method(self.value(node.args[0]), last, of_first(node))
         if last in dataset_words.CONSTRUCTORS and owner in ("Dataset", "DatasetDict"):
             return self._constructed(owner, last, node)
         if last == "DatasetDict":
@@ -142,6 +149,8 @@ class DatasetCalls(UnsetParameters):
                 reason = _DRAWS[name]
             elif not moving and (option := self.unset_option(seed)) is not None:
                 reason = f"without {option} {_DRAWS[name]}"
+        elif isinstance(seed, (ast.Subscript, ast.Call, ast.Attribute)):
+            reason = f"{ast.unparse(seed)} is None, and {_DRAWS[name]}"
         else:
             reason = _DRAWS[name]
         if not reason:

@@ -56,6 +56,7 @@ SAME_KIND = frozenset(
         "formatted_as",
     ]
 )
+METHODS = SAME_KIND | {"train_test_split", "to_iterable_dataset"}
 DATASET_KEYWORDS = frozenset(
     [
         "num_proc",

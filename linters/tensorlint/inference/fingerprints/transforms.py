@@ -42,8 +42,9 @@ def transforms(evaluator: Evaluator) -> Iterator[Transform]:
             continue
         method = call.func.attr
         if method in dataset_words.TRANSFORMS:
-            receiver = _receiver(call, evaluator)
-            if receiver is None or receiver.stream:
+            unbound = _is_unbound(call, evaluator)
+            receiver = evaluator.value(call.args[0]) if unbound else _receiver(call, evaluator)
+            if receiver is None or receiver.stream or (unbound and receiver.kind != "dataset"):
                 continue
             given = keyword(call, "new_fingerprint")
             if given is not None and constant(given) is ...:
@@ -54,7 +55,8 @@ def transforms(evaluator: Evaluator) -> Iterator[Transform]:
                 continue
             if _guarded_by_streaming(call, evaluator):
                 continue
-            function = call.args[0] if call.args else keyword(call, "function")
+            positional = call.args[unbound:]
+            function = positional[0] if positional else keyword(call, "function")
             yield Transform(call, method, receiver, function, tuple(_arguments(call, evaluator)))
         elif method == "from_generator":
             owner = evaluator.value(call.func)
@@ -67,6 +69,15 @@ def transforms(evaluator: Evaluator) -> Iterator[Transform]:
                     yield Transform(
                         call, method, owner, function, (("gen_kwargs", given),) if given is not None else ()
                     )
+
+
+def _is_unbound(call: ast.Call, evaluator: Evaluator) -> bool:
+    """`Dataset.map(ds, f)`."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if owner is None or not call.args or last_name(owner) not in ("Dataset", "DatasetDict"):
+        return False
+    dotted = evaluator.value(owner).dotted
+    return dotted.startswith("datasets.") and dotted.endswith(("Dataset", "DatasetDict"))
 
 
 def _receiver(call: ast.Call, evaluator: Evaluator) -> Value | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from itertools import combinations
@@ -60,10 +61,18 @@ def grows(shape: Shape, other: Shape) -> bool:
     return False
 
 
-def tell(call: Call, operation: str, left: Tensor, right: Tensor, shape: Shape, at: tuple[int, int] = (0, 1)) -> None:
+def tell(
+    call: Call,
+    operation: str,
+    left: Tensor,
+    right: Tensor,
+    shape: Shape,
+    at: tuple[int, int] = (0, 1),
+    nodes: tuple[ast.expr | None, ast.expr | None] | None = None,
+) -> None:
     """Report a broadcast in which both operands grow, or one that grows by an axis against a reduction.
 
-    `at` are the operands' places among the arguments of a function.
+    `at` are the operands' places among the arguments of a function, `nodes` their expressions where these are no arguments.
     """
     a, b = left.shape, right.shape
     if a is None or b is None or a == b or not a or not b:
@@ -71,7 +80,7 @@ def tell(call: Call, operation: str, left: Tensor, right: Tensor, shape: Shape, 
     left_grows = grows(a, b)
     right_grows = grows(b, a)
     if left_grows and right_grows:
-        call.report("broadcast", operation=operation, left=left, right=right, shape=shape, at=at)
+        call.report("broadcast", operation=operation, left=left, right=right, shape=shape, at=at, nodes=nodes)
     elif len(a) != len(b):
         smaller = left if len(a) < len(b) else right
         if "reduction" in smaller.marks:

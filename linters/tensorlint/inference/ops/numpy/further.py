@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.ops import arguments
+from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import complex_part, ranked
 from tensorlint.inference.ops.numpy.registry import op
@@ -51,9 +52,10 @@ def ix(call: Call, args: list[Value]) -> Value:
 @op("numpy.polyval", "p x")
 def polyval(call: Call, p: Value, x: Value) -> Value:
     given = ranked(call, x)
-    if len(ranked(call, p).shape or ()) != 1:
+    coefficients = ranked(call, p).shape or ()
+    if not coefficients:
         raise Undecided
-    return unplaced(call, "numpy", given.shape or (), None)
+    return unplaced(call, "numpy", broadcast(given.shape or (), coefficients[1:]), None)
 
 
 @op("numpy.polyfit", "x y deg rcond=None full=False w=None cov=False", tensor=False)

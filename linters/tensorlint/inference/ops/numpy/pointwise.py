@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
+from itertools import combinations
 
 from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell, tell_any
-from tensorlint.inference.ops.elementwise import Kind, elementwise, is_two, magnitude_of, numpy_layout, unary_of
+from tensorlint.inference.ops.elementwise import (
+    Kind,
+    elementwise,
+    is_number,
+    is_two,
+    magnitude_of,
+    numpy_layout,
+    unary_of,
+)
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
@@ -172,6 +182,31 @@ def where(call: Call, condition: Value, x: Value, y: Value) -> Value:
             left, right = operands[first], operands[second]
             if isinstance(left, Tensor) and isinstance(right, Tensor):
                 tell(call, "np.where", left, right, result.shape or (), (first, second))
+    return result
+
+
+@op("numpy.select", "condlist choicelist default=0", tensor=False)
+def select(call: Call, condlist: Value, choicelist: Value, default: Value) -> Value:
+    """Conditions and choices broadcast together."""
+    operands: list[Value] = []
+    nodes: list[ast.expr | None] = []
+    arguments = [*call.node.args[:2], None, None] if isinstance(call.node, ast.Call) else [None, None]
+    for given, node in zip((condlist, choicelist), arguments, strict=False):
+        if not isinstance(given, Sequence) or not given.items:
+            raise Undecided
+        listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(given.items) else None
+        nodes += [*listed] if listed is not None else [None] * len(given.items)
+        operands += given.items
+    if not all(isinstance(each, Tensor) or is_number(each) for each in (*operands, default)):
+        raise Undecided
+    result = elementwise(call, [*operands, default], framework="numpy", dtype="float64")
+    if not isinstance(result, Tensor) or result.shape is None:
+        raise Undecided
+    result.dtype, result.strides = None, layout.contiguous(result.shape)
+    for first, second in combinations(range(len(operands)), 2):
+        left, right = operands[first], operands[second]
+        if isinstance(left, Tensor) and isinstance(right, Tensor) and left.shape != right.shape:
+            tell(call, "np.select", left, right, result.shape, nodes=(nodes[first], nodes[second]))
     return result
 
 

@@ -211,7 +211,24 @@ _OLD = "Tensor FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTen
 def _is_data(call: Call, given: Sequence) -> bool:
     """Whether the items become elements: of a `torch.Size`, which a tuple may be, an empty tensor of that shape is made."""
     written = call.node.args if isinstance(call.node, ast.Call) else []
-    return given.kind == "list" or (given.kind == "tuple" and written != [] and isinstance(written[0], ast.Tuple))
+    if given.kind != "tuple":
+        return given.kind == "list"
+    # A size has whole numbers; of one with so many axes each is known.
+    items = given.items if given.items is not None else [given.element]
+    return (
+        (written != [] and isinstance(written[0], ast.Tuple))
+        or any(_is_no_size(item) for item in items)
+        or (given.items is None and given.length is not None and given.kin is None and not given.tail)
+    )
+
+
+def _is_no_size(value: Value) -> bool:
+    """Whether it cannot be the length of an axis."""
+    if isinstance(value, Const):
+        return isinstance(value.value, (float, bool))
+    return (isinstance(value, values.Scalar) and value.kind in ("float", "bool", "complex")) or isinstance(
+        value, Sequence
+    )
 
 
 @op(

@@ -178,7 +178,9 @@ def solve(call: Call, A: Value, B: Value, left: Value, out: Value) -> Value:
     if len(shape) < 2 or len(shape) == len(batch) + 1:
         raise Undecided
     result = (*broadcast(batch, shape[:-2]), *shape[-2:]) if batch or len(shape) > 2 else shape
-    return unplaced(call, "torch", result, right.dtype, right.device)
+    if arguments.truth(left) is not True or not values.is_none(out):
+        return unplaced(call, "torch", result, right.dtype, right.device)
+    return column_major(call, result, right, right.dtype)
 
 
 @op("linalg.cond", "input p=None / out=None")

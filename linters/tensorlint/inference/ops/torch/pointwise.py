@@ -277,10 +277,20 @@ def where(call: Call, condition: Value, input: Value, other: Value, out: Value) 
 
 @op(".where", "input condition other")
 def where_method(call: Call, input: Value, condition: Value, other: Value) -> Value:
-    return where_of(call, condition, input, other)
+    return where_of(call, condition, input, other, {(0, 2): (0, 1), (1, 0): (-1, 0), (1, 2): (-1, 1)})
 
 
-def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
+# Of the condition and the two choices, those that may meet, and their places among the arguments of the function.
+_MEETING = {(0, 2): (0, 2), (0, 1): (0, 1), (1, 2): (1, 2)}
+
+
+def where_of(
+    call: Call,
+    condition: Value,
+    input: Value,
+    other: Value,
+    meeting: dict[tuple[int, int], tuple[int, int]] = _MEETING,
+) -> Value:
     """Shape of all three, type of the two choices; the condition comes first in what decides the layout."""
     picked = _pair_dtype(call, input, other)
     if not all(isinstance(value, Tensor) or is_number(value) or is_plain(value) for value in (condition, input, other)):
@@ -291,10 +301,10 @@ def where_of(call: Call, condition: Value, input: Value, other: Value) -> Value:
     if isinstance(result, Tensor):
         result.dtype = picked
         given = (condition, input, other)
-        for first, second in ((0, 2), (0, 1), (1, 2)):
+        for (first, second), places in meeting.items():
             left, right = given[first], given[second]
             if isinstance(left, Tensor) and isinstance(right, Tensor):
-                tell(call, "torch.where", left, right, result.shape or (), (first, second))
+                tell(call, "torch.where", left, right, result.shape or (), places)
         if not isinstance(condition, Tensor):
             result.strides = None
         elif (

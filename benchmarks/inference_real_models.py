@@ -142,15 +142,16 @@ class Score:
 
 
 class Frame:
-    """What one activation has shown: the sizes its names stand for."""
+    """What one activation has shown: the sizes its names stand for, and the claims that were wrong in it."""
 
-    __slots__ = ("current", "file", "sizes", "unit")
+    __slots__ = ("current", "file", "sizes", "unit", "wrong")
 
     def __init__(self, file: File) -> None:
         self.file = file
         self.current: Statement | None = None
         self.sizes: dict[str, int] = {}
         self.unit = False
+        self.wrong: dict[tuple[str, int, str], str] = {}
 
 
 class Unresolved(Exception):
@@ -179,7 +180,10 @@ def evaluate(text: str, state: Frame, local: dict[str, Any], actual: int | None)
                 return left - right
             if isinstance(part.op, ast.Mult):
                 return left * right
-            return left // right
+            quotient = left // right
+            if quotient < 2:
+                state.unit = True
+            return quotient
         return named(part)
 
     def named(part: ast.expr) -> int:
@@ -244,8 +248,10 @@ class Tracer:
         if not wanted:
             return None
         state = Frame(self.claims.of(code.co_filename))
+        raised = False
 
-        def local(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+        def local(frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+            nonlocal raised
             if event == "line":
                 statement = state.file.statements.get(frame.f_lineno)
                 before = state.current
@@ -254,14 +260,27 @@ class Tracer:
                     if body is None or body[0] <= frame.f_lineno <= body[1]:
                         self.check(before, frame, state)
                 state.current = statement
+                raised = False
             elif event == "return":
                 if state.current is not None and state.current.names and state.current.body is None:
                     self.check(state.current, frame, state)
+                if state.wrong and not raised:
+                    self.settle(state)
             elif event == "exception":
                 state.current = None
+                raised = argument[0] is not StopIteration  # a loop ends by it
             return local
 
         return local
+
+    def settle(self, state: Frame) -> None:
+        """What is said of a function's lines is said of the calls that return."""
+        for key, problem in state.wrong.items():
+            if state.unit:
+                self.score.unit.add(f"{within(key[0])}:{key[1]} {key[2]}: {problem}")
+            else:
+                self.score.wrong.setdefault(key, problem)
+        state.wrong.clear()
 
     def check(self, statement: Statement, frame: FrameType, state: Frame) -> None:
         path, score = frame.f_code.co_filename, self.score
@@ -277,8 +296,8 @@ class Tracer:
             if not isinstance(value, self.tensor):
                 if row is not None and key not in score.wrong:
                     problem = self.compare_array(row, value, state, values)
-                    if problem and not state.unit:
-                        score.wrong[key] = problem
+                    if problem:
+                        state.wrong.setdefault(key, problem)
                 continue
             if value.is_nested or value.layout.__str__() != "torch.strided":
                 continue
@@ -295,10 +314,7 @@ class Tracer:
                 score.strides.add(key)
             problem = self.compare(row, value, state, values)
             if problem and key not in score.wrong:
-                if state.unit:
-                    score.unit.add(f"{within(path)}:{row.line} {name}: {problem}")
-                else:
-                    score.wrong[key] = problem
+                state.wrong.setdefault(key, problem)
 
     def compare(self, row: Any, value: Any, state: Frame, values: dict[str, Any]) -> str | None:
         if row.framework == "numpy":

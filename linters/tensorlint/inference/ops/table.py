@@ -233,6 +233,19 @@ _ALIASES = {
 }
 
 
+# What torch's functions take for a parameter of theirs as numpy spells it.
+_SPELLED_AS_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def spelled_as_torch(entry: Entry, kwargs: dict[str, Value]) -> dict[str, Value]:
+    """The keywords by the names that the function's parameters have: `torch.stack(parts, axis=1)`."""
+    names = {parameter.name for parameter in entry.parameters}
+    return {
+        other if (other := _SPELLED_AS_NUMPY.get(name)) in names and name not in names else name: value
+        for name, value in kwargs.items()
+    }
+
+
 def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
     """The result of one operation; where the arguments do not fit or the transfer function gives up, an unknown one."""
     call.name = entry.name

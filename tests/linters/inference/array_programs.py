@@ -135,7 +135,7 @@ class ArrayProgram:
             if isinstance(other, torch.Tensor) == (kind == "torch") and other.shape == value.shape
         ]
         rank = value.ndim
-        letters = list("abcdefgh"[:rank])
+        letters = list("abcdefghijklmrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[:rank])
         mixed = r.sample(letters, rank)
         some = mixed[: r.randint(0, rank)]
         axes = r.sample(range(rank), rank)

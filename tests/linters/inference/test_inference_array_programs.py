@@ -109,6 +109,19 @@ v0 = np.linalg.pinv(np.ones((2, 0), 'int8')); v1 = np.linalg.pinv(np.ones((0, 3,
 """
 
 
+def test_a_place_to_begin_at_may_be_0() -> None:
+    """`x[start:]` of an axis of one: a size that has a name is not 0, but this is no size."""
+    lines = ["x[:, start:]", "x[:, start::2]", "x[:, start:stop]", "x[:, start : start + 1]", "y[start:, None]"]
+    source = HEAD + "def f(start, stop, x, y):\n    x, y = np.zeros((4, 1, 6)), torch.zeros(1)\n"
+    source += "".join(f"    v{at} = {line}\n" for at, line in enumerate(lines)) + "    w = x[3:, :, :start]\n"
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    for start in (0, 1, 2):
+        scope = {"x": np.zeros((4, 1, 6)), "y": torch.zeros(1), "start": start, "stop": 3}
+        for at, line in enumerate(lines):
+            assert problem_of(rows[f"v{at}"], eval(line, scope), scope) is None, line
+    assert rows["w"].shape[:2] == (1, 1)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("line", FOUND.strip().splitlines())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("einops")
 
 from array_programs import HEAD, ArrayProgram  # noqa: E402
 
+from tensorlint.inference import ops  # noqa: E402
 from tensorlint.inference.analysis import analyse  # noqa: E402
 
 PROGRAMS = 500
@@ -146,3 +148,49 @@ def test_a_wrong_claim_is_noticed() -> None:
     program.made = [np.zeros((2, 3), "float32")]
     assert "float64, is float32" in wrong_claims(program)[0][0]
     assert HEAD.count("\n") + 1 == program.source()[1]
+
+
+_NOT_CALLED = re.compile(r"random|from|load|mem|lib\.|seterr|shuffle|_$")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "first", ["torch.tensor([[4.0, 1.0], [1.0, 3.0]])", "torch.tensor([4.0, 1.0])", "torch.ones(2, 2, 2, dtype=int)"]
+)
+@pytest.mark.parametrize("ranks_known", [False, True])
+def test_what_numpy_makes_of_tensors_that_nobody_knows_to_be_tensors(first: str, ranks_known: bool) -> None:
+    x = eval(first)
+    scope = {"np": np, "x": x, "y": x + 1}
+    source = "import numpy as np\nimport torch\ndef f(x, y):\n"
+    source += "".join(f"    assert {name}.ndim == {x.ndim}\n" for name in "xy") if ranks_known else ""
+    made: dict[str, tuple[str, Any]] = {}
+    for name in sorted(ops.table_of("numpy").functions):
+        if _NOT_CALLED.search(name):
+            continue
+        for arguments in (
+            "(x)",
+            "(x, y)",
+            "(x, axis=0)",
+            "([x, y])",
+            "(x, 1)",
+            "(x, 0, 1)",
+            "(x > 0, x, y)",
+            "(x)[0]",
+            "(x)[1]",
+        ):
+            text = f"np{name.removeprefix('numpy')}{arguments}"
+            try:
+                value = eval(text, scope)
+            except Exception:
+                continue
+            if isinstance(value, (torch.Tensor, np.ndarray, np.generic)):
+                made[f"v{len(made)}"] = text, value
+    source += "".join(f"    {name} = {text}\n" for name, (text, _) in made.items())
+    wrong = []
+    for row in analyse(ast.parse(source), source).bindings:
+        text, value = made[row.name]
+        framework = "torch" if isinstance(value, torch.Tensor) else "numpy"
+        if row.framework not in (None, framework) or row.dtype not in (None, str(value.dtype).removeprefix("torch.")):
+            wrong.append(f"{text}: {row.framework} {row.dtype}, is of {framework}, {value.dtype}")
+    assert len(made) > 300
+    assert wrong == []

@@ -262,11 +262,7 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
             if isinstance(result, Tensor) and result.shape == () and _any_objects(args):
                 return UNKNOWN  # one of the objects, or their sum
             if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
-                return (
-                    copy(result, framework=None, strides=None, kin=result.kin)
-                    if isinstance(result, Tensor)
-                    else UNKNOWN
-                )
+                return _of_whoever(result)
             return result
     except STOPS:
         pass
@@ -297,10 +293,20 @@ _GIVEN_BACK = frozenset(
         "heaviside nextafter left_shift right_shift vdot linalg.pinv linalg.inv linalg.solve",
         "squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud",
         "repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel",
-        "diagonal trace compress searchsorted sort nonzero dot percentile quantile median",
+        "diagonal trace compress searchsorted sort nonzero dot percentile quantile median argwhere argpartition partition",
+        "permute_dims rollaxis logspace geomspace linalg.matmul linalg.cholesky linalg.eig linalg.eigh linalg.qr linalg.svd",
     )
     for name in names.split()
 )
+
+
+def _of_whoever(result: Value) -> Value:
+    """The result with its shape, of numpy or of what the argument was."""
+    if isinstance(result, Tensor):
+        return copy(result, framework=None, strides=None, kin=result.kin)
+    if isinstance(result, Sequence) and result.items is not None:
+        return Sequence(result.kind, [_of_whoever(item) for item in result.items])
+    return UNKNOWN
 
 
 def _may_be_other(call: Call, args: Sequence_[Value]) -> bool:

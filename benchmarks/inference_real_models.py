@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import datetime
+import dis
 import importlib
 import importlib.util
 import os
@@ -226,6 +227,11 @@ def reach(part: ast.expr, local: dict[str, Any]) -> Any:
     raise LookupError
 
 
+def returns(frame: FrameType) -> bool:
+    """Whether a function that is being left gives something back: an error leaves it from another instruction."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN", "YIELD"))
+
+
 class Tracer:
     """Follows the code under `roots` line by line."""
 
@@ -248,10 +254,8 @@ class Tracer:
         if not wanted:
             return None
         state = Frame(self.claims.of(code.co_filename))
-        raised = False
 
-        def local(frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
-            nonlocal raised
+        def local(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
             if event == "line":
                 statement = state.file.statements.get(frame.f_lineno)
                 before = state.current
@@ -260,15 +264,13 @@ class Tracer:
                     if body is None or body[0] <= frame.f_lineno <= body[1]:
                         self.check(before, frame, state)
                 state.current = statement
-                raised = False
             elif event == "return":
                 if state.current is not None and state.current.names and state.current.body is None:
                     self.check(state.current, frame, state)
-                if state.wrong and not raised:
+                if state.wrong and returns(frame):
                     self.settle(state)
             elif event == "exception":
                 state.current = None
-                raised = argument[0] is not StopIteration  # a loop ends by it
             return local
 
         return local

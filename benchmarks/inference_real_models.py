@@ -229,7 +229,7 @@ def reach(part: ast.expr, local: dict[str, Any]) -> Any:
 
 def returns(frame: FrameType) -> bool:
     """Whether a function that is being left gives something back: an error leaves it from another instruction."""
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN", "YIELD"))
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN", "YIELD", "RESUME"))
 
 
 class Tracer:

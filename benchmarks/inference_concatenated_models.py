@@ -12,7 +12,8 @@ What such a file imports and is not there is a `StandIn`, and so is the `MagicMo
 number, sequence or base class, so that no size and no tensor comes of it. What it is itself is held against no claim.
 
 A size that has a name is taken not to be 0 or 1 (docs/inference.md), and the arguments here are chosen by a program,
-which likes heads of one channel. Wrong claims of a call in which some size that is claimed is 0 or 1 stand apart.
+which likes heads of one channel. Wrong claims of a call in which a size is 0 or 1 that is claimed, or that the function
+spells out, stand apart.
 
 Prints Markdown; `--store` writes benchmarks/results/inference_concatenated_models.md. Exit code 1 if a claim is wrong.
 """
@@ -302,7 +303,7 @@ def main() -> int:
             f"| {part('of_ranked')} | {part('of_full')} | {part('of_strides')} | {total['checks']:,} | {total['arrays']:,} | {len(wrong)} |",
             "",
             *(f"- wrong: {each}" for each in wrong),
-            *(f"- where a claimed size is 0 or 1: {each}" for each in unit),
+            *(f"- where a size is 0 or 1: {each}" for each in unit),
             *(f"- not finished: {each}" for each in failures),
         ]
     )

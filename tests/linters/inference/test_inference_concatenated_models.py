@@ -80,7 +80,7 @@ def test_modules_run_and_what_is_not_there_is_held_against_nothing(tmp_path: Pat
     assert row.startswith("| 1 | 1 | 2 of 4 | 4 | 100% | 100% |")
     assert row.endswith("| 0 |")
     assert len(note) == 1
-    assert note[0].startswith("- where a claimed size is 0 or 1: test_models.py:")
+    assert note[0].startswith("- where a size is 0 or 1: test_models.py:")
     assert " q: " in note[0]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tensorlint.inference.source_bindings import COMPREHENSIONS, own_nodes
+from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, walk
 
 # Stands for the layers that a container holds, among the settings that may have changed.
@@ -222,15 +222,16 @@ class DistantChanges:
                 for each in bound.get(value.id, [None]) if isinstance(value, ast.Name) else [value]:
                     self._change_held(each)
 
-    def turned(self, tree: ast.AST) -> None:
+    def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
         attribute holds, where no statement of its own says so (which is looked at when the others are)."""
-        scopes = (*_FUNCTIONS, ast.Lambda, *COMPREHENSIONS)
-        for scope in (tree, *(node for node in walk(tree) if isinstance(node, scopes))):
-            said = {node.value for node in own_nodes(scope) if isinstance(node, ast.Expr)}
-            for node in own_nodes(scope):
+        for scope in _around(scopes, lines):
+            said: set[ast.AST] = set()
+            for node in walk(scope):
                 owner: ast.expr | None = None
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECIDES:
+                if isinstance(node, ast.Expr):
+                    said.add(node.value)
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECIDES:
                     if node.attr != "data" or not isinstance(node.value, ast.Attribute):
                         owner = node.value
                 elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -239,8 +240,9 @@ class DistantChanges:
                         owner = owner if node in said else None  # an image's gives another one
                     elif node.func.attr not in RESHAPING or (isinstance(owner, ast.Attribute) and node in said):
                         owner = None
-                for attribute in () if owner is None else _attributes_held(owner, scope):
-                    self.of_any.setdefault(attribute, set()).add("shape")
+                if owner is not None:
+                    for attribute in _attributes_held(owner, scope):
+                        self.of_any.setdefault(attribute, set()).add("shape")
 
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
@@ -418,6 +420,23 @@ def _bound_in(nodes: Iterable[ast.AST]) -> dict[str, list[_Bound]]:
             for name, value in _bound_by(node):
                 bound.setdefault(name, []).append(value)
     return bound
+
+
+def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
+    """The innermost functions around the lines; what is in none of them are the statements of the module."""
+    functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
+    module = next(scope for scope in scopes if isinstance(scope, ast.Module))
+    found: dict[ast.AST, None] = {}
+    for line in lines:
+        inner: ast.AST | None = None
+        for each in functions or module.body:
+            if each.lineno <= line <= (each.end_lineno or line) and (inner is None or each.lineno >= inner.lineno):  # type: ignore[attr-defined]
+                inner = each
+        if inner is None:
+            inner = next((each for each in module.body if each.lineno <= line <= (each.end_lineno or line)), None)
+        if inner is not None:
+            found[inner] = None
+    return list(found)
 
 
 def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:

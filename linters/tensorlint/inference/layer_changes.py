@@ -128,7 +128,7 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
     if isinstance(layer, Tensor):
         if "shape" not in settings:
             return layer
-        either = Tensor(layer.framework)
+        either = Tensor(layer.framework, marks=layer.marks & {"optional"})  # it may be None still
         aliases.tie(either, layer)
         return either
     if isinstance(layer, Instance):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast
 import datetime
+import dis
 import importlib
 import importlib.util
 import os
@@ -56,6 +57,26 @@ class Statement:
 class File:
     statements: dict[int, Statement] = field(default_factory=dict)
     claims: dict[tuple[int, str], Any] = field(default_factory=dict)
+    spelled: list[tuple[int, int, ast.expr]] = field(default_factory=list)
+
+
+SPELL_SIZES = frozenset({"view", "reshape", "unflatten", "expand", "rearrange", "repeat"})
+
+
+def spelled_sizes(tree: ast.Module) -> Iterator[tuple[int, int, ast.expr]]:
+    """The sizes that functions spell out or divide for, with the function's lines: `x.view(B, self.heads, C // self.heads)`."""
+    for function in ast.walk(tree):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        lines = function.lineno, function.end_lineno or function.lineno
+        for node in ast.walk(function):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+                yield *lines, node
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SPELL_SIZES:
+                for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+                    for size in given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given]:
+                        if isinstance(size, (ast.Name, ast.Attribute)):
+                            yield *lines, size
 
 
 def names_of(target: ast.expr) -> Iterator[ast.Name]:
@@ -112,7 +133,7 @@ class Claims:
 
             text = Path(path).read_text(encoding="utf-8")
             tree = ast.parse(text)
-            known = self.files[path] = File(statements_of(tree))
+            known = self.files[path] = File(statements_of(tree), spelled=list(spelled_sizes(tree)))
             if self.project is not None:
                 self.project.begin(path)
             for row in analyse(tree, text, path=path, project=self.project).bindings:
@@ -142,15 +163,16 @@ class Score:
 
 
 class Frame:
-    """What one activation has shown: the sizes its names stand for."""
+    """What one activation has shown: the sizes its names stand for, and the claims that were wrong in it."""
 
-    __slots__ = ("current", "file", "sizes", "unit")
+    __slots__ = ("current", "file", "sizes", "unit", "wrong")
 
     def __init__(self, file: File) -> None:
         self.file = file
         self.current: Statement | None = None
         self.sizes: dict[str, int] = {}
         self.unit = False
+        self.wrong: dict[tuple[str, int, str], str] = {}
 
 
 class Unresolved(Exception):
@@ -179,7 +201,10 @@ def evaluate(text: str, state: Frame, local: dict[str, Any], actual: int | None)
                 return left - right
             if isinstance(part.op, ast.Mult):
                 return left * right
-            return left // right
+            quotient = left // right
+            if quotient < 2:
+                state.unit = True
+            return quotient
         return named(part)
 
     def named(part: ast.expr) -> int:
@@ -203,6 +228,13 @@ def evaluate(text: str, state: Frame, local: dict[str, Any], actual: int | None)
     return value(node)
 
 
+def is_unit(size: ast.expr, state: Frame, local: dict[str, Any]) -> bool:
+    try:
+        return evaluate(ast.unparse(size), state, local, None) in (0, 1)
+    except (Unresolved, ZeroDivisionError):
+        return False
+
+
 def lookup(part: ast.expr, local: dict[str, Any]) -> int | None:
     """The value of a name, an attribute or an item in the frame, if it is an integer."""
     try:
@@ -220,6 +252,11 @@ def reach(part: ast.expr, local: dict[str, Any]) -> Any:
     if isinstance(part, ast.Subscript):
         return reach(part.value, local)[ast.literal_eval(part.slice)]
     raise LookupError
+
+
+def returns(frame: FrameType) -> bool:
+    """Whether a function that is being left gives something back: an error leaves it from another instruction."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith(("RETURN", "YIELD", "RESUME"))
 
 
 class Tracer:
@@ -257,11 +294,27 @@ class Tracer:
             elif event == "return":
                 if state.current is not None and state.current.names and state.current.body is None:
                     self.check(state.current, frame, state)
+                if state.wrong and returns(frame):
+                    self.settle(state, frame)
             elif event == "exception":
                 state.current = None
             return local
 
         return local
+
+    def settle(self, state: Frame, frame: FrameType) -> None:
+        """What is said of a function's lines is said of the calls that return."""
+        line, values = frame.f_lineno, frame.f_locals
+        for first, last, size in state.file.spelled if not state.unit else ():
+            if first <= line <= last and is_unit(size, state, values):
+                state.unit = True
+                break
+        for key, problem in state.wrong.items():
+            if state.unit:
+                self.score.unit.add(f"{within(key[0])}:{key[1]} {key[2]}: {problem}")
+            else:
+                self.score.wrong.setdefault(key, problem)
+        state.wrong.clear()
 
     def check(self, statement: Statement, frame: FrameType, state: Frame) -> None:
         path, score = frame.f_code.co_filename, self.score
@@ -277,8 +330,8 @@ class Tracer:
             if not isinstance(value, self.tensor):
                 if row is not None and key not in score.wrong:
                     problem = self.compare_array(row, value, state, values)
-                    if problem and not state.unit:
-                        score.wrong[key] = problem
+                    if problem:
+                        state.wrong.setdefault(key, problem)
                 continue
             if value.is_nested or value.layout.__str__() != "torch.strided":
                 continue
@@ -295,10 +348,7 @@ class Tracer:
                 score.strides.add(key)
             problem = self.compare(row, value, state, values)
             if problem and key not in score.wrong:
-                if state.unit:
-                    score.unit.add(f"{within(path)}:{row.line} {name}: {problem}")
-                else:
-                    score.wrong[key] = problem
+                state.wrong.setdefault(key, problem)
 
     def compare(self, row: Any, value: Any, state: Frame, values: dict[str, Any]) -> str | None:
         if row.framework == "numpy":

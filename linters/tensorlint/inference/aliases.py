@@ -6,11 +6,10 @@ place, such values are tied to those that they may be; in other files nothing is
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from tensorlint.inference.joins import join
-from tensorlint.inference.ops.torch.inplace import RESHAPING
+from tensorlint.inference.shape_changes import gives_other_shapes
 from tensorlint.inference.values import (
     UNKNOWN,
     Class,
@@ -22,15 +21,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
 )
-from tensorlint.inference.words import places_of, words_of
 
-# What shows in a file's text that it may give a tensor another shape in place.
-_WORDS = RESHAPING | {"swap_tensors"}
-_SHAPING = (".shape", ".strides", ".dtype", ".data")
-_SIGN = re.compile(r"[ \t]*=(?!=)")
-_BY_NAME = re.compile(r"attr[\w.]*\([^\n]*[\"'](?:shape|strides|dtype|data)[\"']")
-# An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
-_OUT = re.compile(r"out=(?<=[ (,]out=)")
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
 _MOST = 5_000
 _FEW = 8
@@ -52,15 +43,7 @@ TIES = Ties()
 def begin(text: str) -> None:
     """Another file is looked at."""
     end()
-    found = words_of(text)
-    TIES.on = not found.isdisjoint(_WORDS) or _assigns_shape(text) or ("out" in found and bool(_OUT.search(text)))
-
-
-def _assigns_shape(text: str) -> bool:
-    """Whether an attribute may be assigned that gives a tensor another shape. (One pattern for it all takes ten times as long.)"""
-    if any(_SIGN.match(text, at + len(word)) for word in _SHAPING for at in places_of(word, text)):
-        return True
-    return ".data.__set" in text or ".resize(" in text or _BY_NAME.search(text) is not None
+    TIES.on = gives_other_shapes(text)
 
 
 def end() -> None:

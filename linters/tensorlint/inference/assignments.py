@@ -340,7 +340,7 @@ class Assignments(State):
             if isinstance(base, LibraryObject) and name != BASE:
                 self.store_attribute(base, name, value)
         elif isinstance(receiver, LibraryObject):
-            if layer_changes.keeps_result(receiver, name, value):
+            if layer_changes.keeps_result(self, receiver, name, value):
                 return
             if name == "__class__":
                 layer_changes.change_unseen(self, receiver)

@@ -455,6 +455,8 @@ class Calls(State):
         return given
 
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        if kwargs and ("axis" in kwargs or "keepdims" in kwargs) and entry.framework == "torch":
+            kwargs = ops.spelled_as_torch(entry, kwargs)
         for value in (*args, *kwargs.values()) if kwargs else args:
             made_of = value.__class__
             if (made_of is Tensor and "optional" in value.marks) or (  # type: ignore[attr-defined]

@@ -89,6 +89,8 @@ class Demands(State):
         if kin is None or self.stand_ins or id(value) in self.reshaped or (mask == ranks.ANY and not says):
             return
         rank, offset, least = kin
+        if rank.met and isinstance(value, Tensor):
+            says = UNTOLD  # it may be a number or an array beside the tensor
         mask = ranks.shifted(mask, offset, least)
         if mask == ranks.ANY and not says:
             return
@@ -285,7 +287,7 @@ class Demands(State):
             result.axes = known_axes.broadcast([left, right]) or None
         if isinstance(result, Tensor) and result.shape is None and result.kin is None:
             kins = []
-            least = 0
+            least = -1
             for side in (left, right):
                 if isinstance(side, Tensor):
                     if side.shape is not None:
@@ -295,6 +297,8 @@ class Demands(State):
                 elif isinstance(side, Opaque) and side.kind != PLAIN:
                     kins.append(side.kin)
             if kins and kins[0] is not None and all(kin is not None and kin[:2] == kins[0][:2] for kin in kins):
+                if least >= 0:
+                    kins[0][0].met = True
                 result.kin = (*kins[0][:2], max(least, *(kin[2] for kin in kins if kin is not None)))
         return result
 
@@ -303,6 +307,9 @@ class Demands(State):
         if isinstance(result, Tensor) and result.shape is None and result.kin is None:
             for side, other in ((left, right), (right, left)):
                 if isinstance(other, Tensor) and other.shape is not None and len(other.shape) == 2:
+                    kin = _kin_of(side)
+                    if kin is not None:
+                        kin[0].met = True
                     return self.keep_rank(result, side)
             if _kin_of(left) is not None and _kin_of(left) == _kin_of(right):
                 return self.keep_rank(result, left)

@@ -32,6 +32,8 @@ SETTINGS = frozenset([
 RESHAPING = frozenset([
     "set_", "resize_", "resize_as_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "as_strided_",
 ])  # fmt: skip
+# Attributes of arrays, and of tensors, that give them another shape.
+_DECIDES = frozenset(["shape", "dtype", "strides", "data"])
 _PUTS = frozenset(
     [
         "append",
@@ -57,7 +59,7 @@ REPLACED = frozenset({"forward", "__class__"})
 _FACTORIES = re.compile(
     r"(?:wide_)?res(?:net|next)\d|(?:vgg|densenet)\d|mobilenet_v|efficientnet_|shufflenet_v|alexnet$"
 )
-_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double"})
+_ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double", "contiguous", "requires_grad_"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
 _LISTS = (ast.List, ast.ListComp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -219,6 +221,28 @@ class DistantChanges:
             for value in given:
                 for each in bound.get(value.id, [None]) if isinstance(value, ast.Name) else [value]:
                     self._change_held(each)
+
+    def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
+        """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
+        attribute holds, where no statement of its own says so (which is looked at when the others are)."""
+        for scope in _around(scopes, lines):
+            said: set[ast.AST] = set()
+            for node in walk(scope):
+                owner: ast.expr | None = None
+                if isinstance(node, ast.Expr):
+                    said.add(node.value)
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECIDES:
+                    if node.attr != "data" or not isinstance(node.value, ast.Attribute):
+                        owner = node.value
+                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                    owner = node.func.value
+                    if node.func.attr == "resize":
+                        owner = owner if node in said else None  # an image's gives another one
+                    elif node.func.attr not in RESHAPING or (isinstance(owner, ast.Attribute) and node in said):
+                        owner = None
+                if owner is not None:
+                    for attribute in _attributes_held(owner, scope):
+                        self.of_any.setdefault(attribute, set()).add("shape")
 
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
@@ -396,6 +420,65 @@ def _bound_in(nodes: Iterable[ast.AST]) -> dict[str, list[_Bound]]:
             for name, value in _bound_by(node):
                 bound.setdefault(name, []).append(value)
     return bound
+
+
+def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
+    """The innermost functions around the lines; what is in none of them are the statements of the module."""
+    functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
+    module = next(scope for scope in scopes if isinstance(scope, ast.Module))
+    found: dict[ast.AST, None] = {}
+    for line in lines:
+        inner: ast.AST | None = None
+        for each in functions or module.body:
+            if each.lineno <= line <= (each.end_lineno or line) and (inner is None or each.lineno >= inner.lineno):  # type: ignore[attr-defined]
+                inner = each
+        if inner is None:
+            inner = next((each for each in module.body if each.lineno <= line <= (each.end_lineno or line)), None)
+        if inner is not None:
+            found[inner] = None
+    return list(found)
+
+
+def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:
+    """The attributes that hold what an expression may give: `self.kept`, or a name, `x = self.kept`, `for x in (self.first, y)`."""
+    bound: dict[str, list[ast.AST]] = {}
+    for node in walk(scope):
+        if isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            targets, value = [node.target], node.iter
+        elif isinstance(node, ast.NamedExpr):
+            targets, value = [node.target], node.value
+        else:
+            continue
+        for target in targets:
+            for each in walk(target):
+                if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                    bound.setdefault(each.id, []).append(value)
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting: list[ast.AST] = [held]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Name):
+            if part.id not in seen:
+                seen.add(part.id)
+                waiting += bound.get(part.id, ())
+        elif isinstance(part, ast.Attribute):
+            if part.attr not in _OTHERS:
+                found.add(part.attr)
+        elif isinstance(part, ast.Call):
+            if isinstance(part.func, ast.Attribute) and (part.func.attr in _ITSELF or part.func.attr in RESHAPING):
+                waiting.append(part.func.value)  # any other gives a new object
+        elif isinstance(part, ast.Subscript):
+            waiting.append(part.value)
+        else:
+            waiting += children(part)
+    return found
+
+
+# Attributes of a tensor that give another one.
+_OTHERS = frozenset(["data", "T", "mT", "H", "mH", "real", "imag", "grad", "shape"])
 
 
 def _own_names(scope: ast.AST) -> set[str]:

@@ -14,8 +14,22 @@ from tensorlint.inference.frames import Environment, merge
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import times_bound
 from tensorlint.inference.state import State
-from tensorlint.inference.values import UNKNOWN, Class, Function, Instance, Library, LibraryObject, Tensor, Value
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Dictionary,
+    Function,
+    Instance,
+    Library,
+    LibraryObject,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+)
 from tensorlint.inference.walking import walk
+
+_CHANGED_IN_PLACE = (Sequence, Dictionary, Instance, LibraryObject, Opaque)
 
 
 class Handling(State):
@@ -66,6 +80,7 @@ class Handling(State):
         on_the_way = frame.breaks[left[0] :], frame.continues[left[1] :]
         normal, was_dead = frame.env, frame.dead
         frame.env, frame.dead = dict(entry), False
+        log = len(self.mutations)
         self.conditional += 1
         self.block(body)
         self.conditional -= 1
@@ -75,7 +90,14 @@ class Handling(State):
                 del ways[before : before + len(gone)]
             return
         result = dict(normal)
-        bound = {name: value for name, value in frame.env.items() if value is not entry.get(name)}  # or a changed list
+        bound = {name: value for name, value in frame.env.items() if value is not entry.get(name)}
+        if len(self.mutations) > log:
+            # What it changed in place is one of several lists here, and the one of them there has not seen it.
+            bound |= {
+                name: value
+                for name, value in frame.env.items()
+                if value.__class__ in _CHANGED_IN_PLACE and value is not normal.get(name)
+            }
         result.update(bound)
         for way in (*on_the_way[0], *on_the_way[1]):
             way.update(bound)

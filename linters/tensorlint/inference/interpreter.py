@@ -48,7 +48,7 @@ from tensorlint.inference.late_methods import MethodMaking
 from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
 from tensorlint.inference.names import bound_names
-from tensorlint.inference.operators import OPERATORS, Operators
+from tensorlint.inference.operators import OPERATORS, Operators, decided_by_classes
 from tensorlint.inference.quiet_functions import is_quiet, is_unread
 from tensorlint.inference.reached import Reaching
 from tensorlint.inference.reports import Attempt, Reports
@@ -215,6 +215,7 @@ class Interpreter(
             and (self.uses_torch or not _BEFORE_ARRAYS.isdisjoint(words))
             and bool(_REFLECTED.search(file.text))
         )
+        self.decided = decided_by_classes(words)
         self.not_only_arrays = self.uses_torch or not _ARRAY_LIKE.isdisjoint(words)
         self.asks_arguments = not _ASKED.isdisjoint(words)
         self.start_reports()

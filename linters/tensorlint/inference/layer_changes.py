@@ -57,18 +57,21 @@ def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -
         interp.mutations.append((receiver, "members"))
 
 
-def keeps_result(receiver: LibraryObject, name: str, value: Value) -> bool:
-    """Whether a parameter that is assigned to a layer has the shape of the one before, as tied weights have."""
+def keeps_result(interp: State, receiver: LibraryObject, name: str, value: Value) -> bool:
+    """Whether a parameter that is assigned to a layer has the shape of the one before, as tied weights have. In another
+    layout it leaves none of a parameter known."""
     if name not in ("weight", "bias") or not modules.known(receiver.path):
         return False
     before = modules.module_attribute(receiver, name)
-    return (
-        isinstance(before, Tensor)
-        and isinstance(value, Tensor)
-        and before.shape is not None
-        and before.shape == value.shape
-        and before.dtype == value.dtype
-    )
+    if not isinstance(before, Tensor) or not isinstance(value, Tensor) or before.shape is None:
+        return False
+    if before.shape != value.shape or before.dtype != value.dtype:
+        return False
+    if before.strides != value.strides:
+        for file in (interp.file, interp.own_file):
+            file.parameter_layouts = False
+            file.module_layouts = file.module_layouts and value.rank not in (4, 5)
+    return True
 
 
 _KEEPS_SIZES = re.compile(r"Norm|PReLU")
@@ -138,7 +141,7 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
     if isinstance(layer, Tensor):
         if "shape" not in settings:
             return layer
-        either = Tensor(layer.framework)
+        either = Tensor(layer.framework, marks=layer.marks & {"optional"})  # it may be None still
         aliases.tie(either, layer)
         return either
     if isinstance(layer, Instance):

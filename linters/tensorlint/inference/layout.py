@@ -243,6 +243,8 @@ def _compare(a: Size, b: Size) -> int | None:
         return (a > b) - (a < b)
     if a == b:
         return 0
+    if a == 0 or b == 0:
+        return -1 if a == 0 else 1
     quotient = S.ratio(a, b)
     if quotient is not None and S.surely_not_one(quotient):
         return 1

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.kept import kept_with
+from tensorlint.inference.shape_changes import gives_other_shapes, lines_giving_shapes
 from tensorlint.inference.walking import children, walk
 from tensorlint.inference.words import has_word
 
@@ -99,6 +100,8 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
                 # In whichever scope, and how often, is not looked at.
                 scope.assigned[name] = scope.assigned.get(name, 0) + 2
     known.distant.finish(tree)
+    if text is not None and gives_other_shapes(text) and (lines := lines_giving_shapes(text)):
+        known.distant.turned(known.scopes, lines)
     if text is not None and "register_" in text and ("register_forward" in text or "register_module_forward" in text):
         known.distant.hooks(tree)
     if text is not None and has_word(text, "yield") and _YIELDED.search(text):

@@ -54,6 +54,16 @@ _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge, "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+# Methods by which an object on the left decides what an operator gives, and comparisons from either side.
+_DECIDE = {
+    f"__{mode}{name}__": frozenset({sign})
+    for name, sign in {
+        "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@", "and": "&",
+        "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+    }.items()
+    for mode in ("", "i")
+} | {f"__{name}__": _COMPARISONS for name in ("eq", "ne", "lt", "le", "gt", "ge")}  # fmt: skip
+_DECIDING = frozenset(_DECIDE)
 # Which may make a size of sizes.
 _OF_SIZES = frozenset({"+", "-", "*", "//", "%"})
 _MAX_ITEMS = 256
@@ -64,6 +74,12 @@ def _may_reflect(value: Value) -> bool:
     """Whether it may be an object of a class that decides what an operator gives: of what only has axes it is not known
     that it is a tensor."""
     return is_unknown(value) or (isinstance(value, Tensor) and value.framework is None)
+
+
+def decided_by_classes(words: frozenset[str]) -> frozenset[str]:
+    """The operators of which a file with these words says what they give for objects of its own."""
+    found = _DECIDING & words
+    return frozenset().union(*(_DECIDE[name] for name in found)) if found else found
 
 
 class Operators(State):
@@ -177,6 +193,9 @@ class Operators(State):
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         if self.reflects and (_may_reflect(left) or _may_reflect(right)):
             return UNKNOWN  # what its `__rmul__` gives
+        if self.decided and sign in self.decided:
+            if _may_reflect(left) or (sign in _COMPARISONS and _may_reflect(right)):
+                return UNKNOWN  # what its `__mul__`, `__imul__` or `__lt__` gives
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)

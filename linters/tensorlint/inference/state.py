@@ -51,6 +51,7 @@ class State:
     # Whether the file has classes whose objects torch's functions (and operators) leave it to what they give.
     stand_ins: bool
     reflects: bool
+    decided: frozenset[str]  # operators that classes of the file define, for what stands on the left
     parameters: frozenset[str]
     pending: list[Function]
     active: list[ast.AST]

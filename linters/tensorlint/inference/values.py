@@ -53,13 +53,15 @@ CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.
 
 
 class Rank:
-    """How many axes an object has that was bound at `origin` in `frame`, where nobody knows."""
+    """How many axes an object has that was bound at `origin` in `frame`, where nobody knows. `met` says that it was an
+    operand beside a tensor: that the result is a tensor tells nothing of it."""
 
-    __slots__ = ("frame", "origin")
+    __slots__ = ("frame", "met", "origin")
 
     def __init__(self, origin: ast.AST, frame: Any) -> None:
         self.origin = origin
         self.frame = frame
+        self.met = False
 
 
 # As many axes as the object of that rank and so many more, but at least so many: what meets a tensor of three axes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from tensorlint.inference.ops.table import Call, Entry, Misfit, Table, Undecided, apply
+from tensorlint.inference.ops.table import Call, Entry, Misfit, Table, Undecided, apply, spelled_as_torch
 from tensorlint.inference.values import Framework
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "function",
     "is_module",
     "method",
+    "spelled_as_torch",
     "table_of",
 ]
 

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tensorlint.inference.values import Class, Const, Framework, Library, LibraryObject, Number, Scalar, Tensor, Value
+from tensorlint.inference.values import (
+    UNKNOWN,
+    Class,
+    Const,
+    Framework,
+    Library,
+    LibraryObject,
+    Number,
+    Opaque,
+    Scalar,
+    Tensor,
+    Value,
+)
 
 BOOL, INTEGER, FLOAT, COMPLEX = 0, 1, 2, 3
 # The Python number of each category.
@@ -272,6 +284,8 @@ def torch_result(operands: list[Value], default: str | None) -> str | None:
         else:
             kind = of_scalar(operand)
             if kind is None:
+                if operand is UNKNOWN or (isinstance(operand, Opaque) and operand.kind is None):
+                    return None  # a tensor, as likely as not
                 # A number of a type nobody knows: a floating tensor keeps its own.
                 open_number = True
                 continue

@@ -450,7 +450,7 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
         wrapped = not (operator == "**" and tensor is left and not isinstance(right, Tensor))
         word = OPERATION_WORDS.get(operator, operator)
         result = elementwise(call, (left, right), kind=kind, operation=word, wrapped=wrapped)
-    if operator == "**" and tensor is right and framework == "torch" and isinstance(result, Tensor) and result.shape:
+    if operator == "**" and tensor is not left and framework == "torch" and isinstance(result, Tensor) and result.shape:
         # A number to the power of a tensor is a fresh tensor.
         result.strides = layout.contiguous(result.shape)
     if isinstance(result, Tensor) and result.framework == "numpy":

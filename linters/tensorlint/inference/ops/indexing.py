@@ -319,8 +319,8 @@ def slice_length(size: Size, item: Slice) -> tuple[Size, int | None]:
         return S.symbol(), step
     begin = 0 if start is None else _clipped(start, size)
     end = size if stop is None else _clipped(stop, size)
-    if begin is None or end is None:
-        return S.symbol(), step
+    if begin is None or end is None or (begin == size != start and isinstance(start, S.Poly)):
+        return S.symbol(), step  # a place to begin at may well be 0, unlike a size
     if at_least(end, begin):
         length = S.subtract(end, begin)
     elif at_least(begin, end):

@@ -48,8 +48,8 @@ def reduce(
     axes = reduced_axes(dim, rank)
     shape = reduced_shape(input.shape, axes, keep)
     strides: Strides | None = layout.contiguous(shape)
-    if not contiguous and len(shape) > 1 and input.contiguous is not True:
-        strides = None
+    if not contiguous and len(shape) > 1 and (input.contiguous is not True or 0 in input.shape):
+        strides = None  # of no elements every order is contiguous, and the result's is the one they were in
     marks = surviving(input.marks, shape)
     if keep:
         marks = marks | KEPT if axes else marks

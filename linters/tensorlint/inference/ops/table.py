@@ -233,6 +233,19 @@ _ALIASES = {
 }
 
 
+# What torch's functions take for a parameter of theirs as numpy spells it.
+_SPELLED_AS_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def spelled_as_torch(entry: Entry, kwargs: dict[str, Value]) -> dict[str, Value]:
+    """The keywords by the names that the function's parameters have: `torch.stack(parts, axis=1)`."""
+    names = {parameter.name for parameter in entry.parameters}
+    return {
+        other if (other := _SPELLED_AS_NUMPY.get(name)) in names and name not in names else name: value
+        for name, value in kwargs.items()
+    }
+
+
 def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
     """The result of one operation; where the arguments do not fit or the transfer function gives up, an unknown one."""
     call.name = entry.name
@@ -249,11 +262,7 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
             if isinstance(result, Tensor) and result.shape == () and _any_objects(args):
                 return UNKNOWN  # one of the objects, or their sum
             if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
-                return (
-                    copy(result, framework=None, strides=None, kin=result.kin)
-                    if isinstance(result, Tensor)
-                    else UNKNOWN
-                )
+                return _of_whoever(result)
             return result
     except STOPS:
         pass
@@ -284,10 +293,20 @@ _GIVEN_BACK = frozenset(
         "heaviside nextafter left_shift right_shift vdot linalg.pinv linalg.inv linalg.solve",
         "squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud",
         "repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel",
-        "diagonal trace compress searchsorted sort nonzero dot percentile quantile median",
+        "diagonal trace compress searchsorted sort nonzero dot percentile quantile median argwhere argpartition partition",
+        "permute_dims rollaxis logspace geomspace linalg.matmul linalg.cholesky linalg.eig linalg.eigh linalg.qr linalg.svd",
     )
     for name in names.split()
 )
+
+
+def _of_whoever(result: Value) -> Value:
+    """The result with its shape, of numpy or of what the argument was."""
+    if isinstance(result, Tensor):
+        return copy(result, framework=None, strides=None, kin=result.kin)
+    if isinstance(result, Sequence) and result.items is not None:
+        return Sequence(result.kind, [_of_whoever(item) for item in result.items])
+    return UNKNOWN
 
 
 def _may_be_other(call: Call, args: Sequence_[Value]) -> bool:

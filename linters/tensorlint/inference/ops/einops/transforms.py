@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.einops.patterns import WITHIN, Axes, Axis, Group, Pattern, parse
+from tensorlint.inference.ops.numpy import joining as numpy_joining
 from tensorlint.inference.ops.products import agree
-from tensorlint.inference.ops.results import REDUCTION, SPELLED, common_device, unranked
+from tensorlint.inference.ops.results import REDUCTION, SPELLED, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.values import Sequence, Tensor, Value, copy
+from tensorlint.inference.ops.torch import joining as torch_joining
+from tensorlint.inference.values import NONE, Const, Sequence, Tensor, Value, copy
+
+# What einops makes of a list of tensors first.
+_STACKS: dict[str | None, Callable[..., Value]] = {
+    "torch": lambda call, tensors, axis, none: torch_joining.stack(call, tensors, axis, none),
+    "numpy": lambda call, tensors, axis, none: numpy_joining.stack(call, tensors, axis, none, out=none, casting=none),
+}
 
 
 def subject(call: Call, given: Value) -> Tensor:
@@ -19,14 +29,16 @@ def subject(call: Call, given: Value) -> Tensor:
         return given
     if isinstance(given, Sequence) and given.items:
         items = [tensor(item) for item in given.items]
+        framework = items[0].framework
+        stack = _STACKS.get(framework)
+        if stack is not None and all(item.framework == framework for item in items):
+            return tensor(stack(call, given, Const(0), NONE))
         shape = items[0].shape or ()
         for item in items[1:]:
             if len(item.shape or ()) != len(shape):
                 raise Undecided
             shape = tuple(map(agree, shape, item.shape or ()))
-        target = (len(items), *shape)
-        strides = layout.contiguous(target) if items[0].framework == "torch" else None
-        return Tensor(items[0].framework, target, strides, items[0].dtype, common_device(items), call.node)
+        return Tensor(framework, (len(items), *shape), None, None, None, call.node)
     if isinstance(given, Sequence) and given.items is None and isinstance(given.element, Tensor):
         element = tensor(given.element)
         if any(atom.variant for size in element.shape or () for atom in S.symbols(size)):

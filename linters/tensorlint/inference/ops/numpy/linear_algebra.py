@@ -167,7 +167,9 @@ def square(call: Call, a: Value, n: Value, upper: Value) -> Value:
 @op("numpy.linalg.pinv", "a rcond=None hermitian=False / rtol=None")
 def pinv(call: Call, a: Value, **rest: Value) -> Value:
     given, batch, rows, columns = matrices(call, a)
-    return unplaced(call, "numpy", (*batch, columns, rows), floating(given.dtype))
+    # Without elements there is nothing to compute, and nothing becomes a float.
+    dtype = given.dtype if 0 in (rows, columns) else floating(given.dtype)
+    return unplaced(call, "numpy", (*batch, columns, rows), dtype)
 
 
 @op("numpy.linalg.det numpy.linalg.cond numpy.linalg.matrix_rank", "a p=None tol=None hermitian=False / rtol=None")

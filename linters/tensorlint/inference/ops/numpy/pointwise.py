@@ -23,7 +23,7 @@ from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import tuple_of
 from tensorlint.inference.ops.table import Call, Undecided
-from tensorlint.inference.values import Const, Number, Opaque, Scalar, Sequence, Tensor, Unknown, Value
+from tensorlint.inference.values import UNKNOWN, Const, Number, Opaque, Scalar, Sequence, Tensor, Unknown, Value
 
 _UNARY: dict[Kind, str] = {
     "same": """numpy.negative numpy.positive numpy.square numpy.sign numpy.conj numpy.conjugate .conj .conjugate
@@ -215,6 +215,8 @@ def clip(call: Call, a: Value, a_min: Value, a_max: Value, out: Value, min: Valu
     if not values.is_none(out):
         raise Undecided
     bounds = [bound for bound in (a_min, a_max, min, max) if not values.is_none(bound)]
+    if any(isinstance(bound, Tensor) and bound.framework == "torch" for bound in bounds):
+        return UNKNOWN  # a tensor
     result = elementwise(call, [array_of(call, a), *bounds], framework="numpy")
     if isinstance(result, Tensor):
         tell_any(call, "np.clip", [a, *bounds], result.shape or ())

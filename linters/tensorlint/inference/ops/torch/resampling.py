@@ -113,6 +113,8 @@ def pixel_unshuffle(call: Call, input: Value, downscale_factor: Value) -> Value:
     factor = arguments.count(downscale_factor)
     if len(shape) < 3:
         raise Undecided
+    if 0 in shape:  # it is given back as it is
+        return unplaced(call, "torch", shape, ranked.dtype, ranked.device)
     high, wide = S.floor_divide(shape[-2], factor), S.floor_divide(shape[-1], factor)
     if high is None or wide is None:
         raise Undecided

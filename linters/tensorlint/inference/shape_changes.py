@@ -1,0 +1,47 @@
+"""Whether a file may give tensors another shape in place, by its text."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from tensorlint.inference.ops.torch.inplace import RESHAPING
+from tensorlint.inference.words import places_of, words_of
+
+_WORDS = RESHAPING | {"swap_tensors"}
+_SHAPING = (".shape", ".strides", ".dtype", ".data")
+_SIGN = re.compile(r"[ \t]*=(?!=)")
+_BY_NAME = re.compile(r"attr[\w.]*\([^\n]*[\"'](?:shape|strides|dtype|data)[\"']")
+# An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
+_OUT = re.compile(r"out=(?<=[ (,]out=)")
+
+
+@lru_cache(maxsize=8)
+def gives_other_shapes(text: str) -> bool:
+    """What shows in a file's text that it may give a tensor another shape in place."""
+    found = words_of(text)
+    return not found.isdisjoint(_WORDS) or _assigns_shape(text) or ("out" in found and bool(_OUT.search(text)))
+
+
+def lines_giving_shapes(text: str) -> list[int]:
+    """The lines of a file where something other than `self` is given another shape, or may be."""
+    parts = [f".{word}(" for word in RESHAPING & words_of(text)]
+    found: list[int] = []
+    for part in (*parts, ".resize(", *_ASSIGNED):
+        at = text.find(part)
+        while at >= 0:
+            end = at + len(part)
+            if text[at - 4 : at] != "self" and text[end : end + 1] != "=":
+                found.append(text.count("\n", 0, at) + 1)
+            at = text.find(part, end)
+    return found
+
+
+_ASSIGNED = tuple(word + sign for word in _SHAPING for sign in (" =", "="))
+
+
+def _assigns_shape(text: str) -> bool:
+    """Whether an attribute may be assigned that gives a tensor another shape. (One pattern for it all takes ten times as long.)"""
+    if any(_SIGN.match(text, at + len(word)) for word in _SHAPING for at in places_of(word, text)):
+        return True
+    return ".data.__set" in text or ".resize(" in text or _BY_NAME.search(text) is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from tensorlint.config import ConfigError
@@ -47,9 +48,12 @@ def read(file: Path) -> Counter[Entry]:
         ) from None
 
 
-def write(file: Path, report: RunReport, lines: SourceLines) -> None:
-    """Makes every finding of the report a known one. Raises ConfigError."""
+def write(file: Path, report: RunReport, lines: SourceLines, checked: Sequence[str]) -> int:
+    """Makes every finding of the report a known one; how many it keeps of files that were not `checked`, which are files
+    and folders. Raises ConfigError."""
     counts = Counter(_entry(finding, file, lines) for finding in report.findings)
+    others = _of_other_files(file, report, checked)
+    counts |= others
     entries = [
         {"path": path, "code": code, "text": text, "count": n} for (path, code, text), n in sorted(counts.items())
     ]
@@ -58,6 +62,23 @@ def write(file: Path, report: RunReport, lines: SourceLines) -> None:
         write_atomically(file, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
     except SourceError as error:
         raise ConfigError(f"baseline {file} {error.message}") from None
+    return sum(others.values())
+
+
+def _of_other_files(file: Path, report: RunReport, checked: Sequence[str]) -> Counter[Entry]:
+    """What the baseline knows of files that are still there and were not checked, or could not be."""
+    try:
+        known = read(file)
+    except ConfigError:  # there is none yet, or it is to be replaced
+        return Counter()
+    failed = {os.path.abspath(error.path) for error in report.errors}
+    places = [Path(os.path.abspath(path)) for path in (*checked, *(finding.path for finding in report.findings))]
+    found: Counter[Entry] = Counter()
+    for entry, count in known.items():
+        path = Path(os.path.normpath(file.absolute().parent / entry[0]))
+        if path.exists() and (str(path) in failed or not any(path.is_relative_to(place) for place in places)):
+            found[entry] = count
+    return found
 
 
 def leave_out_known(file: Path, report: RunReport, lines: SourceLines) -> int:

@@ -167,8 +167,11 @@ def _apply_baseline(arguments: argparse.Namespace, config: Config, report: RunRe
         return False
     file = Path(name)
     if arguments.write_baseline:
-        baseline.write(file, report, lines)
-        print(f"wrote {plural(len(report.findings), 'finding')} to {shown_path(str(file.absolute()), os.getcwd())}")
+        others = baseline.write(file, report, lines, arguments.paths or ["."])
+        kept = f", and kept {others} of files that were not checked" if others else ""
+        print(
+            f"wrote {plural(len(report.findings), 'finding')} to {shown_path(str(file.absolute()), os.getcwd())}{kept}"
+        )
         return True
     gone = baseline.leave_out_known(file, report, lines)
     if gone and set(arguments.paths or ["."]) == {"."}:

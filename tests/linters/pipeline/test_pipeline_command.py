@@ -313,6 +313,22 @@ class TestBaseline:
         assert outcome.code == 0
         assert "base.json: 1 entry no longer occurs" in outcome.err
 
+    def test_who_writes_it_for_some_files_keeps_what_it_knows_of_the_others(self, project):
+        for name in ("a.py", "b.py", "sub/c.py", "gone.py"):
+            (project.root / name).parent.mkdir(exist_ok=True)
+            project.write(name, BAD)
+        assert project.check("--baseline", "base.json", "--write-baseline").out == "wrote 4 findings to base.json\n"
+        project.write("a.py", HEAD)
+        (project.root / "gone.py").unlink()
+        wrote = project.check("a.py", "--baseline", "base.json", "--write-baseline")
+        assert wrote.out == "wrote 0 findings to base.json, and kept 2 of files that were not checked\n"
+        assert project.check("--baseline", "base.json").code == 0
+        project.write("b.py", "def f(:\n")
+        wrote = project.check("b.py", "sub", "--baseline", "base.json", "--write-baseline")
+        assert wrote.out == "wrote 1 finding to base.json, and kept 1 of files that were not checked\n"
+        project.write("b.py", BAD)
+        assert project.check("--baseline", "base.json").code == 0
+
     def test_what_is_no_baseline_is_said(self, project):
         project.write("base.json", "[]")
         outcome = project.check("--baseline", "base.json")

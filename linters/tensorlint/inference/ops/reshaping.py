@@ -38,7 +38,9 @@ def resolve(shape: Shape | None, target: Shape) -> Shape:
     if -1 in rest:
         raise Undecided
     if shape is None:
-        return (*target[:at], S.symbol(), *target[at + 1 :])
+        # `x.view(batch, -1, heads, width)`: what is left is the length of a sequence, and counts as one that has a name.
+        length = S.of_symbol(S.Symbol(None, plural=len(target) > 3 and at > 0))
+        return (*target[:at], length, *target[at + 1 :])
     total = merged(S.product(shape))
     known = merged(S.product(rest))
     if known == 0:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
+from rule_programs import findings, run
 
 from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
 from tensorlint.rules.registry import load
 from tensorlint.source import PythonSource
 
@@ -16,21 +15,9 @@ from tensorlint.source import PythonSource
 pytestmark = pytest.mark.filterwarnings("ignore:Using a target size", "ignore:The use of `x.T`")
 
 
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
-
-
 def message(code: str) -> str:
     (found,) = findings(code)
     return found.message
-
-
-def run(code: str) -> dict[str, Any]:
-    pytest.importorskip("torch", reason="the advice is about torch and numpy")
-    scope: dict[str, Any] = {"__name__": "case"}
-    exec(code, scope)
-    return scope
 
 
 def advised(said: str) -> str:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings, run
 
 TOP = "import numpy as np\nimport torch\nfrom torch import nn\n\n"
 VECTORS = "a, b, row, column = torch.rand(10), torch.rand(10, 1), torch.rand(10) > 0.5, torch.rand(10, 1) > 0.5\n"
@@ -36,18 +30,6 @@ REFUSED = {
     "        self.b = nn.Linear(8, 1)\n\n    def forward(self, x):\n        return self.b(torch.relu(self.a(x)))\n\n\n"
     "x = torch.linspace(0, 1, 20)\nnet = Net()\npred = net(x)\nloss = nn.MSELoss()(pred, torch.sin(x))\n",
 }
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
-
-
-def run(code: str) -> dict[str, Any]:
-    pytest.importorskip("torch", reason="torch and numpy are the oracle")
-    scope: dict[str, Any] = {}
-    exec(code, scope)
-    return scope
 
 
 @pytest.mark.parametrize("code", CHOICES)

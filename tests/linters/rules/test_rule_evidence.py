@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings
 
 
 def evidence(code: str) -> list[str]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    (found,) = findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+    (found,) = findings(code)
     return [f"{each.line}: {each.message}" for each in found.evidence]
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from rule_programs import findings
 
-from tensorlint.checking import Selection, findings_of
 from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
 
 PROGRAM = """import torch
 from torch import nn
@@ -24,16 +22,15 @@ error = (p{after} - t).abs().mean()
 """
 
 
-def findings(squeeze: str = "", after: str = "", others: str = "pass") -> list[Finding]:
+def findings_with(squeeze: str = "", after: str = "", others: str = "pass") -> list[Finding]:
     code = PROGRAM.format(squeeze=squeeze, after=after, others=others)
     pytest.importorskip("torch", reason="the programs are run")
     exec(code, {"__name__": "case"})
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+    return findings(code)
 
 
 def test_a_column_of_collected_rows_is_reported() -> None:
-    (found,) = findings()
+    (found,) = findings_with()
     assert found.code == "TSR112"
     assert "p (15, 1) and t (15,)" in found.message
 
@@ -47,4 +44,4 @@ def test_a_column_of_collected_rows_is_reported() -> None:
     ],
 )
 def test_rows_without_the_axis_are_not(given: dict[str, str]) -> None:
-    assert findings(**given) == []
+    assert findings_with(**given) == []

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import codes
 
 TOP = (
     "import torch\nfrom torch import nn\n\ncritic = nn.Linear(3, 1)\nvalues, returns, log_probs = [], [], []\nfor _ in range(5):\n"
@@ -19,11 +16,6 @@ RIGHT = (
     "log_probs * (returns - values).squeeze(1)",
     "(returns * log_probs)",
 )
-
-
-def codes(code: str) -> list[str]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return [each.code for each in findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]]
 
 
 @pytest.mark.parametrize("part", [*WRONG, *RIGHT])

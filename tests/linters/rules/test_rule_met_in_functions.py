@@ -6,11 +6,7 @@ import re
 from typing import Any
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings
 
 TORCH = """import torch
 import torch.nn.functional as F
@@ -64,11 +60,6 @@ OF_NUMPY = [
     ("np.nextafter(row, column)", "row", "column"),
 ]
 CASES = [(TORCH, *case) for case in OF_TORCH] + [(NUMPY, *case) for case in OF_NUMPY]
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
 
 
 def run(code: str) -> Any:

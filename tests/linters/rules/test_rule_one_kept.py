@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings
 
 HEAD = """import numpy as np
 import torch
@@ -28,11 +24,6 @@ NUMPY = "np.random.rand(8, 4), np.random.rand(8, 4), np.random.rand(8, 8)"
 
 def program(*body: str, a: str = "x.sum(1, keepdim=True)", b: str = "y.sum(1)", make: str = TORCH) -> str:
     return HEAD.format(a=a, b=b, body="\n    ".join(body), make=make)
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
 
 
 ACCIDENTS = {

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from rule_programs import findings
 
-from tensorlint.checking import Selection, findings_of
 from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
 
 MODEL = """import torch
 import torch.nn.functional as F
@@ -36,13 +34,12 @@ net.training_step((torch.randn(4, 5, 8), torch.randn(4{label})))
 """
 
 
-def findings(loss: str, label: str = "") -> list[Finding]:
+def findings_of_model(loss: str, label: str = "") -> list[Finding]:
     code = MODEL.format(loss=loss, label=label)
     pytest.importorskip("torch", reason="torch is the oracle")
     exec(code, {"__name__": "case"})
     code = code[: code.index("\n\n\nnet = ")] + "\n"
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
+    return findings(code)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +47,7 @@ def findings(loss: str, label: str = "") -> list[Finding]:
 )
 @pytest.mark.filterwarnings("ignore:Using a target size", "ignore:Using an input size")
 def test_a_loss_of_an_open_column_and_a_vector_is_reported(loss: str) -> None:
-    (found,) = findings(loss)
+    (found,) = findings_of_model(loss)
     assert found.code == "TSR112"
     assert "y_hat (..., ?, 1)" in found.message
     assert "broadcasts to (..., ?, ?)" in found.message
@@ -69,7 +66,7 @@ def test_a_loss_of_an_open_column_and_a_vector_is_reported(loss: str) -> None:
     ],
 )
 def test_other_losses_of_it_are_not(loss: str, label: str) -> None:
-    assert findings(loss, label) == []
+    assert findings_of_model(loss, label) == []
 
 
 OF_ANY_RANK = """import torch
@@ -99,8 +96,7 @@ def of_any_rank(loss: str) -> list[Finding]:
     """What is said of the file, nothing of which is called; called, it runs."""
     pytest.importorskip("torch", reason="torch is the oracle")
     exec(OF_ANY_RANK.format(loss=loss) + CALL, {"__name__": "case"})
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", OF_ANY_RANK.format(loss=loss)), load(), Selection(defaults), None)[0]
+    return findings(OF_ANY_RANK.format(loss=loss))
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings, run
 
 TOP = (
     "import numpy as np\nimport torch\n\nx, a, s = torch.rand(2, 5), np.random.rand(16, 5), torch.rand(4, 6, 8)\n"
@@ -100,18 +95,6 @@ def test_a_mask_that_may_be_meant_is_left_alone(name: str) -> None:
     code = f"{TOP}q, k, pad = torch.rand(4, 5, 8), torch.rand(4, 5, 8), torch.ones(4, 5)\n{NO_MASKS[name]}"
     assert findings(code) == []
     run(code)
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
-
-
-def run(code: str) -> dict[str, Any]:
-    pytest.importorskip("torch", reason="torch and numpy are the oracle")
-    scope: dict[str, Any] = {}
-    exec(code, scope)
-    return scope
 
 
 @pytest.mark.parametrize("name", WRONG)

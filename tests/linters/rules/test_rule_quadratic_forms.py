@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings, run
 
 NUMPY = "import numpy as np\nimport scipy.linalg\nfrom scipy.linalg import cho_solve\n\nw, u, A = np.random.rand(4), np.random.rand(4), np.random.rand(4, 4)\n"
 TORCH = "import torch\n\nw, u, A = torch.rand(4), torch.rand(4), torch.rand(4, 4)\n"
@@ -41,21 +35,8 @@ TORCH_FORMS = ["w.t() @ A @ w", "w.t().matmul(A).matmul(w)", "torch.dot(w.T, tor
 ROWS = ["w @ A @ w.T", "-0.5 * w @ A @ u.T", "w @ (A @ w.T)"]
 
 
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
-
-
 def codes(code: str) -> list[str]:
     return [found.code for found in findings(code)]
-
-
-def run(code: str) -> dict[str, Any]:
-    pytest.importorskip("torch", reason="the programs are run")
-    pytest.importorskip("scipy", reason="the programs are run")
-    scope: dict[str, Any] = {"__name__": "case"}
-    exec(code, scope)
-    return scope
 
 
 def program(form: str, library: str, before: str = "") -> str:
@@ -75,7 +56,7 @@ CASES = [
 @pytest.mark.filterwarnings("ignore")
 def test_a_quadratic_form_is_left_alone(form: str, library: str) -> None:
     code = program(form, library)
-    scope = run(code)
+    scope = run(code, "torch", "scipy")
     assert scope["y"].ndim == 0
     if not form.startswith("torch.dot") and "solve(" not in form and "inv(" not in form:
         # What the vectors are as rows or columns, the number is theirs.
@@ -123,7 +104,7 @@ def test_in_two_lines() -> None:
 )
 def test_another_product_is_not(form: str) -> None:
     code = program(form, "np")
-    run(code)
+    run(code, "torch", "scipy")
     assert codes(code) == ["TSR101"]
 
 
@@ -133,7 +114,7 @@ def test_nor_one_with_both_transposed() -> None:
 
 def test_a_kalman_gain_is_found_beside_its_innovation() -> None:
     code = NUMPY + "S = w @ A @ w.T + 1.0\nK = A @ w.T / S\n"
-    run(code)
+    run(code, "torch", "scipy")
     assert codes(code) == ["TSR101"]
 
 
@@ -142,10 +123,10 @@ def test_a_kalman_gain_is_found_beside_its_innovation() -> None:
 def test_a_number_where_a_matrix_is_wanted_is_not_right(use: str, form: str, row: str) -> None:
     code = NUMPY.replace("rand(4, 4)", "rand(4, 4) * 0 + np.eye(4)") + f"S = {form} + 1.0\ny = {use}\n"
     with pytest.raises(Exception, match="0-dimensional"):
-        run(code)
+        run(code, "torch", "scipy")
     (found,) = findings(code)
     assert found.code == "TSR101"
     assert f"{form} is a single number where a matrix is wanted — write {row} for each w in it" in found.message
     mended = code.replace(form, form.replace("w", row))
-    run(mended)
+    run(mended, "torch", "scipy")
     assert findings(mended) == []

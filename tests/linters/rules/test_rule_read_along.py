@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings, run
 
 NUMPY = "import numpy as np\n\nn = 20\nx, y = np.random.randn(n), np.random.randn(n)\n"
 TORCH = "import torch\nfrom torch import nn\n\nn = 20\nx, y = torch.randn(n), torch.randn(n)\n"
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
-
-
-def run(code: str) -> None:
-    pytest.importorskip("torch", reason="the programs are run")
-    exec(code, {"__name__": "case"})
 
 
 TABLES = {

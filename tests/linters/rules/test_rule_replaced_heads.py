@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from rule_programs import findings
 
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
 from tensorlint.inference.ops.layers.classifiers import HEADS
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
 
 TOP = """
 import torch
@@ -60,11 +57,6 @@ SILENT = {
     f"net = Net()\nnet.put({OTHER})\nnet(x)\nnet = net.body",
     "timm's, reset": "import timm\nnet = timm.create_model('resnet18', num_classes=1)\nnet.reset_classifier(2)\ny = torch.rand(2, 2)",
 }  # fmt: skip
-
-
-def findings(source: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", source), load(), Selection(defaults), None)[0]
 
 
 def codes(source: str) -> list[str]:

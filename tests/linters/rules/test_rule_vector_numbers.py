@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings, run
 
 HEAD = """import math
 import numpy as np
@@ -82,18 +76,6 @@ MATRICES = {
 }
 
 
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
-
-
-def run(code: str) -> dict[str, Any]:
-    pytest.importorskip("numpy", reason="the programs are run")
-    scope: dict[str, Any] = {"__name__": "case"}
-    exec(code, scope)
-    return scope
-
-
 def program(body: str, product: str = "") -> str:
     row = product.replace("y", "row").replace("x", "row")
     return f"{HEAD}y0 = np.random.rand(20)\n{body.replace('{p}', product).replace('{r}', row).replace('{{', '{').replace('}}', '}')}\n"
@@ -103,7 +85,7 @@ def program(body: str, product: str = "") -> str:
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_a_number_that_is_meant_is_left_alone(name: str, product: str) -> None:
     code = program(EITHER[name], product)
-    run(code)
+    run(code, "numpy")
     assert findings(code) == []
 
 
@@ -111,14 +93,14 @@ def test_a_number_that_is_meant_is_left_alone(name: str, product: str) -> None:
 @pytest.mark.parametrize("product", PRODUCTS)
 def test_where_it_hardly_can_be_else_the_transpose_decides(name: str, product: str) -> None:
     code = program(FIRST[name], product)
-    run(code)
+    run(code, "numpy")
     assert bool(findings(code)) is not PRODUCTS[product]
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_column_transposed_times_a_column(name: str) -> None:
     code = program(COLUMNS[name])
-    run(code)
+    run(code, "numpy")
     assert findings(code) == []
 
 
@@ -127,7 +109,7 @@ def test_a_column_transposed_times_a_column(name: str) -> None:
 def test_where_a_matrix_may_be_meant_it_is_reported(name: str, product: str) -> None:
     code = program(MATRICES[name], product)
     if name != "inverted":
-        run(code)
+        run(code, "numpy")
     (found,) = findings(code)
     assert found.code in ("TSR101", "TSR102")
 
@@ -137,7 +119,7 @@ def test_where_a_matrix_may_be_meant_it_is_reported(name: str, product: str) -> 
 )
 def test_nor_what_the_products_speak_against(body: str) -> None:
     code = program(body)
-    run(code)
+    run(code, "numpy")
     assert len(findings(code)) == 1
 
 
@@ -153,7 +135,7 @@ def test_an_elementwise_product_is_no_number() -> None:
     assert found.code == "TSR102"
     advice = "np.outer(x, x) for the outer product, x @ x for the inner one, x * x for the elementwise one"
     assert found.message.endswith(f"— {advice}")
-    scope = run(program("loss = x * x.T"))
+    scope = run(program("loss = x * x.T"), "numpy")
     assert (eval("x * x", scope) == scope["loss"]).all()
 
 
@@ -216,7 +198,7 @@ def test_vectors_whose_product_meets_the_identity(code: str) -> None:
     assert found.code == "TSR102"
     assert BESIDE_IDENTITY[code] in found.message
     assert found.message.endswith("— np.outer(x, y) for the matrix")
-    scope = run(HEAD + code)
+    scope = run(HEAD + code, "numpy")
     beside = scope["P"][~scope["np"].eye(5, dtype=bool)]
     assert (abs(beside - beside[0]) < 1e-9).all()  # one number, off the diagonal
 
@@ -241,5 +223,5 @@ def test_vectors_whose_product_meets_the_identity(code: str) -> None:
     ],
 )
 def test_what_meets_the_identity_or_a_number_rightly(code: str) -> None:
-    run(HEAD + code)
+    run(HEAD + code, "numpy")
     assert findings(HEAD + code) == []

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import codes
 
 HEAD = "import numpy as np\n\ncolumn = np.array([[3.0], [11.0]])\nrow = np.array([11.0, 12.0])\n"
 
 
-def codes(code: str) -> list[str]:
+def codes_of_run(code: str) -> list[str]:
     pytest.importorskip("numpy", reason="numpy is the oracle")
     exec(code, {"__name__": "case"})
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return [each.code for each in findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]]
+    return codes(code)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +19,7 @@ def codes(code: str) -> list[str]:
     ["table = column + row", "table = 2 * column / (5 * row - 22)", "table = column * np.array([1.0, 2.0])"],
 )
 def test_a_table_of_what_is_written_out_is_left_alone(line: str) -> None:
-    assert codes(HEAD + line + "\n") == []
+    assert codes_of_run(HEAD + line + "\n") == []
 
 
 @pytest.mark.parametrize(
@@ -38,4 +34,4 @@ def test_a_table_of_what_is_written_out_is_left_alone(line: str) -> None:
 )
 @pytest.mark.filterwarnings("ignore")
 def test_other_rows_and_columns_are_not(line: str, code: str) -> None:
-    assert codes(HEAD + line + "\n") == [code]
+    assert codes_of_run(HEAD + line + "\n") == [code]

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import pytest
-
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
+from rule_programs import findings
 
 
 def program(*body: str, torch: bool = False) -> str:
     made = "import torch\n\nM = torch.rand(6, 6)" if torch else "import numpy as np\n\nM = np.random.rand(6, 6)"
     return f"{made}\n\n\ndef f(A):\n    " + "\n    ".join(body) + "\n\n\nout = f(M)\n"
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
 
 
 WRONG = {

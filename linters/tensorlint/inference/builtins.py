@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import aliases, containers, iterators, numbers
+from tensorlint.inference import aliases, containers, iterators, kind_tests, numbers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import arguments
@@ -304,6 +304,8 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
         return interp.attribute_of(args[0], args[1].value, node)
     if len(args) == 3 and _lacks(args[0], args[1]):
         return args[2]
+    if len(args) == 3 and _is_made(args[0]) and isinstance(args[1], Const) and args[1].value in kind_tests.OF_ALL:
+        return interp.attribute_of(args[0], args[1].value, node)
     if len(args) == 3 and isinstance(args[0], (Instance, Class)) and isinstance(args[1], Const):
         # It may be a property, which is asked for.
         return one_within([interp.attribute_of(args[0], str(args[1].value), node), args[2]])
@@ -356,7 +358,9 @@ _OF_OTHERS = frozenset(
     ["logits", "loss", "last_hidden_state", "hidden_states", "pooler_output", "sample", "iloc", "columns", "to_numpy", "toarray",
      "todense", "keys", "items"]
 )  # fmt: skip
-_NO_TENSORS = frozenset(["list", "tuple", "dict", "str", "set", "bytes"])
+_NO_TENSORS = frozenset(["list", "tuple", "dict", "str", "set", "bytes", "int", "float", "complex", "bool"])
+# Libraries none of whose classes a tensor or an array is an instance of.
+_OF_TABLES = frozenset({"pandas", "polars", "scipy", "PIL"})
 
 
 def _is_made(value: Value) -> bool:
@@ -376,10 +380,16 @@ def _isinstance(interp: State, args: list[Value], kwargs: dict[str, Value], node
         return UNKNOWN
     kinds = args[1].items or [UNKNOWN] if isinstance(args[1], Sequence) else [args[1]]
     paths = [each.path if isinstance(each, Library) else "" for each in kinds]
-    if "torch.Tensor" in paths and value.framework == "torch":
+    own, other = ("numpy.ndarray", "torch.Tensor") if value.framework == "numpy" else ("torch.Tensor", "numpy.ndarray")
+    if own in paths:
         return Const(True)
-    plain = all(path.startswith("builtins.") and path[9:] in _NO_TENSORS for path in paths)
-    return Const(False) if plain else UNKNOWN
+    return Const(False) if all(path == other or _holds_no_tensor(path) for path in paths) else UNKNOWN
+
+
+def _holds_no_tensor(path: str) -> bool:
+    """Whether no tensor or array is an instance of the class: `list`, `pandas.DataFrame`."""
+    library, _, name = path.partition(".")
+    return name in _NO_TENSORS if library == "builtins" else library in _OF_TABLES
 
 
 def _property(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

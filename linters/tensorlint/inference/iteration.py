@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, gone_through, iterators
+from tensorlint.inference import aliases, gone_through, iterators, kind_tests
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
@@ -178,7 +178,10 @@ class Iteration(State):
             iterable = first if position == 0 else self.iterate(self.eval(generator.iter))
             self.assign(generator.target, self.any_item(iterable), None)
             for condition in generator.ifs:
-                self.eval(condition)
+                if self.truth(self.eval(condition)) is False:
+                    self.assign(generator.target, UNKNOWN, None)  # what comes behind is not looked at for any item
+                elif kind_tests.asks(condition, self.file):
+                    kind_tests.put_aside(self, condition, True)
 
     def varying(self, value: Value, start: int) -> Value:
         """The value with the sizes that were made since `start` marked as varying from item to item."""

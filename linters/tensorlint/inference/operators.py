@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tensorlint.inference import aliases, iterators, known_axes, numbers, ops, table_values
+from tensorlint.inference import aliases, iterators, kind_tests, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
@@ -322,7 +322,10 @@ class Operators(State):
                 log = len(self.mutations)
             else:
                 proven = self.begin_perhaps()
+                aside = kind_tests.put_aside_for(self, is_and, node.values[:position])
                 value = self.eval(operand)
+                if aside:
+                    kind_tests.take_back(self.frame.env, aside)
                 self.end_perhaps(proven)
                 self.forget_since(log)
             truth = self.truth(share(value))
@@ -360,9 +363,16 @@ class Operators(State):
             return share(self.eval(node.orelse))
         proven = self.begin_perhaps()
         log = len(self.mutations)
+        asks = kind_tests.asks(node.test, self.file)
+        aside = kind_tests.put_aside(self, node.test, True) if asks else {}
         first = self.eval(node.body)
+        if asks:
+            kind_tests.take_back(self.frame.env, aside)
         self.forget_since(log)
+        aside = kind_tests.put_aside(self, node.test, False) if asks else {}
         second = self.eval(node.orelse)
+        if asks:
+            kind_tests.take_back(self.frame.env, aside)
         self.forget_since(log)
         self.end_perhaps(proven)
         return aliases.joined(share(first), share(second))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import aliases, iterators, module_containers, refinement, table_values
+from tensorlint.inference import aliases, iterators, kind_tests, module_containers, refinement, table_values
 from tensorlint.inference.containers import share, within
 from tensorlint.inference.contents import one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
@@ -297,12 +297,15 @@ class Statements(State):
         outer = frame.under
         self.conditional += 1
         frame.env = dict(before)
+        asks = kind_tests.asks(node.test, self.file)
+        aside = kind_tests.put_aside(self, node.test, True) if asks else {}
         refinement.assume(self, node.test, True)
         if equal is not None and equal[0]:
             frame.under = outer | equal[1]
         self.block(node.body)
         first, first_dead = frame.env, frame.dead
         frame.env, frame.dead, frame.under = dict(before), False, outer
+        aside_else = kind_tests.put_aside(self, node.test, False) if asks else {}
         refinement.assume(self, node.test, False)
         if node.orelse:
             if equal is not None and not equal[0]:
@@ -311,11 +314,18 @@ class Statements(State):
             frame.under = outer
         self.conditional -= 1
         if first_dead:
+            if aside_else and isinstance(node.body[-1], ast.Raise):
+                kind_tests.take_back(frame.env, aside_else)
             return
         if frame.dead:
             frame.env, frame.dead = first, False
+            if aside and isinstance(node.orelse[-1], ast.Raise):
+                kind_tests.take_back(first, aside)
             return
         second = frame.env
+        if asks:
+            kind_tests.take_back(first, aside)
+            kind_tests.take_back(second, aside_else)
         frame.env = merge(first, second)
         if equal is not None:
             special, general = (first, second) if equal[0] else (second, first)
@@ -371,7 +381,12 @@ class Statements(State):
                 self.end_perhaps(proven)
                 # The next case is looked at with what the pattern and the guard have bound.
                 before = dict(merge(before, frame.env))
+            aside = {}
+            if isinstance(node.subject, ast.Name) and kind_tests.is_for_others(case.pattern, subject):
+                if frame.env.get(node.subject.id) is subject:
+                    aside[node.subject.id] = kind_tests.put_one_aside(frame.env, node.subject.id)
             self.block(case.body)
+            kind_tests.take_back(frame.env, aside)
             if not frame.dead:
                 exits.append(frame.env)
         self.conditional -= 1

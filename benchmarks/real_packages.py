@@ -39,11 +39,11 @@ SOURCES = (
 )  # fmt: skip
 # Taken as a wheel: the source archive has no metadata without a compiler or a build of its own.
 WHEELS = (
-    "avalanche_lib==0.6.0", "d3rlpy==2.8.1", "deepctr_torch==0.3.0", "deepxde==1.15.0", "econml==0.17.0",
-    "filterpy==2.0.0", "hmmlearn==0.3.3", "lightning==2.6.6", "monai==1.6.1", "open_clip_torch==3.3.0",
-    "parlai==1.7.2", "pyod==3.6.7", "pytorch_metric_learning==2.9.0", "scikit_learn==1.9.1",
-    "scvi_tools==1.4.2", "statsmodels==0.15.0", "tianshou==2.0.1", "timm==1.0.31", "torch_geometric==2.8.1",
-    "torchvision==0.29.2", "transformers==5.23.0", "tsai==1.0.1",
+    "avalanche_lib==0.6.0", "cleverhans==4.0.0", "d3rlpy==2.8.1", "deepctr_torch==0.3.0", "deepxde==1.15.0",
+    "econml==0.17.0", "filterpy==2.0.0", "hmmlearn==0.3.3", "lightning==2.6.6", "monai==1.6.1",
+    "open_clip_torch==3.3.0", "parlai==1.7.2", "pyod==3.6.7", "pytorch_metric_learning==2.9.0", "scikit_learn==1.9.1",
+    "scvi_tools==1.4.2", "spikingjelly==2.0.0", "statsmodels==0.15.0", "stumpy==1.14.1", "tianshou==2.0.1",
+    "timm==1.0.31", "torch_geometric==2.8.1", "torchvision==0.29.2", "transformers==5.23.0", "tsai==1.0.1",
 )  # fmt: skip
 
 

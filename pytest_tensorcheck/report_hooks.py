@@ -76,8 +76,10 @@ class ReportHooks:
         rerun = getattr(item, "execution_count", 1) - 1  # pytest-rerunfailures
         if rerun > 0:
             lines.append(f"rerun {rerun}: with the same seed as the first run")
+        changed, before = self.run_hooks.shared.changed_before(item)
+        run.notes = tuple(dict.fromkeys((*run.notes, *changed)))
         lines.extend(run.notes)
-        lines.append(f"reproduce: {reproduction(item, run.base_seed)}")
+        lines.append(f"reproduce: {reproduction(item, run.base_seed, before)}")
         return "\n".join(lines)
 
     def _record(self, run: TestRun) -> Record:

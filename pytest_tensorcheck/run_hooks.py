@@ -389,6 +389,8 @@ class RunHooks:
             with self._wider.begin(fixturedef, derive(self.base_seed, *identity)):
                 value = yield
             self.shared.fixture_made(fixturedef, request.node, value)
+            if (run := self.latest) is not None and (changes := worth_saying(self._wider.set_by(fixturedef))):
+                self.shared.fixture_set(fixturedef, request.node, list(map(str, changes)), run.nodeid)
             return value
         finally:
             # Registered last, so it runs first: teardown code draws numbers of its own too.

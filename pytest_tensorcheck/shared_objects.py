@@ -1,4 +1,5 @@
 """Objects that outlive a test, and which tests have changed them: a failure after that may be gone when the test runs alone.
+So it may be where a wider fixture, which the test does not ask for, keeps global state set.
 
 They are what fixtures of a class, module, package or session give, and what a test module or a test class holds. Nothing is
 reported where nothing fails: to change a shared object may well be meant.
@@ -10,7 +11,7 @@ import inspect
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -44,7 +45,9 @@ class Shared:
         changed = dict.fromkeys(part for test in tests for part in self.changed_by[test])
         parts = [_part(self.name, part) for part in changed if not _said_by_another(part, changed)]
         shown = ", ".join(parts[:_SHOWN]) + (f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else "")
-        names = ", ".join(tests[:_SHOWN]) + (f" and {len(tests) - _SHOWN} other tests" if len(tests) > _SHOWN else "")
+        names = ", ".join(tests[:_SHOWN])
+        if (others := len(tests) - _SHOWN) > 0:
+            names += f" and {others} other test{'s' if others > 1 else ''}"
         detail = f" ({shown})" if parts and parts != [self.name] else ""
         return f"{self.title} was changed by {names}{detail}; alone, this test starts without that"
 
@@ -61,13 +64,31 @@ def _part(name: str, path: str) -> str:
     return f"the {what} of {name}{below}" if comma else f"{name}{path}"
 
 
+class _StateOfFixture(NamedTuple):
+    """Global state that a fixture keeps set, also for tests that do not ask for it. `nodeid`: of the first that did."""
+
+    title: str
+    name: str
+    node: object
+    changes: list[str]
+    nodeid: str
+
+    def said(self) -> str:
+        more = f" and {len(self.changes) - _SHOWN} more" if len(self.changes) > _SHOWN else ""
+        return (
+            f"{self.title}, which this test does not ask for and {self.nodeid} does, keeps set: "
+            f"{'; '.join(self.changes[:_SHOWN])}{more}; alone, this test starts without that"
+        )
+
+
 class SharedObjects:
     def __init__(self) -> None:
         self._of_fixtures: dict[int, Shared] = {}
         self._of_nodes: dict[object, list[Shared]] = {}
         self._known_parent: object = None
         self._any = False  # whether there is an object to look at, in the run so far
-        self._changed_something: dict[str, None] = {}  # node ids of tests, in the order in which they ran
+        self._set: dict[int, _StateOfFixture] = {}
+        self._mattered: dict[str, None] = {}  # node ids of tests that left something to others, as they ran
 
     def fixture_made(self, fixturedef: pytest.FixtureDef[Any], node: object, value: object) -> None:
         if not may_change(value):
@@ -79,6 +100,13 @@ class SharedObjects:
 
     def fixture_gone(self, fixturedef: pytest.FixtureDef[Any]) -> None:
         self._of_fixtures.pop(id(fixturedef), None)
+        self._set.pop(id(fixturedef), None)
+
+    def fixture_set(self, fixturedef: pytest.FixtureDef[Any], node: object, changes: list[str], nodeid: str) -> None:
+        """Global state that a fixture keeps set, from the first test that asks for it on."""
+        title = f"the {fixturedef.scope} fixture {fixturedef.argname}"
+        self._set[id(fixturedef)] = _StateOfFixture(title, fixturedef.argname, node, changes, nodeid)
+        self._mattered[nodeid] = None
 
     def wider_setup_done(self, item: pytest.Item) -> None:
         """When module and class are set up, and nothing is yet that belongs to the test alone."""
@@ -97,10 +125,7 @@ class SharedObjects:
         for holder in (getattr(item, "module", None), getattr(item, "cls", None)):
             yield from self._of_nodes.get(holder, ())
         if self._of_fixtures:
-            names = {*getattr(item, "fixturenames", ())}
-            # Those that were asked for by `request.getfixturevalue`.
-            names.update(getattr(getattr(item, "_request", None), "fixturenames", ()))
-            chain = item.listchain()
+            names, chain = _fixtures_of(item), item.listchain()
             for shared in self._of_fixtures.values():
                 if shared.name in names and shared.node in chain:
                     yield shared
@@ -111,11 +136,11 @@ class SharedObjects:
             return
         for shared in self._in_use(item):
             if shared.look(item.nodeid):
-                self._changed_something[item.nodeid] = None
+                self._mattered[item.nodeid] = None
 
     def changed_before(self, item: pytest.Item) -> tuple[list[str], list[str]]:
         """A line for each object in use that other tests have changed, and the node ids of these tests in their order."""
-        if not self._changed_something:
+        if not self._mattered:
             return [], []
         lines, tests, named = [], set(), _names_in(item)
         for shared in self._in_use(item):
@@ -123,7 +148,19 @@ class SharedObjects:
             if others and (isinstance(shared.node, pytest.Collector) or shared.name in named):
                 lines.append(shared.said(others))
                 tests.update(others)
-        return lines, [nodeid for nodeid in self._changed_something if nodeid in tests]
+        if self._set:
+            asked, chain = _fixtures_of(item), item.listchain()
+            for state in self._set.values():
+                if state.name not in asked and state.node in chain and state.nodeid != item.nodeid:
+                    lines.append(state.said())
+                    tests.add(state.nodeid)
+        return lines, [nodeid for nodeid in self._mattered if nodeid in tests]
+
+
+def _fixtures_of(item: pytest.Item) -> set[str]:
+    """By name, with those that were asked for by `request.getfixturevalue`."""
+    dynamic = getattr(getattr(item, "_request", None), "fixturenames", ())
+    return {*getattr(item, "fixturenames", ()), *dynamic}
 
 
 def _names_in(item: pytest.Item) -> set[str]:

@@ -276,3 +276,48 @@ def test_a_simulated_gpu_changes_nothing(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2, failed=2)
     said = [line for line in result.outlines if "was changed by" in line]
     assert [line.partition("::")[2].partition(" ")[0] for line in said] == ["test_writes"]
+
+
+def test_global_state_that_a_wider_fixture_keeps_set_for_others_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEAD
+        + """
+    @pytest.fixture(scope="module")
+    def double():
+        torch.set_default_dtype(torch.float64)
+        yield
+        torch.set_default_dtype(torch.float32)
+
+    @pytest.fixture(scope="class")
+    def printing():
+        np.set_printoptions(precision=3)
+        yield
+        np.set_printoptions(precision=8)
+
+    def test_before(): assert torch.ones(1) is None
+    def test_first(double): pass
+    def test_second(double): assert torch.ones(1) is None
+    def test_believes(): assert torch.ones(1).dtype == torch.float32
+    class TestPrinting:
+        def test_asks(self, printing): pass
+        def test_passes(self): pass
+    def test_after(): assert torch.ones(1) is None
+    """
+    )
+    result = _run(pytester)
+    result.assert_outcomes(passed=3, failed=4)
+    said = [line for line in result.outlines if "keeps set" in line]
+    first = "test_global_state_that_a_wider_fixture_keeps_set_for_others_is_named.py::test_first"
+    line = (
+        f"the module fixture double, which this test does not ask for and {first} does, keeps set: torch default dtype: "
+        "torch.float32 → torch.float64; alone, this test starts without that"
+    )
+    assert said == [line, line]
+    assert [_node_ids(command) for command in _commands(result)] == [
+        ["test_before"],
+        ["test_second"],
+        ["test_first", "test_believes"],
+        ["test_first", "test_after"],
+    ]
+    command = _commands(result)[2]
+    _run(pytester, *command[command.index("pytest") + 1 :]).assert_outcomes(passed=1, failed=1)

@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Iterable
-from types import FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from pytest_tensorcheck.frameworks import loaded
@@ -40,6 +40,11 @@ def may_change(value: object) -> bool:
     if issubclass(kind, _NEVER) or _is_global_generator(value):
         return False
     return issubclass(kind, _MUTABLE) or _is_known(kind) or _is_users(kind)
+
+
+def is_constant(value: object) -> bool:
+    """Whether no test can have changed it: numbers, texts, functions, classes, modules."""
+    return issubclass(type(value), (*_LETTERS, float, complex, *_NEVER, BuiltinFunctionType))
 
 
 def _is_known(kind: type) -> bool:

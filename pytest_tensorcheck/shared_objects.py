@@ -11,11 +11,19 @@ import inspect
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from pytest_tensorcheck.object_contents import Contents, changed_parts, contents, is_users_class, may_change
+from pytest_tensorcheck.object_contents import (
+    Contents,
+    changed_parts,
+    contents,
+    is_constant,
+    is_users_class,
+    may_change,
+)
+from pytest_tensorcheck.user_line import is_user_file
 
 _SHOWN = 3  # parts of an object, and tests, named in one line
 _AROUND = ("setUp", "setup_method", "tearDown")
@@ -64,6 +72,23 @@ def _part(name: str, path: str) -> str:
     return f"the {what} of {name}{below}" if comma else f"{name}{path}"
 
 
+@dataclass(slots=True, eq=False)
+class _Unseen:
+    """What a fixture gives, where its contents cannot be compared. `used`: by how many tests that have ended."""
+
+    title: str
+    name: str
+    node: object
+    used: int = 0
+
+    def said(self) -> str:
+        by = f"{self.used} tests" if self.used > 1 else "a test"
+        return f"{self.title} was in use by {by} before, and whether that changed it cannot be seen here"
+
+
+_Kept = TypeVar("_Kept", Shared, _Unseen)
+
+
 class _StateOfFixture(NamedTuple):
     """Global state that a fixture keeps set, also for tests that do not ask for it. `nodeid`: of the first that did."""
 
@@ -87,19 +112,26 @@ class SharedObjects:
         self._of_nodes: dict[object, list[Shared]] = {}
         self._known_parent: object = None
         self._any = False  # whether there is an object to look at, in the run so far
+        self._unseen: dict[int, _Unseen] = {}
         self._set: dict[int, _StateOfFixture] = {}
         self._mattered: dict[str, None] = {}  # node ids of tests that left something to others, as they ran
 
     def fixture_made(self, fixturedef: pytest.FixtureDef[Any], node: object, value: object) -> None:
-        if not may_change(value):
+        if is_constant(value):
             return
-        if (held := contents(value)) is not None:
-            title = f"the {fixturedef.scope} fixture {fixturedef.argname}"
-            self._any = True
+        title = f"the {fixturedef.scope} fixture {fixturedef.argname}"
+        if may_change(value) and (held := contents(value)) is not None:
             self._of_fixtures[id(fixturedef)] = Shared(title, fixturedef.argname, node, value, held)
+            self._any = True
+        elif is_user_file(getattr(getattr(fixturedef.func, "__code__", None), "co_filename", "<frozen")):
+            self._unseen[id(fixturedef)] = _Unseen(
+                f"{title} (of type {type(value).__name__})", fixturedef.argname, node
+            )
+            self._any = True
 
     def fixture_gone(self, fixturedef: pytest.FixtureDef[Any]) -> None:
         self._of_fixtures.pop(id(fixturedef), None)
+        self._unseen.pop(id(fixturedef), None)
         self._set.pop(id(fixturedef), None)
 
     def fixture_set(self, fixturedef: pytest.FixtureDef[Any], node: object, changes: list[str], nodeid: str) -> None:
@@ -124,11 +156,15 @@ class SharedObjects:
     def _in_use(self, item: pytest.Item) -> Iterable[Shared]:
         for holder in (getattr(item, "module", None), getattr(item, "cls", None)):
             yield from self._of_nodes.get(holder, ())
-        if self._of_fixtures:
+        yield from self._in_reach(item, self._of_fixtures.values())
+
+    def _in_reach(self, item: pytest.Item, of_fixtures: Collection[_Kept]) -> Iterable[_Kept]:
+        """Those that the test asks for, directly or by way of another fixture."""
+        if of_fixtures:
             names, chain = _fixtures_of(item), item.listchain()
-            for shared in self._of_fixtures.values():
-                if shared.name in names and shared.node in chain:
-                    yield shared
+            for each in of_fixtures:
+                if each.name in names and each.node in chain:
+                    yield each
 
     def look(self, item: pytest.Item) -> None:
         """After the teardown of a test: what it has changed."""
@@ -137,10 +173,12 @@ class SharedObjects:
         for shared in self._in_use(item):
             if shared.look(item.nodeid):
                 self._mattered[item.nodeid] = None
+        for unseen in self._in_reach(item, self._unseen.values()):
+            unseen.used += 1
 
     def changed_before(self, item: pytest.Item) -> tuple[list[str], list[str]]:
         """A line for each object in use that other tests have changed, and the node ids of these tests in their order."""
-        if not self._mattered:
+        if not self._mattered and not self._unseen:
             return [], []
         lines, tests, named = [], set(), _names_in(item)
         for shared in self._in_use(item):
@@ -148,6 +186,7 @@ class SharedObjects:
             if others and (isinstance(shared.node, pytest.Collector) or shared.name in named):
                 lines.append(shared.said(others))
                 tests.update(others)
+        lines += [unseen.said() for unseen in self._in_reach(item, self._unseen.values()) if unseen.used]
         if self._set:
             asked, chain = _fixtures_of(item), item.listchain()
             for state in self._set.values():

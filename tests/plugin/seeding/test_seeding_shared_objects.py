@@ -152,6 +152,33 @@ def test_nothing_is_said_of_what_is_as_it_was(pytester: pytest.Pytester, owner: 
     assert [len(_node_ids(command)) for command in _commands(result)] == [1]
 
 
+def test_of_what_cannot_be_compared_it_is_said_who_may_have_changed_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEAD
+        + """
+    @pytest.fixture(scope="module")
+    def lines(): return iter("abc")
+    @pytest.fixture(scope="module")
+    def number(tmp_path_factory, pytestconfig): return 3
+    @pytest.fixture(scope="module")
+    def many(): return list(range(3000))
+
+    def test_first(lines, number, many): assert next(lines) is None
+    def test_second(lines, number): next(lines)
+    def test_third(lines, number): assert next(lines) == "a"
+    def test_number(number): assert number == 4
+    def test_many(many): assert not many
+    """
+    )
+    result = _run(pytester)
+    result.assert_outcomes(passed=1, failed=4)
+    end = "before, and whether that changed it cannot be seen here"
+    assert [line for line in result.outlines if "in use by" in line] == [
+        f"the module fixture lines (of type str_ascii_iterator) was in use by 2 tests {end}",
+        f"the module fixture many (of type list) was in use by a test {end}",
+    ]
+
+
 def test_what_the_failing_test_does_not_use_or_has_changed_itself_is_not_named(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD

@@ -12,6 +12,7 @@ import sys
 import zlib
 from collections import deque
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -79,13 +80,19 @@ def contents(value: object, known: Contents | None = None) -> Contents | None:
     the tensor's version says that nobody wrote into it."""
     reader = _Reader(known or {})
     try:
-        with own_reads:
+        with own_reads, _unheard():
             reader.read("", value, 0)
     except _TooMuch:
         return None
     except Exception:  # an object may do anything when it is looked at; a look must not fail a test
         return None
     return reader.found or None
+
+
+def _unheard() -> AbstractContextManager[Any]:
+    """The user's own subclasses and modes of torch hear nothing of our looks."""
+    torch: Any = loaded("torch")
+    return nullcontext() if torch is None else torch._C.DisableTorchFunction()  # seen in torch 2.6 to 2.13
 
 
 def changed_parts(before: Contents, after: Contents) -> list[str]:
@@ -155,9 +162,13 @@ class _Reader:
         elif isinstance(value, random.Random):
             self.put(path, ("generator", value.getstate()))
         elif isinstance(value, (list, tuple, deque)):
-            self._items(path, ((f"[{index}]", item) for index, item in enumerate(value)), value, depth)
+            # By the built-in's own methods: a subclass may count who asks.
+            kind: Any = next(kind for kind in (list, tuple, deque) if isinstance(value, kind))
+            items = list(kind.__iter__(value))
+            self._items(path, ((f"[{index}]", item) for index, item in enumerate(items)), items, depth)
         elif isinstance(value, dict):
-            self._items(path, ((f"[{key!r}]", value[key]) for key in value if _is_letter(key)), value, depth)
+            pairs = dict(dict.items(value))
+            self._items(path, ((f"[{key!r}]", item) for key, item in pairs.items() if _is_letter(key)), pairs, depth)
         elif type(value) in (set, frozenset):
             plain = all(map(_is_letter, value))
             self.put(path, (type(value).__name__, frozenset(value) if plain else len(value)))

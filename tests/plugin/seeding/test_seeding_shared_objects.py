@@ -179,6 +179,51 @@ def test_of_what_cannot_be_compared_it_is_said_who_may_have_changed_it(pytester:
     ]
 
 
+def test_the_users_own_kinds_hear_nothing_of_our_looks(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        HEAD
+        + """
+    from torch.overrides import TorchFunctionMode
+    HEARD = []
+
+    class Told(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            HEARD.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Listening(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            HEARD.append(func)
+            return func(*args, **(kwargs or {}))
+
+    class Table(dict):
+        def __getitem__(self, key): HEARD.append(key)
+        def __iter__(self): HEARD.append("iter"); return iter(())
+
+    class Row(list):
+        def __iter__(self): HEARD.append("iter"); return iter(())
+
+    @pytest.fixture(scope="module")
+    def mode():
+        with Listening():
+            yield
+
+    @pytest.fixture(scope="module")
+    def shared(mode): return {"a": torch.ones(3).as_subclass(Told), "b": Table(x=1), "c": Row([1]), "d": nn.Linear(2, 2)}
+
+    def test_first(shared): HEARD.clear()
+    def test_second(shared): assert not HEARD
+    def test_writes(shared): list.append(shared["c"], 2); dict.update(shared["b"], x=2)
+    def test_fails(shared): assert shared is None
+    """
+    )
+    result = _run(pytester, "--tensorcheck-broadcast=off")
+    result.assert_outcomes(passed=3, failed=1)
+    [said] = [line for line in result.outlines if "shared was changed" in line]
+    assert "(shared['b']['x'], shared['c'][1])" in said
+
+
 def test_what_the_failing_test_does_not_use_or_has_changed_itself_is_not_named(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         HEAD
@@ -287,6 +332,10 @@ def test_in_a_worker_of_xdist_the_command_runs_in_one_process(pytester: pytest.P
 def test_a_simulated_gpu_changes_nothing(pytester: pytest.Pytester) -> None:
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here: the simulation is not used")
+    from pytest_tensorcheck.sync import simulation
+
+    with simulation():  # loads its modules now: pytester forgets those that are first imported in a session of its own
+        pass
     pytester.makepyfile(
         HEAD
         + """

@@ -52,6 +52,7 @@ class Findings:
         self.tests: list[Record] = []
         self.count = 0  # of all tests, also of those whose records are not kept
         self.watched: dict[str, int] = {}  # check -> how many tests it watched
+        self.unjudged = 0  # tests that mode `error` of sync watched and could not have failed
         self.session: list[Record] = []
         self.texts: dict[str, str] = {}  # of failed items that nobody watches: lint items
         self.outcomes: dict[str, str] = {}
@@ -76,7 +77,7 @@ class Findings:
             if report.failed and self.settings.json is not None:
                 self.texts[nodeid] = str(report.longrepr)
             return
-        self.add_uneventful(record["watched"])
+        self.add_uneventful(record["watched"], record.get("sync_judged"))
         if record["threads"] is not None:
             self.threads = record["threads"]
         if record["observations"] or self.settings.json is not None:
@@ -84,9 +85,10 @@ class Findings:
         else:
             del report.tensorcheck  # reports are kept until the end
 
-    def add_uneventful(self, watched: Iterable[str]) -> None:
+    def add_uneventful(self, watched: Iterable[str], sync_judged: bool | None) -> None:
         """A test in which nothing was seen, where no file asks for more."""
         self.count += 1
+        self.unjudged += sync_judged is False
         for check in watched:
             self.watched[check] = self.watched.get(check, 0) + 1
 
@@ -148,6 +150,8 @@ def summary_lines(findings: Findings) -> list[str]:
             lines.append(f"  ... and {places - _SHOWN} more (--tensorcheck-json FILE has all)")
     lines.append(_closing_line(findings, bool(spots)))
     lines.extend(_blind_spots(findings))
+    if findings.unjudged:
+        lines.append(_unjudged_line(findings))
     return lines
 
 
@@ -175,6 +179,18 @@ def _blind_spots(findings: Findings) -> list[str]:
     for check in asked:
         reasons.setdefault(_why_blind(check, findings), []).append(check)
     return [f"{', '.join(checks)}: watched nothing, since {reason}" for reason, checks in reasons.items()]
+
+
+def _unjudged_line(findings: Findings) -> str:
+    """Mode `error` that fails nothing, since no code names a GPU, must not look like a pass."""
+    watched, unjudged = findings.watched.get("sync", 0), findings.unjudged
+    tests = f"{unjudged} of {_plural(watched, 'test')} put" if watched > 1 else "the test puts"
+    them, theirs = ("them", "their") if unjudged > 1 else ("it", "its")
+    ways = [f"put {theirs} model and data on the fixture tensor_device"]
+    if findings.settings.device != "shadow":
+        ways.append("let all code find a GPU with --tensorcheck-device shadow")
+    ways.append(f'mark {them} @pytest.mark.tensorcheck(sync="error")')
+    return f"sync error: {tests} nothing on a GPU, so no wait fails {them}: {', '.join(ways[:-1])}, or {ways[-1]}"
 
 
 def _why_blind(check: str, findings: Findings) -> str:

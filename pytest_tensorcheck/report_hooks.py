@@ -46,7 +46,7 @@ class ReportHooks:
             return
         if run is not None and run.nodeid == report.nodeid:
             if uneventful:
-                findings.add_uneventful(_watched(run))
+                findings.add_uneventful(_watched(run), run.sync_judged)
                 return
             if not self.settings.seeds:  # else the sweep has done so, after each of the runs
                 self.complete(report, run)
@@ -76,11 +76,14 @@ class ReportHooks:
         rerun = getattr(item, "execution_count", 1) - 1  # pytest-rerunfailures
         if rerun > 0:
             lines.append(f"rerun {rerun}: with the same seed as the first run")
+        changed, before = self.run_hooks.shared.changed_before(item)
+        run.notes = tuple(dict.fromkeys((*run.notes, *changed)))
         lines.extend(run.notes)
-        lines.append(f"reproduce: {reproduction(item, run.base_seed)}")
+        lines.append(f"reproduce: {reproduction(item, run.base_seed, before)}")
         return "\n".join(lines)
 
     def _record(self, run: TestRun) -> Record:
+        judged = {} if run.sync_judged is None else {"sync_judged": run.sync_judged}
         return {
             "nodeid": run.item.nodeid,
             "seed": run.seeds.call,
@@ -89,6 +92,7 @@ class ReportHooks:
             "notes": list(run.notes),
             "watched": list(_watched(run)),
             "observations": [as_record(observation) for observation in run.observations],
+            **judged,
         }
 
     # --- the end ----------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,21 +14,27 @@ import pytest
 from pytest_tensorcheck.frameworks import loaded
 from pytest_tensorcheck.options import OPTIONS
 
+MOST_NAMED = 8  # tests in a command
 # Options of this group that say what is printed or collected, and not what a test does.
 _LEFT_OUT = frozenset({"active", "seed", "seeds", "lint", "json", "record", "compare"})
 
 
-def reproduction(item: pytest.Item, base_seed: int) -> str:
+def reproduction(item: pytest.Item, base_seed: int, before: Sequence[str] = ()) -> str:
     """`OMP_NUM_THREADS=1 pytest 'tests/test_a.py::test_b[c d]' --tensorcheck --tensorcheck-seed 0`.
 
     The thread count is part of it where torch is loaded, since it changes the order of sums, and with it their value.
+    `before`: node ids of tests that have to run before it.
     """
     config = item.config
+    named = [*before, item.nodeid]
+    if len(before) > MOST_NAMED:  # a line that nobody can paste: their files, which pytest goes through in this order
+        named = list(dict.fromkeys(nodeid.partition("::")[0] for nodeid in named))
     words = [
         "pytest",
         *_where_to_look(config),
         *_how_to_collect(item),
-        _from_here(config, item.nodeid),
+        *(_in_this_order(config) if before else ()),
+        *(_from_here(config, nodeid) for nodeid in named),
         "--tensorcheck",
     ]
     words += ["--tensorcheck-seed", str(base_seed)]
@@ -40,6 +47,13 @@ def reproduction(item: pytest.Item, base_seed: int) -> str:
         return command if threads is None else f"set OMP_NUM_THREADS={threads} && {command}"
     command = shlex.join(words)
     return command if threads is None else f"OMP_NUM_THREADS={threads} {command}"
+
+
+def _in_this_order(config: pytest.Config) -> list[str]:
+    """One process, and nobody who shuffles."""
+    words = ["-p", "no:randomly"] if config.pluginmanager.hasplugin("randomly") else []
+    spread = hasattr(config, "workerinput") or getattr(config.option, "numprocesses", None)
+    return [*words, "-n0"] if spread else words
 
 
 def torch_threads() -> int | None:

@@ -24,6 +24,7 @@ from pytest_tensorcheck.global_state import (
 from pytest_tensorcheck.observations import Observation
 from pytest_tensorcheck.seeding import PhaseSeeds, Seeder, derive, digest_of, loaded_numpy_random
 from pytest_tensorcheck.settings import CHECKS, UNMARKED, MarkerSettings, Settings, read_markers, with_markers
+from pytest_tensorcheck.shared_objects import SharedObjects
 from pytest_tensorcheck.state_reports import by_import, facts_of, last_name, left_by, left_by_collector, left_by_fixture
 from pytest_tensorcheck.surrounded_imports import SurroundedImports
 from pytest_tensorcheck.surroundings import Surroundings
@@ -91,6 +92,7 @@ class RunHooks:
         self._collectors = CollectorSetups(
             self._wider, lambda phase, nodeid: derive(self.base_seed, "collector", nodeid, phase), self._after_collector
         )
+        self.shared = SharedObjects()
         self._modes: ModeStack | None = None
         self._library_filters: LibraryFilters | None = None
 
@@ -282,6 +284,7 @@ class RunHooks:
         run = self.latest
         if run is None or run.item is not item:
             return (yield)
+        self.shared.wider_setup_done(item)
         # A fixture of this test that called manual_seed meant it; the marker means it more.
         if run.marked.seed is None and not run.empty_setup:
             run.kept_seeds = self.seeder.seeded_by_others()
@@ -336,6 +339,7 @@ class RunHooks:
             if run.whole is not None:
                 run.leave_whole()
             self._place.run = None
+        self.shared.look(item)
         if self._watch_state and (run.whole is not None or run.settings.state == "off"):
             self.state.expected = self.state.snapshot()
             self._as_expected = False
@@ -377,12 +381,17 @@ class RunHooks:
         """A fixture that outlives the test has numbers and state of its own."""
         __tracebackhide__ = True
         if fixturedef.scope == "function":
+            self.shared.wider_setup_done(request.node)
             return (yield)
         identity = _identity(fixturedef, request)
         fixturedef.addfinalizer(lambda: self._after_fixture(fixturedef))  # runs last
         try:
             with self._wider.begin(fixturedef, derive(self.base_seed, *identity)):
-                return (yield)
+                value = yield
+            self.shared.fixture_made(fixturedef, request.node, value)
+            if (run := self.latest) is not None and (changes := worth_saying(self._wider.set_by(fixturedef))):
+                self.shared.fixture_set(fixturedef, request.node, list(map(str, changes)), run.nodeid)
+            return value
         finally:
             # Registered last, so it runs first: teardown code draws numbers of its own too.
             fixturedef.addfinalizer(
@@ -391,6 +400,7 @@ class RunHooks:
 
     def _after_fixture(self, fixturedef: pytest.FixtureDef[Any]) -> None:
         restored = self._wider.end(fixturedef)
+        self.shared.fixture_gone(fixturedef)
         if fixturedef.scope != "session":  # after the session nobody is left to suffer from it
             self._say_left(left_by_fixture(fixturedef, change) for change in worth_saying(restored))
 

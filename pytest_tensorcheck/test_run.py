@@ -45,6 +45,7 @@ class TestRun:
     whole: ExitStack | None = None
     sync: ExitStack | None = None
     sync_seen: list[Observation] | None = None
+    sync_judged: bool | None = None  # in mode `error`: whether a wait could have failed the test
 
     def __init__(
         self,
@@ -90,6 +91,10 @@ class TestRun:
     def leave_sync(self) -> None:
         """Synchronisations count until the end of the call."""
         if self.sync is not None:
+            if self.sync_seen is not None and self.settings.sync == "error":
+                from pytest_tensorcheck.sync.backends import names_device
+
+                self.sync_judged = True if self.marked.sync is not None else names_device()
             self.sync.close()
             if self.sync_seen:
                 self.observations.extend(self.sync_seen)

@@ -42,6 +42,10 @@ class WiderSetups:
                 changes = [left for change in changes if (left := _without_pytests_own(change, owner)) is not None]
             self._set_by[id(owner)] = changes
 
+    def set_by(self, owner: object) -> list[Change]:
+        """What its setup has changed."""
+        return self._set_by.get(id(owner), [])
+
     def begin_teardown(self, owner: object, seed: int) -> None:
         undisturbed = self._seeder.undisturbed(seed)
         undisturbed.__enter__()

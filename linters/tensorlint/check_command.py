@@ -12,7 +12,7 @@ from pathlib import Path
 from tensorlint import baseline
 from tensorlint.checking import INTERNAL_ERROR, RULE_FAILED, failure, findings_of, open_source
 from tensorlint.config import Config, ConfigError, ConfigFinder, Overrides, check_selectors, split_codes
-from tensorlint.discovery import shown_path
+from tensorlint.discovery import left_out, shown_path
 from tensorlint.findings import FileError, RunReport
 from tensorlint.formats import SourceLines, View, render
 from tensorlint.formats.text import plural, summary
@@ -82,6 +82,8 @@ def _from_stdin(arguments: argparse.Namespace, overrides: Overrides, lines: Sour
     finder = ConfigFinder()
     path = stdin_path(arguments.stdin_filename, data)
     check_selectors([finder.of_file(path)], overrides)
+    if arguments.force_exclude and arguments.stdin_filename and left_out(path, finder):
+        return RunResult(RunReport()), data
     outcome = Linter(overrides, finder).lint(path, data=data, fixing=arguments.fix or arguments.diff, named=True)
     report = renamed(outcome.report, name)
     after = data if outcome.fixed is None else outcome.fixed
@@ -199,6 +201,7 @@ def check(arguments: argparse.Namespace) -> int:
             writing=arguments.fix and not arguments.diff,
             jobs=arguments.jobs,
             cache=not arguments.no_cache,
+            force_exclude=arguments.force_exclude,
         )
         result, after = run(options), b""
     report = result.report

@@ -94,6 +94,9 @@ def _check_options(parser: argparse.ArgumentParser) -> None:
     running = parser.add_argument_group("running")
     running.add_argument("--jobs", type=_jobs, metavar="N", help="processes; 0, the default: one for each processor")
     running.add_argument("--no-cache", action="store_true", help="neither read nor write .tensorlint_cache")
+    running.add_argument(
+        "--force-exclude", action="store_true", help="leave out what `exclude` excludes also where it is named"
+    )
     running.add_argument("--stdin-filename", metavar="FILE", help="the name of what is read from standard input")
 
 

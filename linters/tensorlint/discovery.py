@@ -1,7 +1,8 @@
 """Which files a run reads: those that are named, and those below the folders that are named.
 
-A file or a folder that is named is always read, whatever excludes it. Below a folder the usual places are left out, and what
-`.gitignore` (nested, with negation) or the configuration's `exclude` leaves out.
+A file or a folder that is named is always read, whatever excludes it, unless exclusions are enforced: pre-commit and flake8
+name every file. Below a folder the usual places are left out, and what `.gitignore` (nested, with negation) or the
+configuration's `exclude` leaves out.
 """
 
 from __future__ import annotations
@@ -80,6 +81,22 @@ def _excluded(path: str, config: Config, *, is_folder: bool) -> bool:
     return bool(config.exclude) and _ignored(path, ((str(config.root), config.excluded),), is_folder=is_folder)
 
 
+def left_out(path: str, finder: ConfigFinder) -> bool:
+    """Whether a walk from the folder of the outermost configuration above would not come to this absolute path, because of
+    `exclude` or the usual places. Raises ConfigError."""
+    here, is_folder = path, os.path.isdir(path)
+    while True:
+        parent, name = os.path.split(here)
+        config = finder.of_folder(parent)
+        if parent == here or config.file is None:
+            return False
+        if is_folder and (name in EXCLUDED_FOLDERS or name.endswith(".egg-info")):
+            return True
+        if _excluded(here, config, is_folder=is_folder):
+            return True
+        here, is_folder = parent, True
+
+
 def _is_file(entry: os.DirEntry[str]) -> bool:
     """Whether it is to be read: a pipe would never end. A link that leads nowhere, or to itself, is, so that it is said."""
     try:
@@ -120,12 +137,17 @@ def _walk(
             yield entry.path
 
 
-def discover(paths: Iterable[str], finder: ConfigFinder) -> Discovery:
-    """The files of these paths. Raises ConfigError for a configuration that cannot be used."""
+def discover(paths: Iterable[str], finder: ConfigFinder, *, force_exclude: bool = False) -> Discovery:
+    """The files of these paths, with `force_exclude` without what is named and excluded all the same.
+
+    Raises ConfigError for a configuration that cannot be used.
+    """
     found = Discovery()
     files: dict[str, None] = {}
     for path in paths:
         absolute = os.path.abspath(path)
+        if force_exclude and left_out(absolute, finder):
+            continue
         if os.path.isdir(absolute):
             config = finder.of_folder(absolute)
             specs = _above(absolute) if config.respect_gitignore else ()

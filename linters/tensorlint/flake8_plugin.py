@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from tensorlint import version
 from tensorlint.config import ConfigError
+from tensorlint.discovery import left_out
 from tensorlint.linter import Linter
 
 Result = tuple[int, int, str, type]
@@ -33,8 +34,11 @@ class TensorlintPlugin:
         cls = type(self)
         if cls._linter is None:
             cls._linter = Linter()
+        path = os.path.abspath(self.filename)
         try:
-            report = cls._linter.check_text(self.text, os.path.abspath(self.filename), noqa=False)
+            if left_out(path, cls._linter.finder):  # flake8 names each file, whether or not the user did
+                return
+            report = cls._linter.check_text(self.text, path, noqa=False)
         except ConfigError as error:
             yield 1, 0, f"TSR000 {error}", cls
             return

@@ -45,6 +45,7 @@ class RunOptions:
     writing: bool = False
     jobs: int | None = None
     cache: bool = True
+    force_exclude: bool = False
 
 
 @dataclass(slots=True)
@@ -281,7 +282,7 @@ def unified_diff(path: str, before: bytes, after: bytes) -> str:
 def run(options: RunOptions) -> RunResult:
     """Everything that the options ask for. Raises ConfigError where nothing can be run."""
     finder = ConfigFinder()
-    found: Discovery = discover(options.paths, finder)
+    found: Discovery = discover(options.paths, finder, force_exclude=options.force_exclude)
     # A bad configuration or an unknown rule ends the run before any process is started.
     folders = {os.getcwd(), *map(os.path.dirname, found.files)}
     configs = {id(config): config for config in map(finder.of_folder, sorted(folders))}

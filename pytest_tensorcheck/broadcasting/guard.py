@@ -6,6 +6,7 @@ decides whether that is written down (`observe`) or raised (`no_broadcast`).
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -125,6 +126,15 @@ class _Guard(ContextDecorator, metaclass=NeedsParentheses):
                 "import torch before the block begins",
                 stacklevel=2,
             )
+        elif without_torch and self.raises and loaded("numpy") is not None and _WATCHED_ARRAYS not in sys.modules:
+            warnings.warn(
+                "no_broadcast() saw nothing: torch is not imported here, and of numpy's arrays it follows only those that "
+                "came out of watch(): from pytest_tensorcheck import watch; x = watch(x)",
+                stacklevel=2,
+            )
+
+
+_WATCHED_ARRAYS = "pytest_tensorcheck.broadcasting.watched_array"  # loaded when the first array is watched
 
 
 @cache

@@ -138,7 +138,7 @@ def hash_value(value: Any, depth: int = 0) -> Any:
     if depth > 12:
         return "…"
     if torch is not None and isinstance(value, torch.Tensor):
-        content = hash_tensor(value) if _has_memory(value) else hash_other_layout(value)
+        content = hash_tensor(value) if has_memory(value) else hash_other_layout(value)
         shape = () if value.is_nested else tuple(value.shape)
         return ("tensor", shape, str(value.dtype), content)
     if numpy is not None and isinstance(value, numpy.ndarray):
@@ -168,7 +168,7 @@ def hash_value(value: Any, depth: int = 0) -> Any:
     return type(value).__qualname__
 
 
-def _has_memory(tensor: Any) -> bool:
+def has_memory(tensor: Any) -> bool:
     import torch
 
     if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested or tensor.is_meta:

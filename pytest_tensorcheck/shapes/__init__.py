@@ -38,8 +38,8 @@ class _CallableModule(types.ModuleType):
     """`from pytest_tensorcheck import shapes` gives the function at first, and this module once Python has bound the
     submodule to the same name: calling either opens the block."""
 
-    def __call__(self) -> Any:
-        return self.shapes()
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        return self.shapes(*given, **named)
 
     def __getattr__(self, name: str) -> Any:
         if name not in _PUBLIC:

@@ -66,7 +66,8 @@ def match(spec: Spec, shape: Shape, bindings: Bindings) -> Mismatch | set[str]:
             continue
         if axis.kind == "size":
             if size != axis.size:
-                return Mismatch(f"{size}, but {axis.size} was asked for", at, axis)
+                negative = "; a size is not negative, and _ stands for any" if axis.size < 0 else ""
+                return Mismatch(f"{size}, but {axis.size} was asked for{negative}", at, axis)
         elif axis.kind == "name":
             known = sizes.setdefault(axis.name, size)
             if known != size:

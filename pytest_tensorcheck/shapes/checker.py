@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import difflib
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 
 from pytest_tensorcheck.call_source import call_arguments
 from pytest_tensorcheck.observations import TensorcheckFailure
-from pytest_tensorcheck.shapes import arrays, messages
+from pytest_tensorcheck.shapes import arrays, messages, misuse
 from pytest_tensorcheck.shapes.binder import Bindings, Mismatch, Site, match
 from pytest_tensorcheck.shapes.nested import leaves
 from pytest_tensorcheck.shapes.sizes import on_named
@@ -30,7 +29,6 @@ class _Missing:
 
 
 _MISSING: Any = _Missing()
-_OPTIONS = ("dtype", "device", "contiguous", "requires_grad")
 _NOTHING_ASKED = (None, None, None, None)
 _PLAIN: dict[str, tuple[str, ...] | None] = {}  # text -> its names when it is plain, None when it is not
 _scope: contextvars.ContextVar[Bindings | None] = contextvars.ContextVar("tensorcheck_shapes", default=None)
@@ -147,16 +145,19 @@ def _assert_all(
     lasting: bool,
 ) -> None:
     __tracebackhide__ = True
+    alone = pairs[1] is _MISSING and pairs[0] is not _MISSING
+    for label, pair in named.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            first = argument_label(0, "x")
+            if alone and label == "shape":
+                raise TypeError(misuse.unpaired(first, pairs, _MISSING, named))
+            raise TypeError(misuse.keyword(label, named, pairs, first))
     if pairs[0] is not _MISSING or pairs[1] is not _MISSING or not named:
         if pairs[1] is _MISSING or len(pairs) % 2:
-            raise TypeError('assert_shape takes arrays and specifications in turn: assert_shape(x, "b t", y, "b")')
+            raise TypeError(misuse.unpaired(argument_label(0, "x"), pairs, _MISSING, named))
         for position in range(0, len(pairs), 2):
             _assert_one(bindings, pairs[position], pairs[position + 1], asked, position, None, lasting)
     for label, pair in named.items():
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            if nearest := difflib.get_close_matches(label, _OPTIONS, 1):
-                raise TypeError(f"assert_shape has no option {label!r}; did you mean {nearest[0]!r}?")
-            raise TypeError(f'assert_shape({label}=...) takes a pair: {label}=({label}, "b t")')
         _assert_one(bindings, pair[0], pair[1], asked, -1, label, lasting)
 
 

@@ -36,6 +36,8 @@ def assert_finite(*values: Any) -> None:
     Raises `ShapeError` that counts them and names the first one's index. Integers and booleans are finite.
     """
     __tracebackhide__ = True
+    if not values:
+        raise TypeError("assert_finite was given nothing to look at")
     for position, value in enumerate(values):
         looked = False
         for path, array in _each(value):

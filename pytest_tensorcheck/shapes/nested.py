@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_tensorcheck.shapes import messages
+from pytest_tensorcheck.shapes import messages, misuse
 from pytest_tensorcheck.shapes.arrays import is_array
 
 # (path, array, specification, problem): a problem is a sentence about a structure that does not fit.
@@ -30,15 +30,19 @@ def leaves(value: Any, spec: Any, path: str = "") -> Iterator[Leaf]:
             found = True
             yield below, leaf, spec, None
         if not found:
-            yield path, value, spec, f"expected arrays of shape {spec!r} inside, found none in {messages.brief(value)}"
+            problem = f"expected arrays of shape {spec!r} inside, found none in {messages.brief(value)}"
+            yield path, value, spec, problem + misuse.shape_for_array(value)
     elif isinstance(spec, Mapping):
         yield from _by_key(value, spec, path)
     elif isinstance(spec, (list, tuple)):
         yield from _by_position(value, spec, path)
     else:
         wrong = f'a specification is a string such as "batch dim", not {messages.brief(spec)}'
-        swapped = "; the array comes first" if isinstance(value, str) and is_array(spec) else ""
-        yield path, value, spec, wrong + swapped
+        if isinstance(value, str) and is_array(spec):
+            wrong += "; the array comes first"
+        elif type(spec) is int:
+            wrong += misuse.axes_of_any_size(spec)
+        yield path, value, spec, wrong
 
 
 def _by_key(value: Any, spec: Mapping[Any, Any], path: str) -> Iterator[Leaf]:
@@ -60,10 +64,8 @@ def _by_key(value: Any, spec: Mapping[Any, Any], path: str) -> Iterator[Leaf]:
 
 def _by_position(value: Any, spec: list[Any] | tuple[Any, ...], path: str) -> Iterator[Leaf]:
     if not isinstance(value, (list, tuple)):
-        problem = f"expected a list or tuple of {len(spec)}, got {messages.brief(value)}"
-        if hasattr(value, "shape") and all(type(size) is int for size in spec):
-            problem += f"; a shape is written as text: {' '.join(map(str, spec))!r}"
-        yield path, value, spec, problem
+        problem = misuse.not_as_text(value, spec)
+        yield path, value, spec, problem or f"expected a list or tuple of {len(spec)}, got {messages.brief(value)}"
         return
     specs = list(spec)
     if len(specs) >= 2 and specs[-1] is ...:

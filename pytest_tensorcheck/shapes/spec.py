@@ -159,7 +159,7 @@ def _arithmetic(text: str, word: str, body: str) -> tuple[CodeType, frozenset[st
     try:
         tree = ast.parse(body, mode="eval")
     except SyntaxError:
-        raise ShapeSpecError(f'"{text}": {word} is neither a name, a size nor an expression') from None
+        raise ShapeSpecError(f'"{text}": {_unreadable(word)}') from None
     functions: set[ast.AST] = set()
     names: set[str] = set()
     for node in ast.walk(tree):
@@ -172,6 +172,17 @@ def _arithmetic(text: str, word: str, body: str) -> tuple[CodeType, frozenset[st
         elif not isinstance(node, _ARITHMETIC) or (isinstance(node, ast.Constant) and type(node.value) is not int):
             raise ShapeSpecError(f'"{text}": {word} is more than arithmetic over axis names')
     return compile(tree, "<shape specification>", "eval"), frozenset(names)
+
+
+def _unreadable(word: str) -> str:
+    """A word that is no Python: mostly one of the grammars of einops or of tuples."""
+    if word.endswith(","):
+        return "axes are separated by spaces, not commas"
+    if word == "->":
+        return "-> is no axis: a specification is one shape, so input and output have one each"
+    if word.count("(") != word.count(")") or word.count("[") != word.count("]"):
+        return f"{word}: brackets group nothing; two axes that became one are written b*t, without spaces"
+    return f"{word} is neither a name, a size nor an expression"
 
 
 def evaluate(axis: Axis, sizes: dict[str, int]) -> Any:

@@ -62,6 +62,19 @@ def unseen() -> str:
     return current.other_device if current is not None else ""
 
 
+def names_device() -> bool | None:
+    """Whether the code has said where its data lives, so that what counts is no guess; always so on a real GPU.
+
+    None: it has no data of which the question could be asked.
+    """
+    from pytest_tensorcheck.sync import shadow
+
+    current = shadow.current()
+    if current is None or current.device_named:
+        return True
+    return False if current.floats_seen else None
+
+
 def settled(events: Sequence[SyncEvent]) -> list[SyncEvent]:
     """The events that still count: once the code has named a device, guesses made before it no longer do, and once a
     program has shown floating point data, its integer tensors are bookkeeping."""

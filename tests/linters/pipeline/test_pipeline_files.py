@@ -89,6 +89,69 @@ class TestDiscovery:
         assert project.codes("legacy") == ["legacy/a.py:3:5 TOY101", "legacy/inner/b.py:3:5 TOY101"]
         assert project.codes("legacy/inner") == ["legacy/inner/b.py:3:5 TOY101"]
 
+    @pytest.mark.parametrize(
+        ("named", "read"),
+        [
+            ("legacy/a.py", False),
+            ("legacy/inner/b.py", False),
+            ("legacy", False),
+            ("pkg/legacy/a.py", False),
+            ("legacy.py", True),
+            ("pkg/a.py", True),
+            ("pkg/x_pb2.py", False),
+            ("pkg/kept_pb2.py", True),
+            ("build/a.py", False),
+            ("own/a.py", True),
+            ("own/skipped/a.py", False),
+            ("own/x_pb2.py", True),  # a folder with a table of its own does not inherit
+        ],
+    )
+    def test_force_exclude_reads_of_what_is_named_what_a_walk_would_read(self, project, named, read):
+        project.table('exclude = ["legacy/", "*_pb2.py", "!kept_pb2.py"]\n')
+        project.write("own/pyproject.toml", '[tool.tensorlint]\nexclude = ["skipped/"]\n')
+        for path in (
+            "legacy/a.py",
+            "legacy/inner/b.py",
+            "pkg/legacy/a.py",
+            "legacy.py",
+            "pkg/a.py",
+            "pkg/x_pb2.py",
+            "pkg/kept_pb2.py",
+            "build/a.py",
+            "own/a.py",
+            "own/skipped/a.py",
+            "own/x_pb2.py",
+        ):
+            project.write(path, BAD)
+        finder = ConfigFinder()
+        named_files = discover([named], finder, force_exclude=True).files
+        assert bool(named_files) == read
+        assert (os.path.abspath(named) in discover(["."], finder).files) == read
+        assert discover([named], finder).files
+
+    def test_force_exclude_of_the_command(self, project):
+        project.table('exclude = ["legacy/"]\n')
+        project.write("legacy/a.py", BAD)
+        project.write("legacy/broken.py", "import torch\n(")
+        project.write("b.py", BAD)
+        assert project.codes("legacy/a.py", "b.py", "--force-exclude") == ["b.py:3:5 TOY101"]
+        outcome = project.check("--force-exclude", "--fix", "legacy/a.py", "legacy/broken.py")
+        assert (outcome.code, outcome.err) == (0, "")
+        assert (project.root / "legacy/a.py").read_text() == BAD
+
+    def test_force_exclude_of_standard_input(self, project):
+        project.table('exclude = ["legacy/"]\n')
+
+        def run(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+            command = [sys.executable, "-m", "tensorlint", "check", "--stdin-filename", name, "-", *options]
+            return subprocess.run(command, cwd=project.root, capture_output=True, text=True, input=BAD)
+
+        assert run("legacy/a.py").returncode == 1
+        assert run("a.py", "--force-exclude").returncode == 1
+        assert run("legacy/a.py", "--force-exclude").returncode == 0
+        assert run("legacy/a.py", "--force-exclude", "--fix").stdout == BAD
+        assert run("a.py", "--force-exclude", "--fix").stdout != BAD
+
     def test_an_ignored_folder_that_is_named_is_read(self, project):
         (project.root / ".git").mkdir()
         project.write(".gitignore", "generated/\n")

@@ -49,6 +49,15 @@ class TestFlake8:
     def test_standard_input(self, project):
         assert "3:5: TOY101" in self.flake8(project, "-", stdin=BAD).stdout
 
+    def test_what_the_configuration_excludes_is_left_out(self, project):
+        """flake8 does not tell what the user named from what it found."""
+        project.table('exclude = ["legacy/"]\n')
+        project.write("legacy/a.py", BAD)
+        project.write("b.py", BAD)
+        for named in (["."], ["legacy/a.py", "b.py"]):
+            lines = self.flake8(project, *named).stdout.splitlines()
+            assert [line.partition(":")[0].removeprefix("./") for line in lines if "TOY101" in line] == ["b.py"]
+
     def test_noqa_is_left_to_flake8(self, project):
         project.write("a.py", HEAD + "layer.forward(x)  # noqa: TOY101\n")
         assert self.flake8(project, "a.py").stdout == ""
@@ -259,6 +268,7 @@ class TestPreCommit:
             assert hook["require_serial"] is True
             words = hook["entry"].split()
             assert words[:2] == ["tensorlint", "check"]
+            assert "--force-exclude" in words  # pre-commit names every file
 
     @pytest.mark.skipif(
         find_spec("pre_commit") is None or shutil.which("git") is None, reason="needs pre-commit and git"
@@ -276,6 +286,8 @@ class TestPreCommit:
         (project.root / "lint_rules.py").unlink()
         project.write("model.py", HEAD + "y = layer.forward(x)\n")
         project.write("bad.py", "import torch\n(")
+        project.write("pyproject.toml", '[tool.tensorlint]\nexclude = ["legacy/"]\n')
+        project.write("legacy/old.py", HEAD + "y = layer.forward(x)\n")
         for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
             subprocess.run([*git, *words], cwd=project.root, check=True)
 
@@ -291,6 +303,7 @@ class TestPreCommit:
         assert "model.py:3:5: TSR301" in out
         assert "bad.py:2: does not parse" in out
         assert "exit code: 2" in out
+        assert "legacy" not in out
         (project.root / "bad.py").unlink()
         subprocess.run([*git, "rm", "-q", "--cached", "bad.py"], cwd=project.root, check=True)
         out = try_repo("tensorlint-fix")

@@ -425,6 +425,31 @@ def test_torch_is_not_imported_for_numpy_and_its_late_import_is_said():
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ("with no_broadcast(): np.ones((3, 1)) - np.ones(3)", True),
+        ("with observe(): np.ones((3, 1)) - np.ones(3)", False),
+        ("with no_broadcast(): watch(np.ones(3)) - np.ones(3)", False),
+        ("import torch\nwith no_broadcast(): torch.ones(3) - torch.ones(3)", False),
+    ],
+)
+def test_a_block_in_which_nothing_could_be_seen_says_so(block, said):
+    program = f"""
+import sys, warnings
+import numpy as np
+from pytest_tensorcheck import no_broadcast, watch
+from pytest_tensorcheck.broadcasting import observe
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+{textwrap.indent(block, "    ")}
+assert [str(each.message).partition(":")[0] for each in told if "no_broadcast" in str(each.message)] == (
+    ["no_broadcast() saw nothing"] if {said} else []
+), told
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_compiled_exported_and_traced_programs_are_left_alone():
     program = """
         import warnings

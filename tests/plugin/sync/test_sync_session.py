@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
@@ -145,3 +147,97 @@ def test_what_pytest_reads_to_explain_a_failed_assertion_is_no_wait(pytester: py
     assert "rewrite.py" not in text
     for line in (6, 10, 11):
         assert f"py:{line}  " in text or f"py:{line}: " in text
+
+
+UNJUDGED = """
+import pytest
+import torch
+from torch import nn
+
+
+def step(device):
+    return nn.Linear(2, 1).to(device)(torch.ones(3, 2).to(device)).sum().item()
+
+
+def test_cpu():
+    step("cpu")
+
+
+def test_if_there_is_one():
+    step("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def test_without_tensors():
+    assert "cuda".upper() == "CUDA"
+
+
+@pytest.mark.tensorcheck(sync="off")
+def test_switched_off():
+    step("cpu")
+
+
+def test_on_the_device(tensor_device):
+    nn.Linear(2, 1, device=tensor_device)(torch.ones(3, 2, device=tensor_device)).sum()
+
+
+@pytest.mark.tensorcheck(sync="error")
+class TestAsked:
+    def test_plain(self):
+        nn.Linear(2, 1)(torch.ones(3, 2)).sum()
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["one process", "xdist"])
+def test_tests_that_mode_error_cannot_fail_are_counted(
+    pytester: pytest.Pytester, no_gpu: None, workers: list[str]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist")
+    pytester.makepyfile(UNJUDGED)
+    result = pytester.runpytest("-q", "-p", "no:randomly", "--tensorcheck-sync=error", *workers)
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "6 tests seeded from 0; sync watched in 5; *",
+            "sync error: 2 of 5 tests put nothing on a GPU, so no wait fails them: put their model and data on the "
+            "fixture tensor_device, let all code find a GPU with --tensorcheck-device shadow, or mark them "
+            '@pytest.mark.tensorcheck(sync="error")',
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("chosen", "options", "says"),
+    [
+        ("cpu or there_is", ["--tensorcheck-device=shadow"], "sync error: 1 of 2 tests put nothing on a GPU"),
+        ("there_is", [], "sync error: the test puts nothing on a GPU, so no wait fails it: put its model"),
+        ("cpu", ["--tensorcheck-sync=report"], None),
+        ("on_the_device or without or switched or Asked", [], None),
+    ],
+)
+def test_it_is_said_of_those_tests_only(
+    pytester: pytest.Pytester, no_gpu: None, chosen: str, options: list[str], says: str | None
+) -> None:
+    pytester.makepyfile(UNJUDGED)
+    file = pytester.path / "found.json"
+    result = pytester.runpytest_inprocess(
+        "-k", chosen, "-p", "no:randomly", "--tensorcheck-sync=error", f"--tensorcheck-json={file}", *options
+    )
+    text = result.stdout.str()
+    if says is None:
+        assert "nothing on a GPU" not in text
+    else:
+        result.stdout.fnmatch_lines([f"{says}*"])
+        assert ("let all code find" in text) == (not options)
+    judged = {
+        test["nodeid"].rpartition("::")[2]: test.get("sync_judged") for test in json.loads(file.read_text())["tests"]
+    }
+    expected = {
+        "test_cpu": None if "--tensorcheck-sync=report" in options else False,
+        "test_if_there_is_one": bool(options),
+        "test_without_tensors": None,
+        "test_switched_off": None,
+        "test_on_the_device": True,
+        "test_plain": True,
+    }
+    assert judged == {name: expected[name] for name in judged}

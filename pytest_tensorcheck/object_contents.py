@@ -22,8 +22,8 @@ from pytest_tensorcheck.user_line import is_user_file
 
 Contents = dict[str, Any]  # path below the object ("" itself) -> what stands there
 _MOST_PARTS = 2000
-_MOST_BYTES = 1 << 23  # of one array, which has no counter of its versions
-_HASH_AGAIN = 1 << 20  # bytes of a tensor up to which a write that its version does not show (`.data`) is looked for
+_MOST_BYTES = 1 << 20  # of one array, which has no counter of its versions
+_HASH_AGAIN = 1 << 16  # bytes of a tensor up to which a write that its version does not show (`.data`) is looked for
 _DEEPEST = 6
 _NEVER = (type, ModuleType, FunctionType, MethodType)
 _LETTERS = (bool, int, str, bytes, type(None))

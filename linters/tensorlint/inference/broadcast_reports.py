@@ -10,6 +10,7 @@ from typing import Any
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_kept_again, of_itself, repeats
+from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
@@ -47,7 +48,7 @@ class BroadcastReports(Outcomes):
     def report_broadcast(self, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
-        if left.shape is None or right.shape is None:
+        if left.shape is None or right.shape is None or found_ones(self.frame, (*left.shape, *right.shape)):
             return
         more_axes = facts.get("more_axes")  # an operand that may have more of them in front
         left_node, right_node = facts.get("nodes") or operand_nodes(node, facts.get("at", (0, 1)))

@@ -22,7 +22,7 @@ _NOTHING: Mapping[Any, str] = MappingProxyType({})
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant")
+    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant", "written")
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
@@ -32,6 +32,8 @@ class Symbol:
         self.held: tuple[tuple[int, int], int] | None = None
         # A batch: it has no name, and is as a rule neither 0 nor 1.
         self.plural = plural
+        # How the code writes it where it has no name for it: `len(rows)`.
+        self.written: str | None = None
         self.serial = next(_serial)
         # When there was this one number: a parameter is one before anybody asks for its size, in a loop.
         self.since = self.serial
@@ -419,10 +421,10 @@ def _atom_text(atom: Symbol, nearby: Mapping[Symbol, str]) -> str | None:
     if atom.numerator is not None and atom.denominator is not None:
         if is_named(atom.numerator, nearby) and is_named(atom.denominator, nearby):
             return f"{_factor(atom.numerator, nearby)}//{_factor(atom.denominator, nearby)}"
-    return None
+    return atom.written
 
 
-_PLAIN_NAME = re.compile(r"[\w.\[\]]+$")
+_PLAIN_NAME = re.compile(r"(?:[\w.\[\]]+|len\([\w.]+\)|[\w.]+\.size\(-?\d+\))$")
 
 
 def _factor(size: Size, nearby: Mapping[Symbol, str]) -> str:

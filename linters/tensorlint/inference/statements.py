@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import aliases, iterators, module_containers, refinement, table_values
+from tensorlint.inference import aliases, iterators, module_containers, refinement, sizes_in_place, table_values
 from tensorlint.inference.containers import share, within
 from tensorlint.inference.contents import one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
@@ -95,6 +95,8 @@ class Statements(State):
                 and node.targets[0].__class__ not in (ast.Tuple, ast.List)
             ):
                 within(value)
+        elif value.__class__ is Number and node.value.__class__ is ast.BinOp and self.frame.record:
+            sizes_in_place.take(self, node.value, value)  # `n = len(rows) * 2`
         for target in node.targets:
             self.assign(target, value, node.value)
 
@@ -294,15 +296,15 @@ class Statements(State):
         frame = self.frame
         before = frame.env
         equal = refinement.equality(self, node.test) if node.test.__class__ is ast.Compare else None
-        outer = frame.under
+        outer, outer_ones = frame.under, frame.ones
         self.conditional += 1
         frame.env = dict(before)
         refinement.assume(self, node.test, True)
         if equal is not None and equal[0]:
             frame.under = outer | equal[1]
         self.block(node.body)
-        first, first_dead = frame.env, frame.dead
-        frame.env, frame.dead, frame.under = dict(before), False, outer
+        first, first_dead, first_ones = frame.env, frame.dead, frame.ones
+        frame.env, frame.dead, frame.under, frame.ones = dict(before), False, outer, outer_ones
         refinement.assume(self, node.test, False)
         if node.orelse:
             if equal is not None and not equal[0]:
@@ -313,9 +315,9 @@ class Statements(State):
         if first_dead:
             return
         if frame.dead:
-            frame.env, frame.dead = first, False
+            frame.env, frame.dead, frame.ones = first, False, first_ones
             return
-        second = frame.env
+        second, frame.ones = frame.env, outer_ones
         frame.env = merge(first, second)
         if equal is not None:
             special, general = (first, second) if equal[0] else (second, first)

@@ -6,8 +6,9 @@ import ast
 from typing import Any
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import ViewHazard
-from tensorlint.inference.layout import ViewResult
+from tensorlint.inference.layout import Shape, ViewResult, view
 from tensorlint.inference.sizes import show_shape
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor
@@ -23,6 +24,8 @@ class ViewReports(State):
         assert tensor.shape is not None
         if facts.get("branch") and facts["met"] != self.way_here():
             return  # a test or an exit behind the branch may have asked for what it decided
+        if not self.refused_of_ones(tensor, facts["target"]):
+            return
         receiver = self.text_of(
             node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
         )
@@ -49,6 +52,16 @@ class ViewReports(State):
             written=written is not None,
             evidence=tuple(each for each in evidence if each is not None),
         ))  # fmt: skip
+
+    def refused_of_ones(self, tensor: Tensor, target: Shape) -> bool:
+        """Whether torch refuses the view where a test has found some of the sizes to be 1, if there are such."""
+        ones = found_ones(self.frame, (*(tensor.shape or ()), *target))
+        if not ones:
+            return True
+        shape, strides, wanted = (
+            tuple(S.substitute(size, ones) for size in sizes) for sizes in (tensor.shape or (), tensor.strides or (), target)
+        )
+        return view(shape, strides, wanted).legal is False
 
 
 def _merged(tensor: Tensor, result: ViewResult) -> tuple[str, str]:

@@ -239,11 +239,15 @@ def divide_exactly(a: Size, b: Size) -> Size | None:
 
 
 _divisions: dict[tuple[Size, Size], Poly] = {}
+# (numerator, quotient) by the denominator.
+_divided_by: dict[Size, list[tuple[Size, Poly]]] = {}
+_MOST_BY_ONE = 16
 
 
 def begin() -> None:
     """A new program: no size of the one before is met again."""
     _divisions.clear()
+    _divided_by.clear()
 
 
 def floor_divide(a: Size, b: Size) -> Size | None:
@@ -255,6 +259,7 @@ def floor_divide(a: Size, b: Size) -> Size | None:
     exact = divide_exactly(a, b)
     if exact is not None:
         return exact
+    a, b = _cancelled(a, b)
     known = _divisions.get((a, b))
     if known is not None:
         return known
@@ -269,9 +274,34 @@ def floor_divide(a: Size, b: Size) -> Size | None:
     atom.since = since
     quotient = of_symbol(atom)
     if len(_divisions) > 10_000:
-        _divisions.clear()
+        begin()
     _divisions[(a, b)] = quotient
+    by_one = _divided_by.setdefault(b, [])
+    if len(by_one) < _MOST_BY_ONE:
+        by_one.append((a, quotient))
     return quotient
+
+
+def _cancelled(a: Size, b: Size) -> tuple[Size, Size]:
+    """A quotient without the factors that both sides have: `B*T*C // (B*T*h)` is `C // h`."""
+    terms = (*_terms(a), *_terms(b))
+    shared = list(terms[0][0])
+    for monomial, _ in terms:
+        left = list(monomial)
+        kept = []
+        for atom in shared:
+            if atom in left:
+                left.remove(atom)
+                kept.append(atom)
+        shared = kept
+        if not shared:
+            break
+    number = math.gcd(*(coefficient for _, coefficient in terms))
+    if not shared and number == 1:
+        return a, b
+    factor: Size = Poly(((tuple(shared), number),)) if shared else number
+    over, under = divide_exactly(a, factor), divide_exactly(b, factor)
+    return (a, b) if over is None or under is None else (over, under)
 
 
 def assume_divisible(size: Size) -> Size:
@@ -329,6 +359,18 @@ def ratio(a: Size, b: Size) -> Size | None:
     return None
 
 
+def multiple(a: Size, b: Size) -> Size | None:
+    """How many times b goes into a, where that is a size: what `ratio` gives, or the whole part that the program itself works
+    out, as `C // h` for C and h, or a view of C as (h, -1)."""
+    found = ratio(a, b)
+    if found is None and isinstance(a, Poly) and isinstance(b, Poly):
+        for numerator, quotient in _divided_by.get(b, ()):
+            rest = divide_exactly(a, numerator)
+            if rest is not None:
+                return multiply(rest, quotient)
+    return found
+
+
 def surely_differ(a: Size, b: Size) -> bool:
     """Different for every value of the symbols that is neither 0 nor 1 (nor negative).
 
@@ -338,9 +380,9 @@ def surely_differ(a: Size, b: Size) -> bool:
         return a != b
     if a == b:
         return False
-    quotient = ratio(a, b)
+    quotient = multiple(a, b)
     if quotient is None:
-        quotient = ratio(b, a)
+        quotient = multiple(b, a)
     if quotient is not None:
         return surely_not_one(quotient)
     difference = subtract(a, b)

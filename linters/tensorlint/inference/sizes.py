@@ -239,15 +239,14 @@ def divide_exactly(a: Size, b: Size) -> Size | None:
 
 
 _divisions: dict[tuple[Size, Size], Poly] = {}
-# (numerator, quotient) by the denominator.
-_divided_by: dict[Size, list[tuple[Size, Poly]]] = {}
-_MOST_BY_ONE = 16
+# Quotients `C//h` that the program has relied on to come out exactly, by viewing C as (h, C//h), in the order in which
+# it did: what was relied on in a branch is not behind it.
+RELIED_ON: dict[Symbol, None] = {}
 
 
 def begin() -> None:
     """A new program: no size of the one before is met again."""
     _divisions.clear()
-    _divided_by.clear()
 
 
 def floor_divide(a: Size, b: Size) -> Size | None:
@@ -274,11 +273,8 @@ def floor_divide(a: Size, b: Size) -> Size | None:
     atom.since = since
     quotient = of_symbol(atom)
     if len(_divisions) > 10_000:
-        begin()
+        _divisions.clear()
     _divisions[(a, b)] = quotient
-    by_one = _divided_by.setdefault(b, [])
-    if len(by_one) < _MOST_BY_ONE:
-        by_one.append((a, quotient))
     return quotient
 
 
@@ -360,14 +356,15 @@ def ratio(a: Size, b: Size) -> Size | None:
 
 
 def multiple(a: Size, b: Size) -> Size | None:
-    """How many times b goes into a, where that is a size: what `ratio` gives, or the whole part that the program itself works
-    out, as `C // h` for C and h, or a view of C as (h, -1)."""
+    """How many times b goes into a, where that is a size: what `ratio` gives, or a quotient that the program relies on, as
+    it does on `C // h` where it views C as (h, -1)."""
     found = ratio(a, b)
-    if found is None and isinstance(a, Poly) and isinstance(b, Poly):
-        for numerator, quotient in _divided_by.get(b, ()):
-            rest = divide_exactly(a, numerator)
-            if rest is not None:
-                return multiply(rest, quotient)
+    if found is None and RELIED_ON and isinstance(a, Poly) and isinstance(b, Poly):
+        for atom in RELIED_ON:
+            if atom.denominator == b and atom.numerator is not None:
+                rest = divide_exactly(a, atom.numerator)
+                if rest is not None:
+                    return multiply(rest, of_symbol(atom))
     return found
 
 

@@ -260,6 +260,8 @@ def _speaks(size: Size, frame: Frame, nearby: dict[S.Symbol, str], target: ast.N
         if atom in nearby:
             continue
         if atom.written is not None and atom.name is None:
+            if atom.scope is frame.node and f"{frame.first_argument}." in atom.written:
+                continue
             return False  # what it is called at this line is in `nearby`
         if atom.name is not None:
             if not atom.is_called(target.lineno, target.col_offset):

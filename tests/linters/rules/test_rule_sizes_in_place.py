@@ -175,3 +175,15 @@ def test_a_list_that_grows_later_is_not_counted_for_what_it_was() -> None:
     )
     shown = shown_of(code)
     assert shown["a"] != shown["b"] or shown["a"] == ("?",)
+
+
+def test_a_field_is_shown_in_the_method_alone() -> None:
+    code = HEAD + (
+        "class Buffer:\n    def __init__(self, rows):\n        self.rows = rows\n\n"
+        "    def loss(self):\n        a = torch.zeros(len(self.rows), 1)\n        b = torch.zeros(len(self.rows))\n"
+        "        return ((a - b) ** 2).mean()\n"
+    )
+    (finding,) = findings(code)
+    assert "a (len(self.rows), 1) and b (len(self.rows),)" in finding.message
+    assert shown_of(code)["a"] == ("len(self.rows)", 1)
+    assert shown_of(code + "\n    def fill(self, rows):\n        self.rows = rows\n")["a"] == ("?", 1)

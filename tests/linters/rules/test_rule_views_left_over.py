@@ -108,6 +108,51 @@ def test_what_is_left_over_is_written_as_a_reader_would() -> None:
     assert "(b, self.h, t, self.d//self.h)" in finding.message
 
 
+# (parameters, the tensor, the view, what the message says of the default)
+BY_DEFAULT = {
+    "a parameter": ("b=2, groups=1", "torch.randn(b, groups, 6).transpose(1, 2)", ".view(b, -1)", "unless groups is 1, the default"),
+    "a keyword": ("b, *, groups=1", "torch.randn(b, groups, 6).transpose(1, 2)", ".view(-1)", "unless groups is 1, the default"),
+    "two, of which one is enough": ("n=1, m=1", "torch.randn(n, m).t()", ".view(-1)", "unless m or n is 1, the default"),
+    "another default": ("b=2, groups=3", "torch.randn(b, groups, 6).transpose(1, 2)", ".view(-1)", ""),
+    "refused of 1 too": ("b=1", "torch.randn(b, 3, 8).transpose(1, 2)", ".view(b, 24)", ""),
+    "no default": ("b, groups", "torch.randn(b, groups, 6).transpose(1, 2)", ".view(b, -1)", ""),
+}
+
+
+@pytest.mark.parametrize("name", BY_DEFAULT)
+def test_that_torch_raises_is_true_of_the_defaults_too(name: str) -> None:
+    given, made, view, words = BY_DEFAULT[name]
+    code = f"import torch\n\n\ndef f({given}):\n    return {made}{view}\n"
+    (finding,) = findings(code)
+    assert f"and torch raises{' ' + words if words else ''} —" in finding.message
+    names: dict[str, object] = {}
+    exec(code, names)
+    needed = [each.strip("* ") for each in given.split(",") if "=" not in each and each.strip() != "*"]
+    ones = {each.partition("=")[0].strip(): 1 for each in given.split(",") if each.endswith("=1")}
+    if words:
+        names["f"](**dict.fromkeys(needed, 2) | {words.split()[1]: 1})  # type: ignore[operator]
+    for values in (dict.fromkeys(needed, 2) | dict.fromkeys(ones, 3), *([dict.fromkeys(needed, 2)] if not words else [])):
+        with pytest.raises(RuntimeError, match="view size"):
+            names["f"](**values)  # type: ignore[operator]
+
+
+def test_a_field_that_is_one_by_default_is_said_to_be() -> None:
+    code = program("a quotient", "transposed", "names")
+    (finding,) = findings(code.replace("d, h):", "d, h=1):"))
+    assert "and torch raises unless self.h is 1, the default —" in finding.message
+    (finding,) = findings(code)
+    assert "and torch raises —" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("merge", "shown"),
+    [("all", "view(-1) would"), ("left over", "view(b, t, -1) would"), ("names", "view(b, t, self.d) would"), ("heads", "view(b * self.h, t, -1)")],
+)
+def test_what_is_left_over_stands_in_the_message(merge: str, shown: str) -> None:
+    (finding,) = findings(program("left over", "transposed", merge))
+    assert shown in finding.message
+
+
 def quotients(draw: random.Random) -> str:
     factors = [draw.choice(["b", "t", "d", "h", "2"]) for _ in range(draw.randint(1, 4))]
     return "*".join(factors)

@@ -122,7 +122,9 @@ class BroadcastReports(Outcomes):
     def is_for_this(self, node: ast.expr | None, tensor: Tensor, images: bool) -> bool:
         """Whether the operand's axis of size 1 was asked for in the expression, or by the function that is called: an axis
         that a reduction keeps there, it keeps for its own operand."""
-        if "kept" not in tensor.marks and _spelled_here(node, "spelled" in tensor.marks and "column" not in tensor.marks):
+        if "kept" not in tensor.marks and _spelled_here(
+            node, "spelled" in tensor.marks and "column" not in tensor.marks
+        ):
             return True
         return not images and self.is_shaped_by_callee(tensor)
 

@@ -42,7 +42,10 @@ def _is_one(frame: Frame, atom: Symbol, name: str) -> bool:
 def _parameters_of_one(code: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     spec = code.args
     by_place = [*spec.posonlyargs, *spec.args]
-    given = [*zip(reversed(by_place), reversed(spec.defaults), strict=False), *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)]
+    given = [
+        *zip(reversed(by_place), reversed(spec.defaults), strict=False),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
     return frozenset(
         parameter.arg
         for parameter, default in given

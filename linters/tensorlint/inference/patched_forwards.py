@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.module_evidence import ModuleEvidence
-from tensorlint.inference.source_bindings import FUNCTIONS, assigned, binds, bindings
+from tensorlint.inference.source_bindings import FUNCTIONS, assigned, bindings, binds
 from tensorlint.inference.values import Class, Instance, Library, LibraryObject, Value
 
 _ASKS = frozenset({"getattr", "hasattr"})
@@ -57,7 +57,9 @@ class PatchedForwards:
             return [self._made_by(node.func)]
         if isinstance(node, ast.Attribute):
             owner = self.evidence.class_of_self(node)
-            given = list(assigned(owner, node.value.id, node.attr)) if owner and isinstance(node.value, ast.Name) else []
+            given = (
+                list(assigned(owner, node.value.id, node.attr)) if owner and isinstance(node.value, ast.Name) else []
+            )
             return [each for value in given for each in self._classes_of(value, depth + 1)] or [None]
         if isinstance(node, ast.Name):
             return self._of_name(node, depth)

@@ -15,8 +15,7 @@ from tensorlint.inference.values import Number, Sequence, Value
 
 # Functions and methods that are told the sizes of their result.
 TOLD_SIZES = frozenset(
-    "zeros ones empty full rand randn randint normal uniform standard_normal random integers new_zeros new_ones new_empty "
-    "new_full view reshape expand broadcast_to arange range".split()
+    ["zeros", "ones", "empty", "full", "rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "integers", "new_zeros", "new_ones", "new_empty", "new_full", "view", "reshape", "expand", "broadcast_to", "arange", "range"]
 )  # fmt: skip
 
 

@@ -84,7 +84,8 @@ class ViewReports(State):
 def _is_refused(tensor: Tensor, target: Shape, values: dict[S.Symbol, S.Size]) -> bool:
     """Whether torch refuses the view where these sizes have those values."""
     shape, strides, wanted = (
-        tuple(S.substitute(size, values) for size in sizes) for sizes in (tensor.shape or (), tensor.strides or (), target)
+        tuple(S.substitute(size, values) for size in sizes)
+        for sizes in (tensor.shape or (), tensor.strides or (), target)
     )
     return view(shape, strides, wanted).legal is False
 

@@ -72,7 +72,8 @@ def test_a_column_of_a_network_made_elsewhere(name: str, module: str, tmp_path: 
     code = ACCIDENTS[name]
     body = BODY.replace("    ", "        ").replace("net(", "self.net(") if name == "held" else BODY
     found = project(tmp_path, HEAD.format(module=module) + (code.rstrip(" ") if name == "held" else code) + body)
-    assert len(found) == 1 and "(n, 1) and y (n,) became (n, n)" in found[0]
+    assert len(found) == 1
+    assert "(n, 1) and y (n,) became (n, n)" in found[0]
 
 
 @pytest.mark.parametrize("name", MEANT)

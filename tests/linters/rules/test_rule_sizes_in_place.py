@@ -93,7 +93,9 @@ def test_what_is_found_to_be_one_is_not_taken_for_several(test: str, count: str,
 
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("count", ["len of an argument", "a shape", "a size"])
-@pytest.mark.parametrize("test", ["assert {n} != 1", "if {n} == 1: return None", "if {n} == 1: print({n})", "assert {n} == 3"])
+@pytest.mark.parametrize(
+    "test", ["assert {n} != 1", "if {n} == 1: return None", "if {n} == 1: print({n})", "assert {n} == 3"]
+)
 def test_what_is_one_elsewhere_is_several_here(test: str, count: str, named: bool) -> None:
     code = program(count, *MADE["torch"], named=named, test=test)
     assert [each for each, _ in lines_and_codes(code)] == ["TSR112"]

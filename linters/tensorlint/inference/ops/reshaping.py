@@ -10,6 +10,7 @@ from tensorlint.inference.ops.table import Undecided
 from tensorlint.inference.sizes import Poly, Size
 from tensorlint.inference.values import Tensor
 
+
 def proven() -> int:
     """How many quotients are known to come out; `forget` goes back to it."""
     return len(S.RELIED_ON)

@@ -12,7 +12,7 @@ from tensorlint.inference.layout import Strides
 from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Const, Instance, LibraryObject, Number, Opaque, Sequence, Tensor, Value
+from tensorlint.inference.values import LENGTH, Const, Instance, LibraryObject, Number, Opaque, Sequence, Tensor, Value
 from tensorlint.inference.walking import walk
 
 
@@ -142,8 +142,14 @@ class Bindings(State):
                 for axis, size in enumerate(value.shape or ()):
                     tell(size, f"{name}.shape[{axis}]")
             if isinstance(value, (Tensor, Opaque)) and value.axes:
+                counted = isinstance(value, Opaque) and LENGTH in (value.fields or ()) and value.axes.keys() == {0}
                 for axis, size in value.axes.items():
-                    tell(size, f"{name}.shape[{axis}]")
+                    # What is only counted may be a list.
+                    tell(size, f"len({name})" if counted else f"{name}.shape[{axis}]")
+            if isinstance(value, Sequence) and value.length is not None:
+                atom = S.single(value.length)
+                if atom is not None and atom.written == f"len({name})":
+                    tell(value.length, atom.written)  # the list has as many items to the end
         return found
 
     def reveal(self, args: list[Value], node: ast.AST | None) -> None:
@@ -253,6 +259,10 @@ def _speaks(size: Size, frame: Frame, nearby: dict[S.Symbol, str], target: ast.N
     for atom in S.symbols(size):
         if atom in nearby:
             continue
+        if atom.written is not None and atom.name is None:
+            if atom.scope is frame.node and f"{frame.first_argument}." in atom.written:
+                continue
+            return False  # what it is called at this line is in `nearby`
         if atom.name is not None:
             if not atom.is_called(target.lineno, target.col_offset):
                 return False

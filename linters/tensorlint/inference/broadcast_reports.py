@@ -10,6 +10,7 @@ from typing import Any
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_kept_again, of_itself, repeats
+from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
@@ -47,7 +48,7 @@ class BroadcastReports(Outcomes):
     def report_broadcast(self, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]
-        if left.shape is None or right.shape is None:
+        if left.shape is None or right.shape is None or found_ones(self.frame, (*left.shape, *right.shape)):
             return
         more_axes = facts.get("more_axes")  # an operand that may have more of them in front
         left_node, right_node = facts.get("nodes") or operand_nodes(node, facts.get("at", (0, 1)))
@@ -71,9 +72,9 @@ class BroadcastReports(Outcomes):
             context="loss" if loss else "plain",
             spelled="said" if said else "shaped" if shaped else "no",
             spelled_here=any(
-                (_spelled_here(each, "spelled" in tensor.marks and "column" not in tensor.marks) or (not images and self.is_shaped_by_callee(tensor)))
-                and bool(tensor.marks & {"spelled", "reshaped"})
+                self.is_for_this(each, tensor, images)
                 for each, tensor in ((left_node, left), (right_node, right))
+                if tensor.marks & {"spelled", "reshaped"}
             ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,
@@ -81,7 +82,7 @@ class BroadcastReports(Outcomes):
                 (grown[0] == grown[1] and _lines_up(left.shape, right.shape)) or self.are_filled_together(left, right, grown)
             ),
             same_rank=len(left.shape) == len(right.shape),
-            selected=any(tensor.marks & {"spelled", "reshaped"} and _selects(tensor) for tensor in (left, right)),
+            selected=any(tensor.marks & {"spelled", "reshaped"} and self.is_selected(tensor) for tensor in (left, right)),
             own_axis=bool(said or shaped) and not any("kept" in tensor.marks for tensor in (*said, *shaped)),
             own_range=any("ramp" in tensor.marks for tensor in (*said, *shaped)),
             layer_column="column" in left.marks or "column" in right.marks,
@@ -117,6 +118,34 @@ class BroadcastReports(Outcomes):
                         f"{text} {show_shape(other.shape)}",
                         (other.shape or ())[1:][-1:] == (1,),
                     )
+
+    def is_for_this(self, node: ast.expr | None, tensor: Tensor, images: bool) -> bool:
+        """Whether the operand's axis of size 1 was asked for in the expression, or by the function that is called: an axis
+        that a reduction keeps there, it keeps for its own operand."""
+        if "kept" not in tensor.marks and _spelled_here(
+            node, "spelled" in tensor.marks and "column" not in tensor.marks
+        ):
+            return True
+        return not images and self.is_shaped_by_callee(tensor)
+
+    def is_selected(self, tensor: Tensor) -> bool:
+        """Whether it is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""
+        if tensor.how is not None and _SELECTS.match(tensor.how.rpartition(".")[2]):
+            return True
+        made, named = tensor.made, False
+        while isinstance(made, (ast.Call, ast.Subscript, ast.Name)):
+            if isinstance(made, ast.Name):  # `best = x.argmax(1)`, and then `best.unsqueeze(1)`
+                held = self.peek(made)
+                if named or not isinstance(held, Tensor) or held is tensor:
+                    return False
+                made, named = held.made, True
+                continue
+            func = made.func if isinstance(made, ast.Call) else made
+            name = func.attr if isinstance(func, ast.Attribute) else ""
+            if isinstance(made, ast.Call) and name not in _SHOWN_AGAIN:
+                return name in ("argmax", "argmin")
+            made = func.value if isinstance(func, (ast.Attribute, ast.Subscript)) else None
+        return False
 
     def updates_column(self, node: ast.AST, column: tuple[ast.expr | None, Tensor]) -> bool:
         """Whether the result is given the name of the column itself, which was one before: `alpha = la * alpha + row`."""
@@ -356,20 +385,6 @@ def _shown(shape: tuple[Size, ...] | None, more: bool) -> str:
     return show_shape(shape).replace("(", "(..., ", 1).replace(",)", ")") if more else show_shape(shape)
 
 
-def _selects(tensor: Tensor) -> bool:
-    """Whether the operand is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""
-    if tensor.how is not None and _SELECTS.match(tensor.how.rpartition(".")[2]):
-        return True
-    made = tensor.made
-    while isinstance(made, (ast.Call, ast.Subscript)):
-        func = made.func if isinstance(made, ast.Call) else made
-        name = func.attr if isinstance(func, ast.Attribute) else ""
-        if isinstance(made, ast.Call) and name not in _SHOWN_AGAIN:
-            return name in ("argmax", "argmin")
-        made = func.value if isinstance(func, (ast.Attribute, ast.Subscript)) else None
-    return False
-
-
 def _root(tensor: Tensor) -> Tensor:
     """The matrix of whose numbers these are the squares, absolute values, exponentials or those in another type."""
     while tensor.source is not None and tensor.marks & _OF_SOURCE:
@@ -379,9 +394,9 @@ def _root(tensor: Tensor) -> Tensor:
 
 def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> bool:
     """Whether a reduction that kept its last axis met one that did not, `x.sum(1, keepdim=True)` and `y.sum(1)`, or a
-    number for each of its rows, as labels are. In the expression itself it is kept for this operation."""
+    number for each of its rows, as labels are."""
     (column, node), (row, _) = (left, right) if len(left[0].shape or ()) > len(right[0].shape or ()) else (right, left)
-    if "kept" not in column.marks or not _is_one_each(row) or _keeps_axis(node):
+    if "kept" not in column.marks or not _is_one_each(row) or _is_picked(node):
         return False
     return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
 
@@ -412,18 +427,11 @@ def _are_images(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
     return min(len(left), len(right)) > 2 and left[-2:] == right[-2:] and 1 not in left[-2:]
 
 
-def _keeps_axis(node: ast.expr | None) -> bool:
-    """Whether the axis may be kept in the expression itself: `x.sum(1, keepdim=True) + row`, `lengths(x) + row`."""
+def _is_picked(node: ast.expr | None) -> bool:
+    """Whether the expression takes a part of something, or calls a function by its name: the axis may be what it is for,
+    as in `lengths(x) + row`. A `keepdim=True` that stands in it keeps the axis for the reduction's own operand."""
     return node is not None and any(
-        isinstance(each, ast.Subscript)
-        or (
-            isinstance(each, ast.Call)
-            and (
-                isinstance(each.func, ast.Name)
-                or any(word.arg in (None, "keepdim", "keepdims") for word in each.keywords)
-                or any(isinstance(given, ast.Constant) and given.value is True for given in each.args)
-            )
-        )
+        isinstance(each, ast.Subscript) or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
         for each in walk(node)
     )
 

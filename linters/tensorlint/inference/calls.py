@@ -21,6 +21,7 @@ from tensorlint.inference import (
     ops,
     ranks,
     refinement,
+    sizes_in_place,
     table_values,
     tables,
 )
@@ -222,6 +223,8 @@ class Calls(State):
                 return self.call_super(node, func.attr)
             receiver = self.eval(func.value)
             arguments = self.arguments(node)
+            if func.attr in sizes_in_place.TOLD_SIZES and arguments is not None and self.frame.record:
+                sizes_in_place.read(self, node, *arguments)
             if isinstance(receiver, (Library, ModuleScope)):
                 function = self.attribute_of(receiver, func.attr, func)
                 if func.attr == "forward" and arguments is not None:
@@ -252,7 +255,15 @@ class Calls(State):
                     return changed
             return self.call_method(receiver, func.attr, arguments[0], arguments[1], node)
         function = self.eval(func)
-        return self.call_known(function, self.arguments(node), node)
+        arguments = self.arguments(node)
+        if (
+            isinstance(func, ast.Name)
+            and func.id in sizes_in_place.TOLD_SIZES
+            and arguments is not None
+            and self.frame.record
+        ):
+            sizes_in_place.read(self, node, *arguments)
+        return self.call_known(function, arguments, node)
 
     def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
         if self.takes_forward:

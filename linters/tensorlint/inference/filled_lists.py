@@ -20,7 +20,7 @@ from tensorlint.inference.frames import Environment
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
-from tensorlint.inference.values import UNKNOWN, Sequence, Tensor, Value
+from tensorlint.inference.values import Sequence, Tensor, Value
 from tensorlint.inference.walking import children, walk
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.TryStar)
@@ -91,9 +91,7 @@ def _is_filled(before: Value | None, now: Value) -> bool:
     """Whether it is a list that was empty before the loop."""
     if now.__class__ is not Sequence or before.__class__ is not Sequence:
         return False
-    if not (_is_own_list(now) and now.items is None and _is_own_list(before) and before.items == []):
-        return False
-    return now.element is not UNKNOWN
+    return _is_own_list(now) and now.items is None and _is_own_list(before) and before.items == []
 
 
 def _is_own_list(value: Value | None) -> TypeGuard[Sequence]:

@@ -70,7 +70,7 @@ class Following(State):
         # millisecond, and work that calls further on needed.
         if foreign and (
             code in self.tells_nothing
-            or not worth_following(args, kwargs)
+            or not (worth_following(args, kwargs) or makes_layers(code))
             or (function.receiver is None and gives_nothing(code))
         ):
             return self.unseen_result(function, args, kwargs)
@@ -300,6 +300,17 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
         or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
         for value in values
     )
+
+
+def makes_layers(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Whether the function makes layers, and gives something: `nn.Linear(width, 1)` has one feature whatever the width is."""
+
+    def find() -> bool:
+        called = (part.func for part in walk(code) if isinstance(part, ast.Call))
+        names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in called}
+        return any(name[:1].isupper() and modules.known(f"torch.nn.{name}") for name in names)
+
+    return not gives_nothing(code) and kept_with(code, "makes layers", find)
 
 
 def _has_no_initialiser(cls: Class) -> bool:

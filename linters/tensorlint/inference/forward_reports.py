@@ -10,6 +10,7 @@ from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import DirectForwardHazard
 from tensorlint.inference.module_evidence import ModuleEvidence
 from tensorlint.inference.ops import modules
+from tensorlint.inference.patched_forwards import PatchedForwards
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     PLAIN,
@@ -69,6 +70,15 @@ class ForwardReports(State):
             known = self.memory[ModuleEvidence] = ModuleEvidence(self.own_file.tree, self._at_the_top)
         return known
 
+    def may_be_patched(self, receiver: Value | None) -> bool:
+        """Whether the file replaces the forward of such a module."""
+        if not self.patches_forward:
+            return False
+        known: PatchedForwards | None = self.memory.get(PatchedForwards)
+        if known is None:
+            known = self.memory[PatchedForwards] = PatchedForwards(self.module_evidence)
+        return known.reach(receiver)
+
     def _at_the_top(self, node: ast.expr) -> Value:
         """The value of a name or an attribute in the module's own scope."""
         outer = self.frame
@@ -106,7 +116,7 @@ class ForwardReports(State):
         if current is not None:
             owners = self.methods_of(receiver)
             own_call = any(getattr(method, "name", "") == "__call__" for method in owners)
-            if own_call or (owners and self.patches_forward) or self.is_exported(current):
+            if own_call or (owners and self.may_be_patched(receiver)) or self.is_exported(current):
                 return
             if (
                 current.name == "forward"
@@ -164,7 +174,7 @@ class ForwardReports(State):
         return None
 
     def module_by_evidence(self, node: ast.expr | None) -> tuple[str, str] | None:
-        if node is None or self.patches_forward or _has_own_calls(self.own_file.text):
+        if node is None or self.may_be_patched(None) or _has_own_calls(self.own_file.text):
             return None
         why = self.module_evidence.of(node)
         return ("nn.Module", why) if why is not None else None
@@ -193,9 +203,11 @@ class ForwardReports(State):
         A class that is not the module's own is chosen on purpose, and so is the original where something replaces forward.
         """
         func = node.func
-        if not node.args or isinstance(node.args[0], ast.Starred) or not args or self.patches_forward:
+        if not node.args or isinstance(node.args[0], ast.Starred) or not args:
             return
         first, receiver = node.args[0], args[0]
+        if self.may_be_patched(receiver):
+            return
         own = isinstance(func, ast.Attribute) and class_of(func.value) == ast.unparse(first)
         if isinstance(receiver, Instance):
             own = own or (receiver.cls is cls and not receiver.generic)
@@ -234,7 +246,7 @@ class ForwardReports(State):
 
     def saw_kept_forward(self, function: Value, node: ast.Call) -> None:
         """A bound `module.forward` that was kept under another name, called."""
-        if not self.takes_forward or self.patches_forward or self.file is not self.own_file:
+        if not self.takes_forward or self.file is not self.own_file:
             return
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "forward":
@@ -253,7 +265,8 @@ class ForwardReports(State):
             and function.receiver is not None
             and getattr(function.node, "name", "") == "forward"
         ):
-            self.saw_forward(function.receiver, node, called=False, known=True)
+            if not self.may_be_patched(function.receiver):
+                self.saw_forward(function.receiver, node, called=False, known=True)
 
     def is_scripted(self, base: Value) -> bool:
         path = getattr(base, "path", "")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tensorlint.inference.aliases import joined
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import FileFacts, ScopeFacts
 from tensorlint.inference.rebinding import Rebound
-from tensorlint.inference.sizes import Size, Symbol
+from tensorlint.inference.sizes import Size, Symbol, symbols
 from tensorlint.inference.values import UNKNOWN, Class, Sequence, Value
 from tensorlint.inference.walking import parameters_of, walk
 
@@ -70,6 +71,8 @@ class Frame:
     # What the tests say to be equal under which the current statement runs, and under which each value was returned.
     under: dict[Symbol, Size] = field(default_factory=dict)
     returned_under: dict[int, dict[Symbol, Size]] = field(default_factory=dict)
+    # Sizes that a test has found to be 1.
+    ones: frozenset[Symbol] = frozenset()
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
     # The names of lists that functions within have read, and of those that they may have found otherwise.
@@ -104,6 +107,15 @@ class Frame:
                     return value
             frame = frame.parent
         return None
+
+
+def found_ones(frame: Frame | None, sizes: Iterable[Size]) -> dict[Symbol, Size]:
+    """The sizes among these that a test in the function, or in one that called it, has found to be 1."""
+    ones: frozenset[Symbol] = frozenset()
+    while frame is not None:
+        ones |= frame.ones
+        frame = frame.caller
+    return {atom: 1 for size in sizes for atom in symbols(size) & ones} if ones else {}
 
 
 def _given_anew(node: ast.AST) -> dict[str, int]:

@@ -28,7 +28,7 @@ class ViewHazard(Hazard):
 
     `shape` and `strides` are the receiver's in the user's own names; `merged` names the axes that the view merges
     although they are not adjacent in memory; `receiver` is its source text, `target` the requested shape; `written` says
-    that the view is written into.
+    that the view is written into. `unless` says which sizes are 1 by default, of which torch accepts it.
     """
 
     receiver: str
@@ -38,6 +38,7 @@ class ViewHazard(Hazard):
     merged: str
     reason: str
     written: bool = False
+    unless: str = ""
 
 
 BroadcastContext = Literal["plain", "reduced", "partly", "loss", "compared"]

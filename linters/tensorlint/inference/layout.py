@@ -116,10 +116,11 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
             if shape[boundary] == 1:
                 continue
             step = simplify(S.multiply(chunk, chunk_base))
-            if simplify(strides[boundary]) == step:
+            stride = simplify(strides[boundary])
+            if stride == step:
                 continue
             # The chunk ends here for every value of the sizes only if the strides surely differ.
-            certain = S.surely_differ(strides[boundary], step) and S.surely_not_one(shape[boundary])
+            certain = S.surely_differ(stride, step) and S.surely_not_one(shape[boundary])
         else:
             certain = True
         while target >= 0 and filled != chunk:
@@ -155,7 +156,7 @@ def _surely_above(filled: Size, chunk: Size) -> bool:
     """The new axes taken so far hold more than the chunk, or cannot be made to hold exactly it."""
     if isinstance(filled, int) and isinstance(chunk, int):
         return filled > chunk or (filled < chunk and chunk % filled != 0 if filled else False)
-    quotient = S.ratio(filled, chunk)
+    quotient = S.multiple(filled, chunk)
     return quotient is not None and S.surely_not_one(quotient) and not (isinstance(quotient, int) and quotient < 1)
 
 

@@ -229,7 +229,7 @@ class ModuleEvidence(ModuleUses):
         if isinstance(func, ast.Name) and func.id in ("next", *_WRAPS_ITERABLE) and node.args:
             found = self._element(node.args[0], None, "", depth + 1)
             return found if func.id == "next" or found is None else "container"
-        if not isinstance(func, (ast.Name, ast.Attribute)) or (isinstance(func, ast.Name) and self._is_local(func)):
+        if not isinstance(func, (ast.Name, ast.Attribute)) or (isinstance(func, ast.Name) and self.is_local(func)):
             return None
         inner = self._inner_class(func)
         if inner is not None:
@@ -296,7 +296,7 @@ class ModuleEvidence(ModuleUses):
             return None
         return self._kind(value, depth + 1)
 
-    def _is_local(self, node: ast.Name) -> bool:
+    def is_local(self, node: ast.Name) -> bool:
         scope: ast.AST = node
         while scope in self.parents:
             scope = self.parents[scope]

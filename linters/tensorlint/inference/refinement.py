@@ -191,6 +191,8 @@ def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> No
     if _may_change(interpreter, test):
         return
     for left, right in ((test.left, test.comparators[0]), (test.comparators[0], test.left)):
+        if isinstance(right, ast.Constant) and right.value == 1:
+            _learn_one(interpreter, left)
         receiver = shape_receiver(left)
         if receiver is not None:
             given = interpreter.eval(right)
@@ -221,6 +223,15 @@ def _assume_none(interpreter: State, test: ast.Compare, truth: bool) -> None:
     if isinstance(value, Tensor) and value.marks & MAY_BE_NONE and ("optional" in value.marks) is not truth:
         marks = value.marks | {"optional"} if truth else value.marks - {"optional"}
         env[target.id] = copy(value, marks=marks, axes=value.axes, kin=value.kin)
+
+
+def _learn_one(interpreter: State, node: ast.expr) -> None:
+    """What this function does from here on it does with one item: `if len(rows) == 1:`."""
+    value = interpreter.eval(node)
+    if isinstance(value, (Number, Opaque)):
+        atom = S.single(value.size)
+        if atom is not None:
+            interpreter.frame.ones |= {atom}
 
 
 def _rank_receiver(node: ast.expr) -> ast.expr | None:

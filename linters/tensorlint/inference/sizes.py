@@ -22,7 +22,7 @@ _NOTHING: Mapping[Any, str] = MappingProxyType({})
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant")
+    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant", "written")
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
@@ -32,6 +32,8 @@ class Symbol:
         self.held: tuple[tuple[int, int], int] | None = None
         # A batch: it has no name, and is as a rule neither 0 nor 1.
         self.plural = plural
+        # How the code writes it where it has no name for it: `len(rows)`.
+        self.written: str | None = None
         self.serial = next(_serial)
         # When there was this one number: a parameter is one before anybody asks for its size, in a loop.
         self.since = self.serial
@@ -237,6 +239,9 @@ def divide_exactly(a: Size, b: Size) -> Size | None:
 
 
 _divisions: dict[tuple[Size, Size], Poly] = {}
+# Quotients `C//h` that the program has relied on to come out exactly, by viewing C as (h, C//h), in the order in which
+# it did: what was relied on in a branch is not behind it.
+RELIED_ON: dict[Symbol, None] = {}
 
 
 def begin() -> None:
@@ -253,6 +258,7 @@ def floor_divide(a: Size, b: Size) -> Size | None:
     exact = divide_exactly(a, b)
     if exact is not None:
         return exact
+    a, b = _cancelled(a, b)
     known = _divisions.get((a, b))
     if known is not None:
         return known
@@ -270,6 +276,28 @@ def floor_divide(a: Size, b: Size) -> Size | None:
         _divisions.clear()
     _divisions[(a, b)] = quotient
     return quotient
+
+
+def _cancelled(a: Size, b: Size) -> tuple[Size, Size]:
+    """A quotient without the factors that both sides have: `B*T*C // (B*T*h)` is `C // h`."""
+    terms = (*_terms(a), *_terms(b))
+    shared = list(terms[0][0])
+    for monomial, _ in terms:
+        left = list(monomial)
+        kept = []
+        for atom in shared:
+            if atom in left:
+                left.remove(atom)
+                kept.append(atom)
+        shared = kept
+        if not shared:
+            break
+    number = math.gcd(*(coefficient for _, coefficient in terms))
+    if not shared and number == 1:
+        return a, b
+    factor: Size = Poly(((tuple(shared), number),)) if shared else number
+    over, under = divide_exactly(a, factor), divide_exactly(b, factor)
+    return (a, b) if over is None or under is None else (over, under)
 
 
 def assume_divisible(size: Size) -> Size:
@@ -327,6 +355,19 @@ def ratio(a: Size, b: Size) -> Size | None:
     return None
 
 
+def multiple(a: Size, b: Size) -> Size | None:
+    """How many times b goes into a, where that is a size: what `ratio` gives, or a quotient that the program relies on, as
+    it does on `C // h` where it views C as (h, -1)."""
+    found = ratio(a, b)
+    if found is None and RELIED_ON and isinstance(a, Poly) and isinstance(b, Poly):
+        for atom in RELIED_ON:
+            if atom.denominator == b and atom.numerator is not None:
+                rest = divide_exactly(a, atom.numerator)
+                if rest is not None:
+                    return multiply(rest, of_symbol(atom))
+    return found
+
+
 def surely_differ(a: Size, b: Size) -> bool:
     """Different for every value of the symbols that is neither 0 nor 1 (nor negative).
 
@@ -336,9 +377,9 @@ def surely_differ(a: Size, b: Size) -> bool:
         return a != b
     if a == b:
         return False
-    quotient = ratio(a, b)
+    quotient = multiple(a, b)
     if quotient is None:
-        quotient = ratio(b, a)
+        quotient = multiple(b, a)
     if quotient is not None:
         return surely_not_one(quotient)
     difference = subtract(a, b)
@@ -419,10 +460,10 @@ def _atom_text(atom: Symbol, nearby: Mapping[Symbol, str]) -> str | None:
     if atom.numerator is not None and atom.denominator is not None:
         if is_named(atom.numerator, nearby) and is_named(atom.denominator, nearby):
             return f"{_factor(atom.numerator, nearby)}//{_factor(atom.denominator, nearby)}"
-    return None
+    return atom.written
 
 
-_PLAIN_NAME = re.compile(r"[\w.\[\]]+$")
+_PLAIN_NAME = re.compile(r"(?:[\w.\[\]]+|len\([\w.]+\)|[\w.]+\.size\(-?\d+\))$")
 
 
 def _factor(size: Size, nearby: Mapping[Symbol, str]) -> str:

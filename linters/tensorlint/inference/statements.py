@@ -5,7 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import aliases, iterators, kind_tests, module_containers, refinement, table_values
+from tensorlint.inference import (
+    aliases,
+    iterators,
+    kind_tests,
+    module_containers,
+    refinement,
+    sizes_in_place,
+    table_values,
+)
 from tensorlint.inference.containers import share, within
 from tensorlint.inference.contents import one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
@@ -95,6 +103,8 @@ class Statements(State):
                 and node.targets[0].__class__ not in (ast.Tuple, ast.List)
             ):
                 within(value)
+        elif value.__class__ is Number and node.value.__class__ is ast.BinOp and self.frame.record:
+            sizes_in_place.take(self, node.value, value)  # `n = len(rows) * 2`
         for target in node.targets:
             self.assign(target, value, node.value)
 
@@ -294,7 +304,7 @@ class Statements(State):
         frame = self.frame
         before = frame.env
         equal = refinement.equality(self, node.test) if node.test.__class__ is ast.Compare else None
-        outer = frame.under
+        outer, outer_ones = frame.under, frame.ones
         self.conditional += 1
         frame.env = dict(before)
         asks = kind_tests.asks(node.test, self.file)
@@ -303,8 +313,8 @@ class Statements(State):
         if equal is not None and equal[0]:
             frame.under = outer | equal[1]
         self.block(node.body)
-        first, first_dead = frame.env, frame.dead
-        frame.env, frame.dead, frame.under = dict(before), False, outer
+        first, first_dead, first_ones = frame.env, frame.dead, frame.ones
+        frame.env, frame.dead, frame.under, frame.ones = dict(before), False, outer, outer_ones
         aside_else = kind_tests.put_aside(self, node.test, False) if asks else {}
         refinement.assume(self, node.test, False)
         if node.orelse:
@@ -318,11 +328,11 @@ class Statements(State):
                 kind_tests.take_back(frame.env, aside_else)
             return
         if frame.dead:
-            frame.env, frame.dead = first, False
+            frame.env, frame.dead, frame.ones = first, False, first_ones
             if aside and isinstance(node.orelse[-1], ast.Raise):
                 kind_tests.take_back(first, aside)
             return
-        second = frame.env
+        second, frame.ones = frame.env, outer_ones
         if asks:
             kind_tests.take_back(first, aside)
             kind_tests.take_back(second, aside_else)

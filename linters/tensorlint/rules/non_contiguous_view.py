@@ -126,9 +126,10 @@ class NonContiguousView(Rule[ViewHazard]):
         step = "write .reshape, which copies where it must"
         if hazard.written:
             step = f"write into {hazard.receiver} by its own axes: .reshape would make a copy, and what is written into it be lost"
+        raises = f"and torch raises unless {hazard.unless}, the default" if hazard.unless else "and torch raises"
         return (
             f"{hazard.receiver} {hazard.shape}: view{hazard.target} would merge {hazard.merged}, which are not adjacent in "
-            f"memory ({hazard.reason}), and torch raises — {step}"
+            f"memory ({hazard.reason}), {raises} — {step}"
         )
 
     def fix(self, hazard: ViewHazard, node: cst.CSTNode) -> cst.CSTNode | None:

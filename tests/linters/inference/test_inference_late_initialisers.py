@@ -54,10 +54,10 @@ def both_ways(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], 
 
 
 def without_names(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """What a size nobody has named is shown by may differ: `x.shape[0]` where the size was asked for in this order."""
+    """What a size nobody has named is shown by may differ: `x.shape[0]`, or `len(x)`, where the size was asked for in this order."""
 
     def plain(sizes: Any) -> Any:
-        return sizes and tuple("?" if ".shape[" in str(size) else size for size in sizes)
+        return sizes and tuple("?" if ".shape[" in str(size) or "len(" in str(size) else size for size in sizes)
 
     return [(line, name, plain(shape), plain(strides)) for line, name, shape, strides, _ in rows]
 

@@ -7,22 +7,18 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides, ViewResult
 from tensorlint.inference.ops.results import RESHAPED, surviving
 from tensorlint.inference.ops.table import Undecided
-from tensorlint.inference.sizes import Poly, Size, Symbol
+from tensorlint.inference.sizes import Poly, Size
 from tensorlint.inference.values import Tensor
-
-# Quotients `C//h` that the program has relied on to come out exactly, by viewing C as (h, C//h), in the order in which
-# it did: what was relied on in a branch is not behind it.
-_proven: dict[Symbol, None] = {}
 
 
 def proven() -> int:
     """How many quotients are known to come out; `forget` goes back to it."""
-    return len(_proven)
+    return len(S.RELIED_ON)
 
 
 def forget(since: int) -> None:
-    while len(_proven) > since:
-        _proven.popitem()
+    while len(S.RELIED_ON) > since:
+        S.RELIED_ON.popitem()
 
 
 def resolve(shape: Shape | None, target: Shape) -> Shape:
@@ -54,7 +50,7 @@ def resolve(shape: Shape | None, target: Shape) -> Shape:
         if missing is None:
             raise Undecided
         if isinstance(missing, Poly):
-            _proven.update((atom, None) for atom in S.symbols(missing) if atom.denominator is not None)
+            S.RELIED_ON.update((atom, None) for atom in S.symbols(missing) if atom.denominator is not None)
     return (*target[:at], missing, *target[at + 1 :])
 
 
@@ -66,14 +62,14 @@ def check(shape: Shape, target: Shape) -> None:
     if isinstance(total, int) and isinstance(wanted, int):
         raise Undecided
     if S.assume_divisible(total) == S.assume_divisible(wanted):
-        _proven.update((atom, None) for atom in S.symbols(wanted) if atom.denominator is not None)
+        S.RELIED_ON.update((atom, None) for atom in S.symbols(wanted) if atom.denominator is not None)
 
 
 def merged(size: Size) -> Size:
     """A product of sizes, with `h * (C//h)` read as C where the program relies on it."""
     if isinstance(size, int):
         return size
-    if any(atom in _proven for atom in S.symbols(size)):
+    if any(atom in S.RELIED_ON for atom in S.symbols(size)):
         return S.assume_divisible(size)
     return size
 

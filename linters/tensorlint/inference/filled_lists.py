@@ -17,6 +17,7 @@ from typing import TypeGuard
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import added_to_name, passes
 from tensorlint.inference.frames import Environment
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
@@ -62,13 +63,7 @@ class FilledLists(State):
 
     def is_changed_once(self, name: str, node: ast.AST) -> bool:
         """Whether nothing but one `append` or `extend` in the loop changes the list."""
-        used = 0
-        for part in walk(node):
-            if isinstance(part, ast.Name):
-                used += part.id == name
-            elif isinstance(part, ast.Call):
-                used -= _is_length_of(part, name)
-        return used == 1 and name not in self.captured()
+        return _uses(node).get(name) == 1 and name not in self.captured()
 
     def captured(self) -> frozenset[str]:
         """The names of the current scope that functions within it may use."""
@@ -98,11 +93,26 @@ def _is_own_list(value: Value | None) -> TypeGuard[Sequence]:
     return isinstance(value, Sequence) and value.kind == "list" and not value.shared
 
 
-def _is_length_of(part: ast.Call, name: str) -> bool:
-    if len(part.args) != 1 or not isinstance(part.func, ast.Name):
-        return False
-    only = part.args[0]
-    return part.func.id == "len" and isinstance(only, ast.Name) and only.id == name
+def _uses(loop: ast.AST) -> dict[str, int]:
+    """How often a loop uses each name, but for `len(name)`."""
+
+    def count() -> dict[str, int]:
+        found: dict[str, int] = {}
+        for part in walk(loop):
+            if isinstance(part, ast.Name):
+                found[part.id] = found.get(part.id, 0) + 1
+            elif isinstance(part, ast.Call) and (name := _counted_by(part)):
+                found[name] = found.get(name, 0) - 1
+        return found
+
+    return kept_with(loop, "uses of names", count)
+
+
+def _counted_by(call: ast.Call) -> str:
+    """The name in `len(name)`."""
+    if len(call.args) != 1 or not isinstance(call.func, ast.Name) or call.func.id != "len":
+        return ""
+    return call.args[0].id if isinstance(call.args[0], ast.Name) else ""
 
 
 def _totals(item: Tensor, element: Tensor, totals: dict[Size, Size], start: int) -> dict[int, Size] | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import ops
-from tensorlint.inference.kept import kept_with
+from tensorlint.inference.kept import kept_with, lines_of
 from tensorlint.inference.values import Library, Opaque, Tensor, Value
 from tensorlint.inference.walking import walk
 
@@ -37,8 +37,20 @@ _OF_NEITHER = re.compile(
     r"sparse|nested|ragged|masked|quanti|jax|jnp|\btf\b|tf_|tensorflow|dtensor|cupy|packed|\bda\b|dask|xarray|pa\.|arrow",
     re.IGNORECASE,
 )
-# What `_asked_by_types` looks for is nowhere in a text without one of these.
-_TYPES = re.compile(r"\b(?:type|dir|vars)\(\w+\)|\bgetattr\(\s*\w+\s*,[^,]+,|\.__(?:class|module)__")
+_KEPT = "tensorlint_asks_for_kinds"
+# One of these, or a predicate, is in the text of any test that asks.
+_ASKING = (
+    "isinstance(",
+    "issubclass(",
+    "hasattr(",
+    "callable(",
+    "type(",
+    "dir(",
+    "vars(",
+    "getattr(",
+    "__class__",
+    "__module__",
+)
 _NO_TYPES = frozenset({"__class__", "__module__"})
 # What tensors and arrays have beside what the tables know.
 OF_ALL = frozenset(["shape", "ndim", "dtype", "size", "data", "__len__", "__getitem__", "__array__", "__iter__"])
@@ -51,23 +63,17 @@ def asks(test: ast.expr, file: SourceFile) -> bool:
     kind = test.__class__
     if kind is ast.Name or kind is ast.Attribute or kind is ast.Constant:
         return False
-    if kind is ast.Compare and not _asks_types(file):
-        return False
-    return kept_with(test, "asks for kinds", lambda: _asks(test, file))
+    known = test.__dict__.get(_KEPT)
+    if known is None:
+        known = test.__dict__[_KEPT] = _asks(test, file)
+    return bool(known)
 
 
 def _asks(test: ast.expr, file: SourceFile) -> bool:
-    types = _asks_types(file)
-    for part in _parts_of(test):
-        kind = part.__class__
-        if kind is ast.Call or (kind is ast.Compare and types):
-            if any(asked != "None" for _, asked, _ in _asked_by(part)):
-                return True
-    return False
-
-
-def _asks_types(file: SourceFile) -> bool:
-    return kept_with(file.tree, "asks for types", lambda: _TYPES.search(file.text) is not None)
+    text = "\n".join(lines_of(file.tree, file.text)[test.lineno - 1 : test.end_lineno])
+    if not any(map(text.__contains__, _ASKING)) and _PREDICATE.search(text) is None:
+        return False
+    return any(asked != "None" for part in _parts_of(test) for _, asked, _ in _asked_by(part))
 
 
 def _parts_of(test: ast.expr) -> Iterator[ast.expr]:
@@ -124,9 +130,10 @@ def _without(name: str, test: ast.expr) -> str:
 
 def _asked_by_types(test: ast.expr, truth: bool) -> Iterator[_Asked]:
     """`type(x)`, `x.__class__`, `dir(x)` and `getattr(x, "columns", None)` anywhere in the test."""
-    if sum(map(_is_type_of_another, walk(test))) > 1:
+    nodes = [*walk(test)]
+    if sum(map(_is_type_of_another, nodes)) > 1:
         return
-    for node in walk(test):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in _NO_TYPES and isinstance(node.value, ast.Name):
             yield node.value.id, _without(node.value.id, test), truth
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, gone_through
+from tensorlint.inference import aliases, gone_through, own_lists
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
@@ -62,7 +62,7 @@ class Loops(State):
         gone: list[tuple[str, Value]] = []
         if iterable.items or iterable.element is not UNKNOWN:
             gone = gone_through.found(node.iter, counted, frame.lookup)
-            within = [name for name, _ in gone if name and self.changing_within(node, name)]
+            within = [name for name, _ in gone if name and self.changing_within(node, name) and not self.is_another(node, name)]
             if any(self.changes_ahead(node, name) for name in within):
                 iterable = gone_through.one_item(gone)
             else:
@@ -111,6 +111,15 @@ class Loops(State):
     def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         lines = self.changing_lines(name, self.file)
         return any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+
+    def is_another(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
+        """Whether an attribute is gone through, and what the body changes is a list of the function's own that has its name:
+        `for x, layer in zip(xs, self.loc): loc.append(layer(x))`."""
+        if any(isinstance(part, ast.Name) and part.id == name for part in walk(node.iter)):
+            return False
+        if any(name in changes_of(statement).attributes for statement in node.body):
+            return False
+        return own_lists.holds_only_own(self.frame.node, name)
 
     def changes_ahead(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         """Whether the body may change what later rounds find in the list or dictionary that is gone through."""

@@ -62,7 +62,11 @@ class Loops(State):
         gone: list[tuple[str, Value]] = []
         if iterable.items or iterable.element is not UNKNOWN:
             gone = gone_through.found(node.iter, counted, frame.lookup)
-            within = [name for name, _ in gone if name and self.changing_within(node, name) and not self.is_another(node, name)]
+            within = [
+                name
+                for name, _ in gone
+                if name and self.changing_within(node, name) and not self.is_another(node, name)
+            ]
             if any(self.changes_ahead(node, name) for name in within):
                 iterable = gone_through.one_item(gone)
             else:

@@ -45,8 +45,9 @@ def _holds_only_own(code: ast.AST, name: str) -> bool:
                 kept.add(id(target))
             case ast.Attribute(value=ast.Name() as read) | ast.Subscript(value=ast.Name() as read):
                 kept.add(id(read))
-            case ast.Attribute(value=ast.Subscript(value=ast.Name(id=found))) | ast.Subscript(
-                value=ast.Subscript(value=ast.Name(id=found))
+            case (
+                ast.Attribute(value=ast.Subscript(value=ast.Name(id=found)))
+                | ast.Subscript(value=ast.Subscript(value=ast.Name(id=found)))
             ):
                 if found == name:
                     return False  # an item may be another list
@@ -57,7 +58,9 @@ def _holds_only_own(code: ast.AST, name: str) -> bool:
             case ast.Call(func=func, args=args):
                 if _only_reads(func):
                     kept.update(id(each) for each in args if isinstance(each, ast.Name))
-            case ast.arg(arg=found) | ast.MatchAs(name=found) | ast.MatchStar(name=found) | ast.ExceptHandler(name=found):
+            case (
+                ast.arg(arg=found) | ast.MatchAs(name=found) | ast.MatchStar(name=found) | ast.ExceptHandler(name=found)
+            ):
                 if found == name:
                     return False
             case ast.Global(names=names) | ast.Nonlocal(names=names):

@@ -106,7 +106,8 @@ class Reports(
 
     def add(self, node: ast.AST, hazard: Hazard) -> None:
         if self.expected_errors and (
-            isinstance(hazard, (ViewHazard, RankOneVectorHazard)) or (isinstance(hazard, BroadcastHazard) and hazard.refused)
+            isinstance(hazard, (ViewHazard, RankOneVectorHazard))
+            or (isinstance(hazard, BroadcastHazard) and hazard.refused)
         ):
             return
         if self.file is self.own_file and hasattr(node, "lineno"):

@@ -37,6 +37,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     is_integer,
+    is_named_tuple,
     opaque_serial,
 )
 from tensorlint.inference.variants import covers, freshen
@@ -464,8 +465,15 @@ class Loops(State):
 def _is_data(value: Value) -> bool:
     """Whether it is a number, a tensor or a tuple of these: nothing that can be changed by way of a list."""
     if isinstance(value, Sequence) and value.kind == "tuple" and value.items and not aliases.TIES.on:
-        return all(item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item) for item in value.items)
+        return all(map(_is_plain, value.items))
+    if is_named_tuple(value) and not aliases.TIES.on:
+        assert isinstance(value, Instance)
+        return all(map(_is_plain, value.fields.values()))
     return isinstance(value, _CARRIED) or is_integer(value)
+
+
+def _is_plain(item: Value) -> bool:
+    return item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item)
 
 
 def _contents(value: Value) -> tuple[Value, ...]:
@@ -521,6 +529,8 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
     if isinstance(a, Instance) and isinstance(b, Instance):
+        if is_named_tuple(a) and is_named_tuple(b):
+            return a.cls is b.cls and all(_same(value, b.fields[name]) for name, value in a.fields.items())
         return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)

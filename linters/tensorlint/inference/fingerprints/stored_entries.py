@@ -47,7 +47,8 @@ def after_stores(
     traits = [trait for trait in value.traits if trait not in old or trait in kept]
     fields = None
     if value.fields is not None:
-        fields = tuple((key, new.get(key, held)) for key, held in value.fields)
+        added = [(str(key), given) for key, given in new.items() if given.traits and key not in dict(value.fields)]
+        fields = (*((key, new.get(key, held)) for key, held in value.fields), *added)
     return replace(value, traits=tuple(traits), fields=fields).with_traits(traits_of(new.values()))
 
 

@@ -132,7 +132,9 @@ def test_nothing_wrong_is_said_where_a_round_does_more(made: str, change: str, t
         assert not wrong_claims(tmp_path / f"grown{number}.py", source), source
 
 
-STEPS = HEAD.replace("import random\n", "import random\nfrom collections import namedtuple\nfrom typing import NamedTuple\n") + (
+STEPS = HEAD.replace(
+    "import random\n", "import random\nfrom collections import namedtuple\nfrom typing import NamedTuple\n"
+) + (
     "class Typed(NamedTuple):\n    state: torch.Tensor\n    reward: float\n\n"
     "Named = namedtuple('Named', ('state', 'reward'))\n"
     "def pushed(kind, *args):\n    memory.rows.append(kind(*args))\n"

@@ -20,9 +20,7 @@ Place = tuple[int, int]
 REMOVES = frozenset(["pop", "popitem", "clear"])
 
 
-def after_stores(
-    bindings: Bindings, name: str, scope: Scope, value: Value, start: Place, at: ast.AST | None
-) -> Value:
+def after_stores(bindings: Bindings, name: str, scope: Scope, value: Value, start: Place, at: ast.AST | None) -> Value:
     """The dict with what was stored into it since it was made, and without what was removed or replaced."""
     changes = bindings.stored_items.get(name, ()), bindings.removed_items.get(name, ())
     if not any(changes):
@@ -35,9 +33,10 @@ def after_stores(
         here = bindings.names.scope_at[node]
         if not start <= (node.lineno, node.col_offset) < end or bindings.names.resolve(name, here) is not scope:
             continue
-        for key, given in _entries(bindings, node):
+        for key, given in _entries(name, node):
             if given is None and key is ...:
-                return replace(value, traits=(), fields=None)
+                still = None if value.fields is None else tuple((key, CONSTANT) for key, _ in value.fields)
+                return replace(value, traits=(), fields=still)  # any entry may be gone
             if here is scope and not bindings.names.is_conditional(node) and key is not ...:
                 entries.pop(str(key), None)
                 new[key] = CONSTANT if given is None else bindings.value(given)
@@ -52,15 +51,15 @@ def after_stores(
     return replace(value, traits=tuple(traits), fields=fields).with_traits(traits_of(new.values()))
 
 
-def _entries(bindings: Bindings, node: ast.stmt | ast.expr) -> Iterator[tuple[object, ast.expr | None]]:
-    """The keys that a statement or call changes, and what it stores there: None for what it removes; ... is a key that
-    nobody knows."""
+def _entries(name: str, node: ast.stmt | ast.expr) -> Iterator[tuple[object, ast.expr | None]]:
+    """The keys of the dict that a statement or call changes, and what it stores there: None for what it removes; ... is a
+    key that nobody knows."""
     if isinstance(node, ast.Assign):
         assert isinstance(node.targets[0], ast.Subscript)
         yield _literal(node.targets[0].slice), node.value
     elif isinstance(node, ast.Delete):
         for target in node.targets:
-            if isinstance(target, ast.Subscript):
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id == name:
                 yield _literal(target.slice), None
     elif isinstance(node, ast.Call):
         yield (_literal(node.args[0]) if node.args else ...), None

@@ -100,7 +100,7 @@ class BroadcastReports(Outcomes):
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
-            loss=loss, both_grow=grown is not None,
+            loss=loss, refused=bool(facts.get("refused")), both_grow=grown is not None,
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
             meets_each="" if loss else meets_each(left, right),

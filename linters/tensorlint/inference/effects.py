@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import aliases, estimators, iterators, layer_changes, table_values
+from tensorlint.inference import aliases, estimators, iterators, layer_changes, own_lists, table_values
 from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
 from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
@@ -591,7 +591,7 @@ class Effects(State):
 
     def changes_name(self, code: ast.AST, name: str) -> bool:
         changes = self.changes_in(code)
-        return name in changes.names or name in changes.attributes
+        return name in changes.attributes or (name in changes.names and not own_lists.holds_only_own(code, name))
 
     def changing_lines(self, name: str, file: SourceFile) -> list[int]:
         """The lines of the file's text that may change what the name holds: no others are looked for in its tree."""

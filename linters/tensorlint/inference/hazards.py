@@ -66,7 +66,7 @@ class BroadcastHazard(Hazard):
     last axes in common.
     `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
-    broadcasts of a row and a column that gave its operands their shapes.
+    broadcasts of a row and a column that gave its operands their shapes, and `refused` that the loss broadcasts nothing and raises.
     `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many,
     `meets_each` the same where it is a mask or a factor that has too many behind the batch: `(B, 1, 1, T)` beside `(B, T, T)`.
     """
@@ -104,6 +104,7 @@ class BroadcastHazard(Hazard):
     averaged: bool = False
     reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
+    refused: bool = False
     both_grow: bool = True
     misplaced: str = ""
     meets_each: str = ""

@@ -31,6 +31,7 @@ from tensorlint.inference.values import (
     Value,
     an_integer,
     copy,
+    is_named_tuple,
     is_none,
     of_class,
     perhaps_same,
@@ -75,6 +76,9 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
             joined[key] = a, b, _join_sequences(a, b, joined)
         return joined[key][2]
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
+        if is_named_tuple(a) and is_named_tuple(b):
+            held = {name: join(value, b.fields[name], joined) for name, value in a.fields.items()}
+            return Instance(a.cls, held, parts=(a, b), born=max(a.born, b.born))
         generic = a.cls.generic
         if generic is None:
             return Opaque(None, parts=(a, b))

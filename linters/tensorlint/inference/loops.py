@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, gone_through
+from tensorlint.inference import aliases, gone_through, own_lists
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
@@ -37,6 +37,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     is_integer,
+    is_named_tuple,
     opaque_serial,
 )
 from tensorlint.inference.variants import covers, freshen
@@ -62,7 +63,11 @@ class Loops(State):
         gone: list[tuple[str, Value]] = []
         if iterable.items or iterable.element is not UNKNOWN:
             gone = gone_through.found(node.iter, counted, frame.lookup)
-            within = [name for name, _ in gone if name and self.changing_within(node, name)]
+            within = [
+                name
+                for name, _ in gone
+                if name and self.changing_within(node, name) and not self.is_another(node, name)
+            ]
             if any(self.changes_ahead(node, name) for name in within):
                 iterable = gone_through.one_item(gone)
             else:
@@ -111,6 +116,15 @@ class Loops(State):
     def changing_within(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         lines = self.changing_lines(name, self.file)
         return any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+
+    def is_another(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
+        """Whether an attribute is gone through, and what the body changes is a list of the function's own that has its name:
+        `for x, layer in zip(xs, self.loc): loc.append(layer(x))`."""
+        if any(isinstance(part, ast.Name) and part.id == name for part in walk(node.iter)):
+            return False
+        if any(name in changes_of(statement).attributes for statement in node.body):
+            return False
+        return own_lists.holds_only_own(self.frame.node, name)
 
     def changes_ahead(self, node: ast.For | ast.AsyncFor, name: str) -> bool:
         """Whether the body may change what later rounds find in the list or dictionary that is gone through."""
@@ -451,8 +465,15 @@ class Loops(State):
 def _is_data(value: Value) -> bool:
     """Whether it is a number, a tensor or a tuple of these: nothing that can be changed by way of a list."""
     if isinstance(value, Sequence) and value.kind == "tuple" and value.items and not aliases.TIES.on:
-        return all(item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item) for item in value.items)
+        return all(map(_is_plain, value.items))
+    if is_named_tuple(value) and not aliases.TIES.on:
+        assert isinstance(value, Instance)
+        return all(map(_is_plain, value.fields.values()))
     return isinstance(value, _CARRIED) or is_integer(value)
+
+
+def _is_plain(item: Value) -> bool:
+    return item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item)
 
 
 def _contents(value: Value) -> tuple[Value, ...]:
@@ -508,6 +529,8 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
     if isinstance(a, Instance) and isinstance(b, Instance):
+        if is_named_tuple(a) and is_named_tuple(b):
+            return a.cls is b.cls and all(_same(value, b.fields[name]) for name, value in a.fields.items())
         return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Literal
 
 from tensorlint.inference import computed_names
+from tensorlint.inference.handling import last_name
 from tensorlint.inference.module_sources import is_base, makes_module
 from tensorlint.inference.module_uses import ModuleUses
 from tensorlint.inference.ops import modules
@@ -292,9 +293,30 @@ class ModuleEvidence(ModuleUses):
                 return
 
     def _bound(self, target: ast.AST | None, value: ast.expr | None, depth: int) -> Kind | None:
-        if not isinstance(target, ast.Name):  # a parameter, or a part of something unpacked
+        if isinstance(target, ast.arg):
+            return self._annotated(target)
+        if not isinstance(target, ast.Name):  # a part of something unpacked
             return None
         return self._kind(value, depth + 1)
+
+    def _annotated(self, parameter: ast.arg) -> Kind | None:
+        """What a parameter's annotation says, taken at its word: `base: nn.Linear`, `block: Block | None`."""
+        arguments = self.parents.get(parameter)
+        if isinstance(arguments, ast.arguments) and parameter in (arguments.vararg, arguments.kwarg):
+            return None
+        node = parameter.annotation
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            node = node.left if is_none(node.right) else node.right if is_none(node.left) else None
+        elif isinstance(node, ast.Subscript) and last_name(node.value) == "Optional":
+            node = node.slice
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not self.is_module_class(node):
+            return None
+        value = self.resolve(node)
+        if isinstance(value, Class):
+            return "special" if _has_own_call(value) else "own"
+        if isinstance(value, Library) and value.path in CONTAINERS:
+            return None if value.path.endswith("ParameterList") else "container"
+        return "module"
 
     def is_local(self, node: ast.Name) -> bool:
         scope: ast.AST = node

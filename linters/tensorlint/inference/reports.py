@@ -105,7 +105,10 @@ class Reports(
         self.take_back_names(saved.names)
 
     def add(self, node: ast.AST, hazard: Hazard) -> None:
-        if self.expected_errors and isinstance(hazard, (ViewHazard, RankOneVectorHazard)):
+        if self.expected_errors and (
+            isinstance(hazard, (ViewHazard, RankOneVectorHazard))
+            or (isinstance(hazard, BroadcastHazard) and hazard.refused)
+        ):
             return
         if self.file is self.own_file and hasattr(node, "lineno"):
             # What holds for every call says more than what one call shows.

@@ -26,6 +26,7 @@ from tensorlint.inference.table_values import (
     is_boxed,
     is_one_column,
     is_simple,
+    labels_of,
     make_frame,
     make_series,
     mark_simple,
@@ -194,6 +195,15 @@ def _by_name(table: LibraryObject, index: Value, of_rows: bool) -> Size | None:
     return len(texts) if listed else 0
 
 
+def _label_at(table: LibraryObject, index: Value) -> str | None:
+    """The label of the one column that is taken, by its own or by its place: `iloc[:, -1]`."""
+    if not isinstance(index, Const) or isinstance(index.value, str):
+        return index.value if isinstance(index, Const) else None
+    labels = labels_of(table) or ()
+    place = index.value
+    return labels[place] if type(place) is int and -len(labels) <= place < len(labels) else None
+
+
 def _placed(interp: State, table: LibraryObject, index: Value, kind: Value | None, node: ast.AST) -> Value:
     if not isinstance(kind, Const) or kind.value not in ("loc", "iloc"):
         return UNKNOWN
@@ -211,8 +221,7 @@ def _placed(interp: State, table: LibraryObject, index: Value, kind: Value | Non
     if rows == 0:
         return make_series(columns, node, table.fields.get(NAMES) if _is_whole(second) else None, is_boxed(table))
     if columns == 0:
-        name = second.value if isinstance(second, Const) and isinstance(second.value, str) else None
-        made = column_of(table, name, node)
+        made = column_of(table, _label_at(table, second), node)
         return made if _is_whole(first) else with_columns_of(made, rows, node)
     if _is_whole(second):
         return same_axes(table, node) if _is_whole(first) else with_columns_of(table, rows, node)

@@ -504,6 +504,14 @@ def of_class(generic: Instance, *parts: Value) -> Instance:
     return Instance(generic.cls, generic.fields, None, True, generic.overridden_fields, parts or (generic,))
 
 
+def is_named_tuple(value: Value) -> bool:
+    """Whether it is a named tuple of which all items are known: nothing can be put in the place of one."""
+    if not isinstance(value, Instance) or value.generic or value.cls.record is None or value.overridden_fields:
+        return False
+    plain = all(isinstance(base, Library) and base.path == "typing.NamedTuple" for base in value.cls.bases)
+    return plain and bool(value.cls.bases) and value.fields.keys() == {each.name for each in value.cls.record}
+
+
 @dataclass(slots=True, eq=False)
 class Function(Value):
     """A function of the analysed files, with the scope its free names live in."""

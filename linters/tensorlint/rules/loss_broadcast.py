@@ -31,7 +31,7 @@ def _where_it_was_made(hazard: BroadcastHazard) -> str:
 class LossBroadcast(Rule[Hazard]):
     """A loss of `(n, 1)` and `(n,)` compares every prediction with every target: n × n differences, whose mean is a
     number that goes down while the model learns the average. torch warns in some losses, and not at all in
-    `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`.
+    `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`; binary cross entropy raises.
 
     The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
     column that are reduced to a number, and a square matrix that meets a reduction of itself, of its squares or exponentials (`+ 1e-8` or not), over the wrong axis. A matrix
@@ -67,6 +67,9 @@ class LossBroadcast(Rule[Hazard]):
                 "loss = F.l1_loss(real, mel, reduction='none')\n", shows="loss.shape == (4, 4, 8, 5)"),
         Example("import torch\nfrom torch import nn\n\nlogits = nn.Linear(8, 1)(torch.randn(32, 8)).squeeze()\nlabels = torch.rand(32, 1)\n"
                 "loss = nn.MSELoss(reduction='none')(logits, labels)\n", shows="loss.shape == (32, 32)"),
+        Example("import torch\nfrom torch import nn\n\nmodel, criterion = nn.Linear(8, 1), nn.BCEWithLogitsLoss()\n"
+                "labels = torch.randint(0, 2, (32,)).float()\nloss = criterion(model(torch.rand(32, 8)), labels)\n", raises="ValueError: Target size",
+                note="Binary cross entropy broadcasts nothing: here torch raises."),
         Example("import torch\nimport torch.nn.functional as F\n\nloss = F.smooth_l1_loss(torch.rand(32, 1, 3), torch.rand(32, 1, 1), reduction='none')\n",
                 shows="loss.shape == (32, 1, 3)"),
         Example("import torch\nimport torch.nn.functional as F\n\nloss = F.poisson_nll_loss(torch.rand(8, 1), torch.rand(8), reduction='none')\n",
@@ -100,6 +103,9 @@ class LossBroadcast(Rule[Hazard]):
         Example("import torch\nimport torch.nn.functional as F\n\nloss = F.mse_loss(torch.rand(4, 3), torch.zeros(4, 3))\n"),
         Example("import torch\nfrom torch import nn\n\nscores = nn.Linear(8, 1)(torch.rand(6, 8))\nreal = torch.ones_like(scores)\n"
                 "loss = nn.BCEWithLogitsLoss()(scores, real)\n"),
+        Example("import torch\nimport torch.nn.functional as F\n\nlogits, labels = torch.randn(8, 1), torch.rand(8)\ntry:\n"
+                "    loss = F.binary_cross_entropy_with_logits(logits, labels)\nexcept ValueError:\n"
+                "    loss = F.binary_cross_entropy_with_logits(logits.squeeze(1), labels)\n", note="The error is expected."),
         Example("import torch\nimport torch.nn.functional as F\n\nlogits = torch.randn(5, 10)\nlog_p = F.log_softmax(logits, -1)\n"
                 "loss = F.kl_div(log_p, torch.softmax(torch.randn(5, 10), -1), reduction='batchmean')\n"),
         Example("import torch\n\nx = torch.rand(32, 10)\nz = ((x - x.mean(0)) ** 2).mean()\n"),
@@ -132,10 +138,15 @@ class LossBroadcast(Rule[Hazard]):
         change = hazard.suggestion or _where_it_was_made(hazard)
         advice = f"{change} gives both one shape" if change else "give both one shape"
         if hazard.loss:
-            if hazard.both_said and hazard.both_grow and hazard.same_rank:
+            if hazard.both_said and not hazard.refused and hazard.both_grow and hazard.same_rank:
                 return None  # each with each, as quantiles are compared: `loss(q.unsqueeze(2), y.unsqueeze(1))`
             if any(is_accident(cause) for cause in hazard.follows):
                 return None  # reported where the operand became a matrix
+            if hazard.refused:
+                return (
+                    f"{hazard.operation} of {hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape}: "
+                    f"torch wants one shape of both and raises — {advice}"
+                )
             became = f", and broadcasts to {hazard.result_shape}" if hazard.result_shape != "?" else ""
             return (
                 f"{hazard.operation} of {hazard.left} {hazard.left_shape} and {hazard.right} {hazard.right_shape} compares "

@@ -130,3 +130,67 @@ def test_nothing_wrong_is_said_where_a_round_does_more(made: str, change: str, t
             body = f"def act(k):\n{inner}\nfor k in range(9):\n    memory.add(torch.randn(4))\n    act(k)\n{read}"
         source = HEAD.replace("{made}", MADE[made]) + "memory.add(torch.randn(4))\n" + body + READ
         assert not wrong_claims(tmp_path / f"grown{number}.py", source), source
+
+
+STEPS = HEAD.replace(
+    "import random\n", "import random\nfrom collections import namedtuple\nfrom typing import NamedTuple\n"
+) + (
+    "class Typed(NamedTuple):\n    state: torch.Tensor\n    reward: float\n\n"
+    "Named = namedtuple('Named', ('state', 'reward'))\n"
+    "def pushed(kind, *args):\n    memory.rows.append(kind(*args))\n"
+)
+
+
+@pytest.mark.parametrize("kind", ["Named", "Typed"])
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize(
+    "add", ["memory.add({})", "memory.rows.append({})", "other.append({})", "fill(memory.rows, {})", "same.add({})"]
+)
+def test_named_tuples_that_the_rounds_put_in_are_known(kind: str, made: str, add: str) -> None:
+    source = STEPS.replace("{made}", MADE[made]) + (
+        f"for k in range(50):\n    {add.format(f'{kind}(torch.randn(1, 4), torch.tensor([1.0]))')}\n"
+        f"batch = {kind}(*zip(*random.sample(memory.rows, 8)))\n"
+        "x, y, z = torch.cat(batch.state), torch.cat(batch.reward), memory.rows[3].state\n"
+    )
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert [rows[name] for name in "xyz"] == [tuple(scope[name].shape) for name in "xyz"] == [(8, 4), (8,), (1, 4)]
+
+
+# What the rounds put in is not of one form, or is changed by way of the list or of what the named tuples hold.
+UNLIKE = [
+    "for k in range(6):\n    memory.add(Named(torch.randn(k + 1, 4), 1.0))\n",
+    "for k in range(6):\n    memory.add(Named(torch.randn(4) if k % 2 else torch.randn(4, 4), k))\n",
+    "for k in range(6):\n    memory.add(Named(torch.randn(4), 1.0) if k % 2 else Typed(torch.randn(4, 4), 1.0))\n",
+    "for k in range(6):\n    if k % 2:\n        memory.add(Named(torch.randn(4), 1.0))\n    else:\n        memory.add(Named(torch.randn(4, 4), 1.0))\n",
+    "for k in range(6):\n    memory.add(Named(torch.randn(4), 1.0))\n    memory.rows[0] = Named(torch.randn(4, 4), 1.0)\n",
+    "for k in range(6):\n    memory.add(Named(torch.randn(4), 1.0))\nmemory.rows[-1] = Named(torch.randn(4, 4), 1.0)\n",
+    "for k in range(6):\n    memory.add(Named([torch.randn(4)], 1.0))\n    memory.rows[-1].state[0] = torch.randn(4, 4)\n",
+    "for k in range(6):\n    memory.add(Named(torch.randn(4), 1.0)._replace(state=torch.randn(4, 4)))\n",
+    "for k in range(6):\n    step = Named(torch.randn(4), 1.0)\n    step.state.unsqueeze_(0)\n    memory.add(step)\n",
+    "for k in range(6):\n    memory.add(Named(torch.randn(4), 1.0))\n    memory.rows[-1].state.unsqueeze_(0)\n",
+    "step = Named([torch.randn(4)], 1.0)\nfor k in range(6):\n    memory.add(step)\nstep.state[0] = torch.randn(4, 4)\n",
+    "w = torch.randn(4)\nfor k in range(6):\n    memory.add(Named(w, 1.0))\n    w = torch.stack([w, w])\n",
+]
+
+
+@pytest.mark.parametrize("change", UNLIKE)
+def test_named_tuples_that_are_not_alike(change: str, tmp_path: Path) -> None:
+    for made in MADE.values():
+        source = STEPS.replace("{made}", made) + (
+            f"{change}x = memory.rows[0].state\ny = memory.rows[-1].state\nz = [each.state for each in memory.rows][-1]\n"
+            "u, v = x[0], y[0]\nfor step in memory.rows:\n    w = step.state\n    r = w[0]\n"
+        )
+        assert wrong_claims(tmp_path / "here.py", source) == {}, source
+
+
+@pytest.mark.parametrize("kind", ["Named", "Typed"])
+def test_either_of_two_named_tuples_has_what_both_have(kind: str, tmp_path: Path) -> None:
+    source = STEPS.replace("{made}", "[]") + (
+        f"a = {kind}(torch.zeros(2, 4), 1.0)\nif random.random() < 2:\n    a = {kind}(torch.zeros(3, 4), 2)\n"
+        "x = a.state\ny = a[0]\nstate, reward = a\nz = state + 0\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert [shape and shape[-1] for shape in (rows["x"], rows["y"], rows["z"])] == [4, 4, 4]
+    assert wrong_claims(tmp_path / "here.py", source) == {}

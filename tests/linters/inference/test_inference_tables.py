@@ -44,6 +44,11 @@ x = df.iloc[:, 1:2].values | 4 1
 x = df.iloc[:, 2:9].values | 4 1
 x = df.iloc[:, ::2].values | 4 ?
 x = df.iloc[1:3, -1:].values | ? 1
+m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.iloc[:, -1].values | 2
+m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.iloc[:, 1].to_numpy() | 2
+m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.drop(columns=["p"]).iloc[:, 0].values | 2
+m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m[["q", "p"]].iloc[:, 0].values | 2
+m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.iloc[:, 1:].values | 2 2
 x = df.iloc[1].values | 3
 x = df.iloc[1, :].values | 3
 x = df.iloc[1:3].values | ? 3
@@ -180,6 +185,10 @@ ADVERSARIES = {
     "a column of arrays that is computed": "q = df['a'].map(lambda v: np.zeros(5))\nx = np.zeros((3, 1)) * q.sum()\n",
     "a frame that a function reads": "q = pd.read_csv(io.StringIO('a\\n1\\n2\\n'), converters={'a': lambda v: np.zeros(5)})\n"
     "x = np.zeros((3, 1)) * q['a'].sum()\n",
+    "a column of arrays by its place": "q = pd.DataFrame({'a': [1, 2], 'e': [np.zeros(5)] * 2})\nx = np.zeros((2, 1)) * q.iloc[:, -1].sum()\n"
+    "y = np.zeros((2, 1)) * q[['e', 'a']].iloc[:, 0].sum()\nq.insert(0, 'z', [1, 2])\nz = np.zeros((2, 1)) * q.iloc[:, 2].sum()\n",
+    "a column of arrays that got its place later": "q = pd.DataFrame({'a': [1, 2], 'b': [3, 4]})\nq['a'] = [np.zeros(5)] * 2\nx = np.zeros((2, 1)) * q.iloc[:, 0].sum()\n"
+    "q = q.rename(columns={'a': 'b', 'b': 'a'})\ny = np.zeros((2, 1)) * q.iloc[:, 0].sum()\nq.columns = ['b', 'a']\nz = np.zeros((2, 1)) * q.iloc[:, 0].sum()\n",
     "a mean of everything": "x = np.zeros(3) * df.mean(axis=None)\ny = np.asarray(df.mean(axis=None))\n",
     "columns of one name less their means": "two = pd.DataFrame(np.ones((3, 2)), columns=['a', 'a'])\nx = (two - 1).values\n",
     "one row of text": "x = np.loadtxt(io.StringIO('1 2 3'))\ny = x * 2\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -126,7 +127,42 @@ class TestBroadcast:
         assert listener.kinds().count("one_sided") == 1
 
 
+# Of these no two that differ are one shape to a loss that broadcasts nothing.
+SHAPES: list[tuple[int, ...]] = [(), (1,), (1, 1), (4,), (4, 1), (1, 4), (4, 2), (4, 4), (2, 4, 1)]
+REFUSE = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
+
+
 class TestLoss:
+    @pytest.mark.parametrize("name", REFUSE)
+    def test_what_torch_refuses_is_told_and_nothing_else(self, name: str) -> None:
+        torch = pytest.importorskip("torch", reason="torch says what it refuses")
+        loss = getattr(torch.nn.functional, name)
+        for a, b in itertools.product(SHAPES, SHAPES):
+            try:
+                loss(torch.full(a, 0.5), torch.full(b, 0.5))
+                refused = False
+            except ValueError:
+                refused = True
+            listener = Listener()
+            function(listener, f"torch.nn.functional.{name}", tensor(*a), tensor(*b))
+            assert [facts["refused"] for _, facts in listener.heard] == [True] * refused, (a, b)
+
+    @pytest.mark.parametrize("name", REFUSE)
+    @pytest.mark.parametrize("sizes", [((N, M), (N, 3)), ((N,), (M,)), ((S.symbol(), 1), (S.symbol(), S.symbol()))])
+    def test_sizes_that_may_be_equal_are_not_told(self, name: str, sizes: Any) -> None:
+        listener = Listener()
+        function(listener, f"torch.nn.functional.{name}", *(tensor(*shape) for shape in sizes))
+        assert listener.heard == []
+
+    @pytest.mark.parametrize("layer", ["BCELoss", "BCEWithLogitsLoss"])
+    def test_a_module_that_refuses_is_told_by_its_name(self, layer: str) -> None:
+        listener = Listener()
+        criterion = modules.construct(ops.Call(f"torch.nn.{layer}"), f"torch.nn.{layer}", [], {})
+        listener.call(criterion, [tensor(N, 1), tensor(N)], {}, None)
+        assert listener.only("loss")["operation"] == f"nn.{layer}"
+        listener.call(criterion, [tensor(N, 1), tensor(N, 1)], {}, None)
+        assert len(listener.heard) == 1
+
     @pytest.mark.parametrize(
         "name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "poisson_nll_loss", "kl_div"]
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.classes import Classes, last_name, self_name
 from tensorlint.inference.fingerprints.scopes import Binding, FunctionNode, Names
+from tensorlint.inference.fingerprints.stored_entries import REMOVES
 from tensorlint.inference.fingerprints.values import (
     Trait,
     Value,
@@ -71,6 +72,7 @@ class Survey:
         self.mutations: dict[str, list[ast.Call]] = {}
         self.filled_in_loops: dict[str, list[ast.For]] = {}
         self.stored_items: dict[str, list[ast.Assign]] = {}  # name -> the statements `name[key] = value`
+        self.removed_items: dict[str, list[ast.Delete | ast.Call]] = {}  # `del name[key]`, `name.pop(key)`
         self._by_callee: dict[str, list[ast.Call]] = {}
         self.seeds: set[str] = set()
         self.settings_fields: set[str] | None = set()
@@ -86,6 +88,8 @@ class Survey:
             self._by_callee.setdefault(name, []).append(call)
             if name in _CHANGES and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
                 self.mutations.setdefault(call.func.value.id, []).append(call)
+            elif name in REMOVES and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+                self.removed_items.setdefault(call.func.value.id, []).append(call)
             elif name == "shuffle" and call.args and isinstance(call.args[0], ast.Name):
                 self.mutations.setdefault(call.args[0].id, []).append(call)
             elif name == "add_argument" and self.settings_fields is not None:
@@ -99,6 +103,10 @@ class Survey:
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
                 if isinstance(node.targets[0].value, ast.Name):
                     self.stored_items.setdefault(node.targets[0].value.id, []).append(node)
+            elif isinstance(node, ast.Delete):
+                for target in node.targets:
+                    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                        self.removed_items.setdefault(target.value.id, []).append(node)
         for bindings in self.names.module.bindings.values():
             for binding in bindings:
                 self._survey_import(binding.imported)

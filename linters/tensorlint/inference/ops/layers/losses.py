@@ -45,6 +45,11 @@ def gaussian_nll(call: Call, obj: LibraryObject, input: Value, target: Value, va
 
 
 @layer("BCELoss", "weight=None size_average=None reduce=None reduction='mean'", "input target")
+def bce(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
+    losses.tell_of_refusal(call, short(obj.path), input, target)
+    return same_shape(call, obj, input, target)
+
+
 @layer("SoftMarginLoss", _OLD, "input target")
 def same_shape(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
     return losses.same_shape(call, input, True, beside=[target], **_reduction(obj))
@@ -54,6 +59,7 @@ def same_shape(call: Call, obj: LibraryObject, input: Value, target: Value) -> V
     "BCEWithLogitsLoss", "weight=None size_average=None reduce=None reduction='mean' pos_weight=None", "input target"
 )
 def bce_with_logits(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
+    losses.tell_of_refusal(call, short(obj.path), input, target)
     plain = all(is_none(argument(obj, name)) for name in ("weight", "pos_weight"))
     return losses.same_shape(call, input, plain, beside=[target], **_reduction(obj))
 

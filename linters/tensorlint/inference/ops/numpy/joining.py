@@ -11,7 +11,7 @@ from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.numpy.shaping import at_least
 from tensorlint.inference.ops.products import agree
-from tensorlint.inference.ops.results import SPELLED, laid, list_of, seen, short, surviving
+from tensorlint.inference.ops.results import RESHAPED, SPELLED, laid, list_of, seen, short, surviving
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Sequence, Tensor, Value
@@ -144,6 +144,10 @@ def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) 
 @op("numpy.hstack numpy.vstack numpy.dstack numpy.row_stack numpy.column_stack", "tensors / dtype=None casting=None")
 def stacked(call: Call, tensors: Value, dtype: Value, casting: Value) -> Value:
     name = call.name.rpartition(".")[2]
+    if isinstance(tensors, Tensor) and tensors.framework == "numpy" and name in ("vstack", "row_stack"):
+        if tensors.shape is not None and len(tensors.shape) == 1 and tensors.shape != (0,):
+            # Its items are put below one another: a column, of which the code says no more than `reshape` would.
+            return laid(call, "numpy", (*tensors.shape, 1), (1, 1), chosen(dtype, tensors.dtype), marks=RESHAPED)
     if isinstance(tensors, Sequence) and tensors.items is None and name in ("hstack", "vstack", "row_stack"):
         rank = len(repeated(call, tensors)[0])
         if rank == 0 or (rank == 1 and name != "hstack"):

@@ -12,6 +12,7 @@ from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.results import REDUCTION, common_device, short, unplaced
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.ops.torch.registry import op
+from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Tensor, Value, copy
 
 # Losses that broadcast their input against the target without a word (or with a warning), by the functional's name.
@@ -104,7 +105,7 @@ def tell(call: Call, operation: str, left: Value, right: Value) -> Shape | None:
     return shape
 
 
-def _tell_of_column(call: Call, operation: str, left: Tensor, right: Tensor) -> None:
+def _tell_of_column(call: Call, operation: str, left: Tensor, right: Tensor, refused: bool = False) -> None:
     """A column of which nobody knows how many axes it has, and a vector; with one axis it would be a single number."""
     for column, row in ((left, right), (right, left)):
         if column.shape is None and column.axes and row.rank == 1 and row.shape != (1,):
@@ -116,8 +117,32 @@ def _tell_of_column(call: Call, operation: str, left: Tensor, right: Tensor) -> 
                 operands = (shown, right) if column is left else (left, shown)
                 result = (*shape[:-1], *(row.shape or ()))
                 call.report(
-                    "loss", operation=operation, left=operands[0], right=operands[1], shape=result, more_axes=shown
+                    "loss",
+                    operation=operation,
+                    left=operands[0],
+                    right=operands[1],
+                    shape=result,
+                    more_axes=shown,
+                    refused=refused,
                 )
+
+
+def tell_of_refusal(call: Call, operation: str, input: Value, target: Value) -> None:
+    """Report operands of surely different shapes to a loss that broadcasts nothing: torch compares their sizes and raises."""
+    if not isinstance(input, Tensor) or not isinstance(target, Tensor):
+        return
+    a, b = input.shape, target.shape
+    if a is None or b is None:
+        _tell_of_column(call, operation, input, target, refused=True)
+    elif len(a) != len(b) or any(map(_surely_differ, a, b)):
+        call.report("loss", operation=operation, left=input, right=target, shape=None, refused=True)
+
+
+def _surely_differ(a: Size, b: Size) -> bool:
+    """Whether two sizes cannot be equal: two numbers, or a 1 and what has a name."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a != b
+    return (a == 1 and S.surely_not_one(b)) or (b == 1 and S.surely_not_one(a))
 
 
 _PAIR = "input target size_average=None reduce=None reduction='mean'"
@@ -209,6 +234,7 @@ def gaussian_nll_loss(
 def binary_cross_entropy(
     call: Call, input: Value, target: Value, size_average: Value, reduce: Value, reduction: Value, weight: Value
 ) -> Value:
+    tell_of_refusal(call, spelled(call), input, target)
     return same_shape(call, input, True, reduction, reduce, size_average, [])
 
 
@@ -226,6 +252,7 @@ def bce_with_logits(
     weight: Value,
     pos_weight: Value,
 ) -> Value:
+    tell_of_refusal(call, spelled(call), input, target)
     plain = values.is_none(weight) and values.is_none(pos_weight)
     return same_shape(call, input, plain, reduction, reduce, size_average, [target])
 

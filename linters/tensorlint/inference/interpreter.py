@@ -27,6 +27,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
+from tensorlint.inference.branches import Branches
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.class_making import ClassMaking
 from tensorlint.inference.classes import Classes
@@ -100,6 +101,7 @@ class Interpreter(
     Operators,
     Iteration,
     Statements,
+    Branches,
     Handling,
     Assignments,
     Loops,

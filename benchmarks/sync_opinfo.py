@@ -206,11 +206,12 @@ def _waits_on_gpu(op: Any, sample: Any) -> dict[str, bool]:
     return {key: value for key, value in found.items() if value or " " not in key}
 
 
-def record() -> dict[str, Any]:
+def record(every: int = 1) -> dict[str, Any]:
+    """What waits, of each operator, or of one in so many."""
     real = backend() == "cuda"
     found: dict[str, dict[str, str]] = {}
     with contextlib.suppress(KeyboardInterrupt):  # what was recorded until then
-        for op in op_db:
+        for op in op_db[::every]:
             _record_samples(op, real, found)
             if real:
                 try:

@@ -190,14 +190,14 @@ def test_a_sample_of_torchs_operators_is_not_accused():
         warnings.simplefilter("ignore")
         opinfo = benchmark("gradcheck_opinfo")
         seen = 0
-        for case, function, tensors in opinfo.cases(every=97):
+        for case, function, tensors in opinfo.cases(every=193):
             operator = case.partition("#")[0]
             if operator in NOT_THE_DERIVATIVE or operator == "grid_sampler_3d":
                 continue
             verdict, text = opinfo.ours(function, tensors)
             assert verdict in ("passed", "inconclusive", "refused"), f"{case}: {text}"
             seen += 1
-    assert seen > 400
+    assert seen > 200
 
 
 @internal

@@ -71,15 +71,15 @@ def test_there_is_a_record_of_a_real_gpu() -> None:
 
 @pytest.mark.parametrize("path", OPERATORS, ids=[path.stem for path in OPERATORS])
 def test_operators_wait_in_the_simulation_as_on_the_gpu(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """torch's own samples of its operators, forward and backward."""
+    """torch's own samples of a third of its operators, forward and backward; of all: `benchmarks/sync_opinfo.py --compare`."""
     pytest.importorskip("expecttest", reason="torch's samples need it")
     pytest.importorskip("torch.testing._internal.common_methods_invocations")
     module = _load(OPINFO)
     document = json.loads(path.read_text())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        different, compared = module.compare(document, module.record())
-    assert compared >= 2_500
+        different, compared = module.compare(document, module.record(every=3))
+    assert compared >= 800
     assert different == {}
     name = "masked_select"
     document["operators"][name] = dict.fromkeys(document["operators"][name], "")

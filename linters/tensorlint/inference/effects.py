@@ -429,6 +429,9 @@ class Effects(State):
                 if name is None and not is_forgotten_itself(part):
                     self.forget_own_contents(part)
                     self.mutations.append((part, None))
+            elif isinstance(part, Tensor):
+                if name is None and aliases.TIES.on:
+                    self.forget_tensor(part)
             elif isinstance(part, LibraryObject) and table_values.is_table(part):
                 table_values.forget_table(self, part)
             elif isinstance(part, LibraryObject) and estimators.is_known(part.path):

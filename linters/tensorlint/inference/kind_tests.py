@@ -212,7 +212,8 @@ def put_aside(interpreter: State, test: ast.expr, truth: bool) -> dict[str, tupl
 
 def put_one_aside(environment: Environment, name: str) -> tuple[Value, Value]:
     value = environment[_ASIDE.format(name)] = environment[name]
-    instead = environment[name] = Opaque(None)
+    # What is done to it is done to the tensor, should it be one after all.
+    instead = environment[name] = Opaque(None, parts=(value,))
     return value, instead
 
 

@@ -133,6 +133,17 @@ def test_what_a_branch_does_in_place_is_known_afterwards() -> None:
     assert "TSR112" in codes(other)
 
 
+def test_what_code_that_is_not_followed_does_in_place_is_not_overlooked() -> None:
+    code = (
+        "import functools\n\nimport torch\n\n\n@functools.lru_cache(None)\ndef grow(x):\n    x.unsqueeze_(1)\n\n\ndef is_matrix(x):\n"
+        "    return hasattr(x, 'shape')\n\n\ndef turn(x):\n    if is_matrix(x):\n        grow(x)\n    return x.T\n\n\n"
+        "turned = turn(torch.rand(8))\n"
+    )
+    assert codes(code) == []
+    assert run(code)["turned"].shape == (1, 8)
+    assert codes(code.replace("        grow(x)", "        len(x)")) == ["TSR101"]
+
+
 TORCH = "import torch\n\n\ndef is_distributed_tensor(x):\n    return False\n\n\ndef turn(x):\n    {}\n\n\nturn(torch.rand(10))\n"
 
 

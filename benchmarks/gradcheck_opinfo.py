@@ -108,9 +108,12 @@ class TooLong(BaseException):
     """The time is over. No Exception, which the check would take for one of the operator's."""
 
 
-def cases(name: str = "", every: int = 1) -> Iterator[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]]:
-    """(operator and sample number, function of tensors, tensors that require grad)."""
-    for op in op_db:
+def cases(
+    name: str = "", every: int = 1, operators: int = 1
+) -> Iterator[tuple[str, Callable[..., Any], tuple[torch.Tensor, ...]]]:
+    """(operator and sample number, function of tensors, tensors that require grad): one sample in `every` of an operator, the
+    first among them, and one operator in so many."""
+    for op in op_db[::operators]:
         full = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
         if name not in full or not op.supports_autograd:
             continue

@@ -190,7 +190,7 @@ def test_a_sample_of_torchs_operators_is_not_accused():
         warnings.simplefilter("ignore")
         opinfo = benchmark("gradcheck_opinfo")
         seen = 0
-        for case, function, tensors in opinfo.cases(every=193):
+        for case, function, tensors in opinfo.cases(every=97, operators=2):
             operator = case.partition("#")[0]
             if operator in NOT_THE_DERIVATIVE or operator == "grid_sampler_3d":
                 continue

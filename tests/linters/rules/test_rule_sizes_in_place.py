@@ -6,12 +6,9 @@ import ast
 import re
 
 import pytest
+from rule_programs import findings
 
-from tensorlint.checking import Selection, findings_of
-from tensorlint.findings import Finding
 from tensorlint.inference.analysis import analyse
-from tensorlint.rules.registry import load
-from tensorlint.source import PythonSource
 
 HEAD = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
 COUNTS = {
@@ -50,11 +47,6 @@ def program(count: str, a: str, b: str, *, named: bool, test: str = "") -> str:
         lines += [f"    {test.format(n=text)}"]
     lines += [f"    a = {a.format(n=text)}", f"    b = {b.format(n=text)}", "    return ((a - b) ** 2).mean()"]
     return HEAD + "\n".join(lines) + "\n"
-
-
-def findings(code: str) -> list[Finding]:
-    defaults = frozenset(rule.code for rule in load() if rule.default == "on")
-    return findings_of(PythonSource("case.py", code), load(), Selection(defaults), None)[0]
 
 
 def lines_and_codes(code: str) -> list[tuple[str, str]]:

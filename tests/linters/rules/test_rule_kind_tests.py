@@ -121,6 +121,18 @@ def test_what_comes_after_the_question_is_reported(name: str) -> None:
     run(code, "numpy")
 
 
+@pytest.mark.parametrize(
+    "kinds", ["(int, float)", "complex", "torch.Tensor", "pd.DataFrame", "(pd.DataFrame, pd.Series)"]
+)
+def test_what_no_array_can_be_is_decided(kinds: str) -> None:
+    code = (
+        "import numpy as np\nimport pandas as pd\nimport torch\n\n\ndef turn(x):\n"
+        f"    if isinstance(x, {kinds}):\n        x = convert(x)\n    return x.T\n\n\nturned = turn(np.random.rand(8))\n"
+    )
+    assert codes(code) == ["TSR101"]
+    assert run(code, "torch", "pandas")["turned"].shape == (8,)  # `convert` is not there: it was not called
+
+
 def test_what_a_branch_does_in_place_is_known_afterwards() -> None:
     code = (
         "import torch\n\n\ndef grow(x):\n    if type(x).__name__ == 'Tensor' or is_table(x):\n        x.unsqueeze_(1)\n"

@@ -181,6 +181,12 @@ def untie(value: Value) -> list[Tensor]:
         TIES.groups.pop(id(each), None)
     tensors = [each for each in found if isinstance(each, Tensor) and each is not value]
     if not isinstance(value, Tensor):
-        tensors += TIES.lost.values()
-        TIES.lost.clear()
+        tensors += found_again()
+    return tensors
+
+
+def found_again() -> list[Tensor]:
+    """The lost tensors, where any of them may have got another shape: they are lost no more."""
+    tensors = [*TIES.lost.values()]
+    TIES.lost.clear()
     return tensors

@@ -493,6 +493,8 @@ class Assignments(State):
             self.changed_items(receiver, longer=is_key or is_stretch)
             if isinstance(index, Const) and isinstance(value, (Sequence, Dictionary)):
                 receiver.fields = {**(receiver.fields or {}), ItemKey(repr(index.value)): aliases.perhaps(value)}
+        elif receiver is UNKNOWN:
+            aliases.lose(value)
 
     def kept_by_unknown(self, receiver: Value, value: Value) -> None:
         """A list or dictionary has another name by which nobody sees it change: an item or attribute of what is not known."""

@@ -238,6 +238,9 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return taken if name in ("pop", "popleft", "__iadd__") else UNKNOWN
         if receiver.kind == "iterator" and name in ("send", "asend"):
             interp.sent(args)
+        if receiver.kind == "set":
+            for arg in args:
+                aliases.lose(arg)
         return one_within([receiver])
     if isinstance(receiver, Const) and isinstance(receiver.value, str):
         if name == "split" and not kwargs and all(isinstance(arg, Const) for arg in args):

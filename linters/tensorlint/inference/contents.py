@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.aliases import TIES, lose
@@ -136,22 +137,32 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
     return order
 
 
-def tensors_within(values: Iterable[Value]) -> list[Tensor]:
-    """The tensors among the values, and all that can be reached by way of these."""
-    found: dict[int, Value] = {}
-    frames: dict[int, Frame] = {}
+def tensors_within(
+    values: Iterable[Value], found: dict[int, Value] | None = None, scopes: dict[int, Frame] | None = None
+) -> list[Tensor]:
+    """The tensors among the values, and all that can be reached by way of these. Who asks several times hands on what was
+    `found` before, and in which `scopes`: nothing is gone through again."""
+    found = {} if found is None else found
+    scopes = {} if scopes is None else scopes
+    begun = len(found)
     waiting = list(values)
-    while waiting and len(found) < _MOST_REACHED:
+    while waiting and len(found) < begun + _MOST_REACHED:
         value = waiting.pop()
-        if value.__class__ in _REACHING and id(value) not in found:
-            found[id(value)] = value
-            waiting += reached_by(value)
-            scope = value.scope if isinstance(value, Function) else None
-            while scope is not None and scope.parent is not None and id(scope) not in frames:
-                frames[id(scope)] = scope
+        kind = value.__class__
+        if kind not in _REACHING or id(value) in found:
+            continue
+        if kind is Function:
+            assert isinstance(value, Function)
+            scope = value.scope
+            while scope.parent is not None and id(scope) not in scopes:
+                scopes[id(scope)] = scope
                 waiting += scope.env.values()
                 scope = scope.parent
-    return [value for value in found.values() if isinstance(value, Tensor)]
+            if value.receiver is None and not value.held and _REACHING.isdisjoint(map(type, value.defaults.values())):
+                continue  # as most of those that classes and modules have
+        found[id(value)] = value
+        waiting += reached_by(value)
+    return [value for value in islice(found.values(), begun, None) if isinstance(value, Tensor)]
 
 
 def is_part_of(value: Value, whole: Value, depth: int = 0) -> bool:

@@ -29,6 +29,7 @@ from tensorlint.inference.contents import (
 )
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.late_initialisers import attributes_unknown
+from tensorlint.inference.module_tensors import Around
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -112,6 +113,9 @@ class Together:
 
     def __init__(self) -> None:
         self.changed: dict[int, tuple[Value, set[str], set[str]]] = {}
+        # What was gone through for tensors that get another shape.
+        self.reached: dict[int, Value] = {}
+        self.scopes: dict[int, Frame] = {}
 
     def add(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
         # What a shared name has held is told anew for each function: only its parts are of interest.
@@ -193,7 +197,7 @@ class Effects(State):
             elif held is None and not scope.file.own:
                 changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
         if "torch" in reshapes and aliases.TIES.on:
-            self.reshape_unseen(function, given)
+            self.reshape_unseen(function, given, together)
         seen: set[int] = set()
         for value in given:
             if not function.scope.file.own and isinstance(value, Instance):
@@ -225,18 +229,31 @@ class Effects(State):
             self.forget_held(value, names, reshapes, gone_through.setdefault((attributes, reshapes), set()), touched)
         self.budget -= sum(map(len, gone_through.values())) // _PER_STATEMENT
 
-    def reshape_unseen(self, function: Function, given: list[Value]) -> None:
+    def reshape_unseen(self, function: Function, given: list[Value], together: Together | None) -> None:
         """The function gives tensors another shape: any that it finds by what it is given, or by the names around it."""
         own = function.scope.file.own
         # Code of another file that has a module in hand changes it by the names of its attributes.
         values = [each for each in given if own or not (isinstance(each, Instance) and each.cls.is_module)]
+        found, scopes = ({}, {}) if together is None else (together.reached, together.scopes)
         scope: Frame | None = function.scope
-        while scope is not None:
-            values += scope.env.values()
+        tensors: list[Tensor] = []
+        while scope is not None and id(scope) not in scopes:
+            scopes[id(scope)] = scope
+            if scope.parent is None and scope.finished:
+                tensors = self.tensors_around(scope)
+            else:
+                values += scope.env.values()
             scope = scope.parent
-        for each in tensors_within(values):
+        for each in (*aliases.found_again(), *tensors, *tensors_within(values, found, scopes)):
             if each.framework != "numpy":
                 self.forget_tensor(each)
+
+    def tensors_around(self, module: Frame) -> list[Tensor]:
+        """Those that can be reached by the names of the module."""
+        around = self.around.get(id(module))
+        if around is None or not around.holds(module, self.mutations):
+            around = self.around[id(module)] = Around(module, len(self.mutations))
+        return around.tensors
 
     def held_by_name(self, scope: Frame, name: str) -> Value | None:
         """What code finds under a name that it sees; what the name has held, if functions bind it anew."""

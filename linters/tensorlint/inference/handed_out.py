@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from tensorlint.inference.changes import CHANGES, changes_of
 from tensorlint.inference.effects import READS
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.walking import walk
 from tensorlint.inference.words import places_of
@@ -87,15 +90,44 @@ def _lines(text: str, words: set[str], name: str) -> list[int]:
     return sorted(found)
 
 
+class _Defined:
+    """The functions and the initialisers of classes that a file defines, by name and by line."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.functions: dict[str, list[Any]] = {}
+        self.makers: dict[str, list[Any]] = {}  # by the name of the class
+        self.ordered: list[Any] = []
+        for node in file.facts.scopes:
+            if isinstance(node, _FUNCTIONS):
+                self.functions.setdefault(node.name, []).append(node)
+                self.ordered.append(node)
+            elif isinstance(node, ast.ClassDef):
+                self.makers.setdefault(node.name, []).extend(
+                    part for part in node.body if isinstance(part, _FUNCTIONS) and part.name == "__init__"
+                )
+        self.ordered.sort(key=lambda node: node.lineno)  # stable: of two in one line the first one counts
+        self.begins = [node.lineno for node in self.ordered]
+        # The last line of all that begin no later.
+        self.reach = list(accumulate((node.end_lineno or 0 for node in self.ordered), max))
+
+    def around(self, line: int) -> Any | None:
+        """The innermost function that the line belongs to."""
+        found = None
+        for at in range(bisect_right(self.begins, line) - 1, -1, -1):
+            if self.reach[at] < line or (found is not None and self.begins[at] < found.lineno):
+                break
+            if line <= (self.ordered[at].end_lineno or 0):
+                found = self.ordered[at]
+        return found
+
+
 class _Search:
     """One function, or one statement of the module, that mentions the list."""
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
-        self.functions: dict[str, list[Any]] = {}
-        for node in file.facts.scopes:
-            if isinstance(node, _FUNCTIONS):
-                self.functions.setdefault(node.name, []).append(node)
+        self.defined: _Defined = kept_with(file.tree, "functions by line", lambda: _Defined(file))
+        self.functions = self.defined.functions
         self.name = ""
         self.names: set[str] = set()
         self.getters: set[str] = set()
@@ -105,14 +137,13 @@ class _Search:
 
     def scopes(self, lines: list[int]) -> list[ast.AST]:
         """The innermost functions that the lines belong to, and all statements outside of functions if any of these is meant."""
-        functions = [each for nodes in self.functions.values() for each in nodes]
         found: dict[ast.AST, None] = {}
         outside = False
         for line in lines:
-            around = [each for each in functions if each.lineno <= line <= (each.end_lineno or 0)]
-            if around:
-                found[max(around, key=lambda each: each.lineno)] = None
-            outside = outside or not around
+            around = self.defined.around(line)
+            if around is not None:
+                found[around] = None
+            outside = outside or around is None
         if outside:
             found[self.outside] = None
         return list(found)
@@ -231,10 +262,6 @@ class _Search:
             if isinstance(node.target, ast.Name) and node.target.id in self.local:
                 self.changed = True
 
-    def methods_of(self, name: str) -> list[ast.stmt]:
-        classes = (each for each in self.file.facts.scopes if isinstance(each, ast.ClassDef) and each.name == name)
-        return [part for each in classes for part in each.body]
-
     def hand_on(self, call: ast.Call, given: list[ast.expr]) -> None:
         """The list is an argument: what is called may change it, unless it is known to leave it as it is."""
         name, root = last_name(call.func) or "", call.func
@@ -248,7 +275,7 @@ class _Search:
         if any(isinstance(each, ast.Name) and each.id in self.functions for each in given):
             self.changed = True  # `partial(fill, self.rows)`, `Thread(target=fill, args=(self.rows,))`
             return
-        makers = [each for each in self.functions.get("__init__", ()) if each in self.methods_of(name)]
+        makers = self.defined.makers.get(name, [])
         if not (makers or name in self.functions):
             self.kept.update(
                 each.arg for each in call.keywords if each.arg and self.is_it(each.value)
@@ -262,7 +289,8 @@ class _Search:
             own |= {each.arg for each in call.keywords if each.arg and self.is_it(each.value)}
             if own:
                 inner = _Search.__new__(_Search)
-                inner.file, inner.functions, inner.name = self.file, self.functions, self.name
+                inner.file, inner.defined, inner.functions = self.file, self.defined, self.functions
+                inner.name = self.name
                 inner.begin(set(), set(), function, own, self.depth + 1)
                 self.changed = self.changed or inner.changed
                 self.kept |= inner.kept

@@ -125,6 +125,8 @@ class ImplicitCalls(State):
                 self.saw_handed_lambda(value)
             if value.__class__ in CALLED and may_change(value):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
+                if aliases.TIES.on and value.__class__ is Function and self.reached_from(value).reshapes:
+                    self.keep(value)  # it may be called when there are other tensors
         for value in values:
             if aliases.TIES.on:
                 aliases.lose(value)
@@ -213,6 +215,8 @@ class ImplicitCalls(State):
         reached = self.reached_from(function)
         if reached.names or reached.lent_names or (function.receiver is not None and reached.attributes):
             return True
+        if reached.reshapes and aliases.TIES.on:
+            return True  # of a tensor that it finds by a name, or in a list
         if any(value.__class__ in HOLDING for value in function.defaults.values()):
             return True
         elsewhere = reached.elsewhere

@@ -48,6 +48,7 @@ from tensorlint.inference.late_initialisers import LateInitialisers
 from tensorlint.inference.late_methods import MethodMaking
 from tensorlint.inference.loops import Loops
 from tensorlint.inference.methods import Methods
+from tensorlint.inference.module_tensors import Around
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.operators import OPERATORS, Operators, decided_by_classes
 from tensorlint.inference.quiet_functions import is_quiet, is_unread
@@ -183,6 +184,7 @@ class Interpreter(
         self.estimators_change: bool | None = None
         self.refused: set[ast.AST | None] = set()  # calls that were seen to raise
         self.distributions_change: bool | None = None  # whether the file may assign what a distribution is made of
+        self.around: dict[int, Around] = {}  # by the module's frame: the tensors that its names lead to
         self.unset: dict[tuple[str, str], bool] = {}  # by file and name: whether what is called so may be None
         self.reached: dict[Any, Any] = {}
         self.asked_perhaps: set[S.Symbol] = set()  # sizes that not every run asks for: the axis may be missing

@@ -13,6 +13,7 @@ from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Tensor, Value
 
 if TYPE_CHECKING:
+    from tensorlint.inference.module_tensors import Around
     from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
@@ -101,6 +102,7 @@ class State:
     estimators_change: bool | None
     refused: set[ast.AST | None]
     unset: dict[tuple[str, str], bool]
+    around: dict[int, Around]
     reached: dict[Any, Any]
     shows: bool
     starred: Any

@@ -11,19 +11,17 @@ from typing import Any
 from tensorlint.inference.contents import tensors_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.values import (
-    Attribute,
-    Class,
     Dictionary,
     Function,
+    Instance,
+    LibraryObject,
     Opaque,
-    Partial,
     Sequence,
-    Tensor,
     Value,
 )
 
-# What can only come to hold something else in a way that `Around.holds` sees.
-_WATCHED = frozenset({Class, Function, Partial, Attribute, Sequence, Dictionary, Opaque, Tensor})
+# What comes to hold something else without an entry in the log: attributes that are made when they are asked for.
+_HOLDERS = (Sequence, Dictionary, Instance, LibraryObject, Opaque)
 
 
 class Around:
@@ -34,13 +32,12 @@ class Around:
         self.tensors = tensors_within(module.env.values(), self.found, {})
         self.seen = seen
         self.names = list(module.env.values())  # themselves: nothing else gets their ids
-        self.lasts = _WATCHED.issuperset(map(type, self.found.values()))
-        self.holders = [each for each in self.found.values() if isinstance(each, (Sequence, Dictionary, Opaque))]
+        self.holders = [each for each in self.found.values() if isinstance(each, _HOLDERS)]
         self.held = list(map(_held, self.holders))
 
     def holds(self, module: Frame, mutations: list[tuple[Any, str | None]]) -> bool:
         """Whether nothing has changed since."""
-        if not self.lasts or len(module.env) != len(self.names):
+        if len(module.env) != len(self.names):
             return False
         if any(now is not before for now, before in zip(module.env.values(), self.names, strict=True)):
             return False
@@ -52,9 +49,14 @@ class Around:
         return self.held == list(map(_held, self.holders))
 
 
-def _held(value: Sequence | Dictionary | Opaque) -> tuple[int, ...]:
-    """Whether these are other items, or attributes; the log tells of items that are put where others were."""
+def _held(value: Sequence | Dictionary | Instance | LibraryObject | Opaque) -> tuple[object, ...]:
+    """What is compared to see whether these are other items, or attributes; the log tells of items that are put where
+    others were."""
     if isinstance(value, Opaque):
-        return tuple(map(id, (value.fields or {}).values()))
+        return tuple((value.fields or {}).values())
+    if isinstance(value, Instance):
+        return *value.held.values(), value.given, value.parts
+    if isinstance(value, LibraryObject):
+        return *value.fields.values(), value.parts
     items = value.items
-    return id(items), 0 if items is None else len(items), id(value.element)
+    return items, 0 if items is None else len(items), value.element

@@ -10,6 +10,7 @@ from tensorlint.inference.fingerprints import dates
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.classes import last_name
 from tensorlint.inference.fingerprints.dataset_calls import DatasetCalls
+from tensorlint.inference.fingerprints.merged_dicts import Layer, merged
 from tensorlint.inference.fingerprints.survey import constant, keyword
 from tensorlint.inference.fingerprints.values import (
     UNKNOWN,
@@ -218,8 +219,9 @@ class Calls(DatasetCalls):
 
     def _settings(self, dotted: str, last: str, node: ast.Call) -> Value | None:
         if dotted in words.SETTINGS_CALLS:
-            known = all(given.arg for given in node.keywords) and not node.args and dotted.startswith(("arg", "types"))
-            fields = tuple((g.arg, self.value(g.value)) for g in node.keywords if g.arg) if known else None
+            known = not node.args and dotted.startswith(("arg", "types"))
+            layers = [Layer(given.arg, self.value(given.value)) for given in node.keywords]
+            fields = merged(layers).fields if known else None
             varies = fields is None or any(value.varies for _, value in fields)
             return Value("settings", (), varies, dotted=words.SETTINGS_CALLS[dotted], fields=fields, node=node)
         if dotted in ("yaml.safe_load", "yaml.load", "yaml.full_load", "toml.load", "tomllib.load", "json.load"):
@@ -245,6 +247,8 @@ class Calls(DatasetCalls):
             return Value("external", dotted=dotted, node=node)
         if dotted == "collections.Counter":
             return Value("unknown", ())
+        if dotted == "collections.OrderedDict":
+            return self._builtin("dict", node)
         if dotted in ("copy.copy", "copy.deepcopy") and arguments:
             return arguments[0]
         if dotted.startswith("itertools."):
@@ -281,15 +285,14 @@ class Calls(DatasetCalls):
             elements: Elements = first.elements if name not in ("map", "enumerate", "zip") else "unknown"
             if name == "map" and node.args and last_name(node.args[0]) in ("int", "len", "float", "ord"):
                 elements = "plain"
+            if name == "filter":  # what moves may be what is left out
+                moving = [trait for trait in moving if trait.trigger != "M6"]
             lazy = self._lazy(arguments, node) if name in _LAZY else None
             return lazy or Value("sequence", tuple(dict.fromkeys(moving)), varies, elements=elements)
         if name == "dict":
-            parts = [(g.arg, self.value(g.value)) for g in node.keywords if g.arg]
-            if first.kind in ("dict", "settings") or not node.args:
-                fields = (*(first.fields or ()), *parts)
-                known = all(g.arg for g in node.keywords) and (first.fields is not None or not node.args)
-                return Value("dict", traits_of(arguments), varies, fields=fields if known else None, node=node)
-            return Value("dict", traits_of(arguments), varies, node=node)
+            given = [Layer(None, replace(first, traits=tuple(self.ordered(first, node))))] if node.args else []
+            whole = merged([*given, *(Layer(each.arg, self.value(each.value)) for each in node.keywords)])
+            return Value("dict", whole.traits, varies, fields=whole.fields, node=node)
         if name == "vars" and first.kind in ("settings", "instance"):
             return replace(first, kind="settings", dotted=first.dotted or "the settings")
         if name == "range":

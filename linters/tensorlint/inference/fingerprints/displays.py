@@ -10,6 +10,7 @@ from dataclasses import replace
 from tensorlint.inference.fingerprints import dates
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.classes import last_name
+from tensorlint.inference.fingerprints.merged_dicts import Layer, literal_key, merged
 from tensorlint.inference.fingerprints.parameters import Parameters
 from tensorlint.inference.fingerprints.values import (
     CONSTANT,
@@ -68,15 +69,14 @@ class Displays(Parameters):
 
     def _of_dict(self, node: ast.Dict) -> Value:
         parts = [self.value(value) for value in node.values]
-        keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-        fields = tuple(zip(keys, parts, strict=True)) if len(keys) == len(parts) else None
-        keyed = [self.value(key) for key in node.keys if key is not None]
+        keyed = traits_of(self.value(key) for key in node.keys if key is not None)
+        whole = merged(map(Layer, map(literal_key, node.keys), parts))
         return Value(
             "dict",
-            traits_of([*parts, *keyed]),
+            tuple(dict.fromkeys((*whole.traits, *keyed))),
             any(part.varies for part in parts),
             parts=tuple(parts),
-            fields=fields,
+            fields=whole.fields,
             node=node,
         )
 
@@ -84,29 +84,38 @@ class Displays(Parameters):
         """The traits that the order of what is iterated gives to the result."""
         found: list[Trait] = []
         for generator in node.generators:
-            found += self.ordered(self.value(generator.iter), generator.iter)
+            given = self.ordered(self.value(generator.iter), generator.iter)
+            found += [trait for trait in given if trait.trigger != "M6" or not generator.ifs]
         return found
 
     def _of_listcomp(self, node: ast.ListComp) -> Value:
         element = self.value(node.elt)
-        traits = [*self._comprehended(node), *element.traits]
+        traits = [*self._comprehended(node), *self._not_left_out(element, node.generators)]
         return Value("sequence", tuple(dict.fromkeys(traits)), element.varies, elements=self._made_of(node.elt))
 
     def _of_setcomp(self, node: ast.SetComp) -> Value:
-        return Value("set", self._without_order(self.value(node.elt).traits), elements=self._made_of(node.elt))
+        traits = self._not_left_out(self.value(node.elt), node.generators)
+        return Value("set", self._without_order(traits), elements=self._made_of(node.elt))
 
     def _of_dictcomp(self, node: ast.DictComp) -> Value:
         # Keys are sorted before they are hashed: only a value that counts positions follows the order.
         value = self.value(node.value)
-        traits = list(value.traits)
+        traits = self._not_left_out(value, node.generators)
         for generator in node.generators:
             source = generator.iter
             counted = isinstance(source, ast.Call) and last_name(source.func) in ("enumerate", "zip")
             if counted:
                 traits += self.ordered(self.value(source), source)
+            elif generator.ifs:
+                continue  # what moves may be what is left out
             elif isinstance(source, ast.Call) and last_name(source.func) in ("items", "values"):
                 traits += self.value(source).traits  # a dict that holds positions gives them on
         return Value("dict", tuple(dict.fromkeys(traits)), value.varies)
+
+    def _not_left_out(self, element: Value, generators: list[ast.comprehension]) -> list[Trait]:
+        """What the elements give to the whole: an item that is another in every run may be one that a condition leaves out."""
+        chosen = traits_of(self.value(generator.iter) for generator in generators if generator.ifs)
+        return [trait for trait in element.traits if trait.trigger != "M6" or trait not in chosen]
 
     def _of_generatorexp(self, node: ast.GeneratorExp) -> Value:
         trait = Trait("M7", "a generator cannot be pickled", node)
@@ -152,6 +161,9 @@ class Displays(Parameters):
             )
         if isinstance(node.op, ast.Mod) and right.kind in ("set", "frozenset"):  # "one of %s" % labels
             return Value("constant", (*left.traits, *self.ordered(right, node.right)), varies, elements="strings")
+        if isinstance(node.op, ast.BitOr) and right.kind == "dict" and left.kind in ("dict", "unknown"):
+            whole = merged([Layer(None, left), Layer(None, right)])
+            return Value("dict", whole.traits, varies, fields=whole.fields)
         kind = left.kind if left.kind == right.kind and left.kind in ("sequence", "dict") else "unknown"
         elements = left.elements if left.elements == right.elements else "unknown"
         return Value(kind, traits, varies, elements=elements)

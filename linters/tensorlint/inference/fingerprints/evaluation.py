@@ -244,6 +244,8 @@ class Evaluator(Bindings):
         ):
             return base.parts[key]
         index = self.value(node.slice)
+        if base.kind in ("dict", "settings") and not all(value.traits for _, value in base.fields or ()):
+            return Value("unknown", index.traits, base.varies or index.varies)  # which entry that is, nobody knows
         return Value("unknown", traits_of([base, index]), base.varies or index.varies)
 
     def _item_of_name(self, holder: ast.expr, value: Value) -> Value:

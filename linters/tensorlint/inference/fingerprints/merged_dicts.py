@@ -33,7 +33,7 @@ def merged(layers: Iterable[Layer]) -> Merged:
     known = True
     for key, value in layers:
         if key is None and value.fields is not None:
-            held = dict(value.fields)
+            held: dict[object, Value] = dict(value.fields)
             entries |= held
             loose = [trait for trait in value.traits if trait not in traits_of(held.values())]
         elif key is None:

@@ -207,8 +207,10 @@ class ImplicitCalls(State):
                 return
             if len(self.kept) < _MOST_KEPT:
                 self.kept.append(value)
-            else:
+            elif not any(_is_same(value, each) for each in self.not_kept):  # it is being called already
+                self.not_kept.append(value)
                 self.not_followed(value, [], {}, later=True)
+                self.not_kept.pop()
 
     def does_something(self, function: Function) -> bool:
         """Whether the function, or one that it calls, may change anything that is known of others."""

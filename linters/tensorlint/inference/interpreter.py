@@ -177,6 +177,7 @@ class Interpreter(
         self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
         self.shared_names: dict[str, tuple[Value, ...]] = {}  # what names have held that functions may bind anew
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
+        self.not_kept: list[Value] = []  # those of which there are too many, while what they do is looked at
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}

@@ -93,6 +93,7 @@ class State:
     first_round: Any
     asked_perhaps: set[Symbol]
     kept: list[Value]
+    not_kept: list[Value]
     shared_names: dict[str, tuple[Value, ...]]
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]

@@ -8,7 +8,8 @@ import re
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import DirectForwardHazard
-from tensorlint.inference.module_evidence import ModuleEvidence
+from tensorlint.inference.meant_forwards import MeantForwards
+from tensorlint.inference.module_evidence import OWN_CALLS, ModuleEvidence
 from tensorlint.inference.ops import modules
 from tensorlint.inference.patched_forwards import PatchedForwards
 from tensorlint.inference.state import State
@@ -70,6 +71,13 @@ class ForwardReports(State):
             known = self.memory[ModuleEvidence] = ModuleEvidence(self.own_file.tree, self._at_the_top)
         return known
 
+    @property
+    def meant_forwards(self) -> MeantForwards:
+        known: MeantForwards | None = self.memory.get(MeantForwards)
+        if known is None:
+            known = self.memory[MeantForwards] = MeantForwards(self.module_evidence)
+        return known
+
     def may_be_patched(self, receiver: Value | None) -> bool:
         """Whether the file replaces the forward of such a module."""
         if not self.patches_forward:
@@ -118,12 +126,12 @@ class ForwardReports(State):
             own_call = any(getattr(method, "name", "") == "__call__" for method in owners)
             if own_call or (owners and self.may_be_patched(receiver)) or self.is_exported(current):
                 return
-            if (
-                current.name == "forward"
-                and isinstance(receiver_node, ast.Name)
-                and receiver_node.id == self.frame.first_argument
-            ):
-                return
+        named = receiver_node
+        if not called:
+            own = self.frame.first_argument
+            named = ast.Name(own, ast.Load()) if own is not None and self.frame.env.get(own) is receiver else None
+        if self.meant_forwards.holds(node, named):
+            return
         if receiver_node is not None and "torch.jit" in self.own_file.text:
             if self.module_evidence.is_special(receiver_node):
                 return
@@ -149,7 +157,9 @@ class ForwardReports(State):
             cls = receiver.cls
             if not cls.is_module and not cls.complete and isinstance(node, ast.Name):
                 return self.module_by_evidence(node) if self.find_in_class(cls, "__call__") is None else None
-            if not cls.is_module or self.find_in_class(cls, "__call__") is not None or "forward" in receiver.fields:
+            if not cls.is_module or "forward" in receiver.fields:
+                return None
+            if any(self.find_in_class(cls, name) is not None for name in OWN_CALLS):
                 return None
             if any(self.is_scripted(base) for base in cls.bases) or self.has_own_call(cls):
                 return None

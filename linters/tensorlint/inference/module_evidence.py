@@ -32,6 +32,8 @@ from tensorlint.inference.walking import children, walk
 # has a `__call__` of its own, or TorchScript made it.
 Kind = Literal["container", "module", "own", "special"]
 
+# A class with one of these is called in a way of its own.
+OWN_CALLS = ("__call__", "_call_impl")
 _DEEPEST = 12
 # Methods of a module that give the module itself, and those that give its parts.
 _ITSELF = frozenset(
@@ -476,4 +478,4 @@ def _put_by_name(call: ast.Call, own: str) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _has_own_call(cls: Class) -> bool:
-    return "__call__" in cls.methods or any(isinstance(base, Class) and _has_own_call(base) for base in cls.bases)
+    return any(name in cls.methods for name in OWN_CALLS) or any(isinstance(base, Class) and _has_own_call(base) for base in cls.bases)

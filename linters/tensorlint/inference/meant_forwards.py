@@ -15,7 +15,7 @@ from tensorlint.inference import computed_names
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.module_evidence import ModuleEvidence
 from tensorlint.inference.source_bindings import FUNCTIONS, assigned, binds
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import walk
 
 _REGISTERS = re.compile(r"register_\w+_hook\Z")
 _HOOK = re.compile(r"(?:\w*_)?hook(?:_fn|_func|_function)?\Z")
@@ -176,13 +176,18 @@ class MeantForwards:
     # -- the same call both ways ----------------------------------------------------------------------------------
 
     def _is_compared(self, node: ast.Call, receiver: ast.expr) -> bool:
-        """Whether the statements right beside it also call the module with the same: the two are compared."""
+        """Whether its statement, or the one right before or behind it, also calls the module with the same: the two are
+        compared."""
         statement: ast.AST = node
         while statement in self.parents and not isinstance(statement, ast.stmt):
             statement = self.parents[statement]
         if not isinstance(statement, _SIMPLE):
             return False
-        beside = [each for each in children(self.parents[statement]) if isinstance(each, _SIMPLE)]
+        above = self.parents[statement]
+        suites = (getattr(above, name, None) for name in ("body", "orelse", "finalbody"))
+        suite = next((each for each in suites if isinstance(each, list) and statement in each), [statement])
+        at = suite.index(statement)
+        beside = [each for each in suite[max(at - 1, 0) : at + 2] if isinstance(each, _SIMPLE)]
         texts = ast.unparse(receiver), _arguments(node)
         for each in beside:
             for part in walk(each):

@@ -478,4 +478,6 @@ def _put_by_name(call: ast.Call, own: str) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _has_own_call(cls: Class) -> bool:
-    return any(name in cls.methods for name in OWN_CALLS) or any(isinstance(base, Class) and _has_own_call(base) for base in cls.bases)
+    return any(name in cls.methods for name in OWN_CALLS) or any(
+        isinstance(base, Class) and _has_own_call(base) for base in cls.bases
+    )

@@ -139,7 +139,6 @@ COMPARED = {
     "of a keyword": "assert torch.equal(net(x=x), net.forward(x=x))",
     "in two": "called = net(x)\ndirect = net.forward(x)\nassert torch.equal(called, direct)",
     "in a with": "with torch.no_grad():\n    direct = net.forward(x)\n    called = net(x)",
-    "timed": "import time\n\nstart = time.time()\nnet(x)\nmiddle = time.time()\nnet.forward(x)\nend = time.time()",
 }
 OWN_WAYS = ["__call__", "_call_impl"]
 
@@ -307,6 +306,9 @@ def test_beside_the_same_call_it_is_compared_with_it(way: str) -> None:
     "rest",
     [
         "first = net(y)\nsecond = net.forward(x)",
+        "if ran:\n    first = net(x)\nelse:\n    first = net.forward(x)",
+        "first = net(x)\nwith torch.no_grad():\n    net.layer.weight.mul_(2)\nsecond = net.forward(x)",
+        "first = net(x)\nnet.register_forward_hook(count)\nsecond = net.forward(x)",
         "x = net(x)\nx = net.forward(x)",
         "other = Net()\nfirst = other(x)\nsecond = net.forward(x)",
         "for x in (x, y):\n    net(x)\nfor x in (x, y):\n    net.forward(x)",

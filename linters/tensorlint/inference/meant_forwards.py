@@ -21,6 +21,9 @@ _REGISTERS = re.compile(r"register_\w+_hook\Z")
 _HOOK = re.compile(r"(?:\w*_)?hook(?:_fn|_func|_function)?\Z")
 # What `nn.Module.__call__` itself comes through.
 _CALLS = frozenset({"__call__", "_call_impl", "_wrapped_call_impl", "_slow_forward"})
+# What a tracer calls in the place of a module's call, and what a class of hooks is called.
+_TRACES = "call_module"
+_HOOKS = re.compile(r"\w*Hooks?\Z")
 _MAKES = "__init__"
 _PRINTS = frozenset({
     "__repr__", "__str__", "__format__", "extra_repr", "_repr_html_", "_repr_mimebundle_", "_repr_pretty_", "__rich__",
@@ -48,6 +51,8 @@ class MeantForwards:
             return True
         if receiver is None:
             return False
+        if self._is_given(around, receiver):
+            return True
         return self._is_own(around, receiver) or (isinstance(node, ast.Call) and self._is_compared(node, receiver))
 
     def _around(self, node: ast.AST) -> Iterator[ast.AST]:
@@ -80,6 +85,16 @@ class MeantForwards:
                         yield last_name(given) or ""
                     elif isinstance(given, ast.Call):  # `partial(hook, name)`, `make_hook(name)`
                         waiting += [given.func, *given.args, *(each.value for each in given.keywords)]
+
+    def _is_given(self, around: list[ast.AST], receiver: ast.expr) -> bool:
+        """Whether the module is what a tracer's `call_module`, or a method of a class of hooks, was given to call."""
+        method, owner = around[:2] if len(around) > 1 else (None, None)
+        if not isinstance(method, FUNCTIONS) or not isinstance(owner, ast.ClassDef):
+            return False
+        if not isinstance(receiver, ast.Name) or receiver.id not in [each.arg for each in method.args.args[1:]]:
+            return False
+        names = [owner.name, *(last_name(base) or "" for base in owner.bases)]
+        return method.name == _TRACES or any(_HOOKS.match(name) for name in names)
 
     # -- a module's own methods -----------------------------------------------------------------------------------
 

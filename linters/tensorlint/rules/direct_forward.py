@@ -34,7 +34,8 @@ class DirectForward(Rule[DirectForwardHazard]):
     `Base.forward(self, x)`, a class's own `__call__`, `torch.autograd.Function`, scripted or exported methods, or of
     robots, cursors and e-mails that also go forward. Nor where the call would be wrong: in a hook, which the call would
     run again without end, in a method that `forward` itself comes through, while `__init__` makes the module or `__repr__`
-    and `extra_repr` print it, and beside the same call of the module, with which it is compared.
+    and `extra_repr` print it, beside the same call of the module, with which it is compared, in a file that replaces
+    `nn.Module.__call__`, and where a base that stands before `nn.Module` may have a `__call__`.
     """
 
     code = "TSR301"

@@ -5,32 +5,7 @@ from __future__ import annotations
 
 import pytest
 from forward_programs import forwards, programs
-
-HEAD = """
-import functools
-
-import torch
-from torch import nn
-from torch.utils.checkpoint import checkpoint
-
-ran = []
-
-
-def count(module, args, output):
-    ran.append(type(module).__name__)
-
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(4, 4)
-
-    def forward(self, x):
-        return self.layer(x)
-
-
-"""
-X = "torch.ones(2, 4)"
+from meant_programs import HEAD, X, lines, run
 
 # Functions that torch calls because the module was called.
 HOOKS = {
@@ -140,22 +115,6 @@ COMPARED = {
     "in two": "called = net(x)\ndirect = net.forward(x)\nassert torch.equal(called, direct)",
     "in a with": "with torch.no_grad():\n    direct = net.forward(x)\n    called = net(x)",
 }
-OWN_WAYS = ["__call__", "_call_impl"]
-
-
-def run(code: str) -> dict[str, object]:
-    pytest.importorskip("torch", reason="runs torch")
-    names: dict[str, object] = {}
-    try:
-        exec(compile(code, "<case>", "exec"), names)
-    finally:
-        if "handle" in names:
-            names["handle"].remove()  # type: ignore[attr-defined]
-    return names
-
-
-def lines(code: str) -> list[str]:
-    return [code.splitlines()[each.span.line - 1].strip() for each in forwards(code)]
 
 
 @pytest.mark.parametrize("kind", HOOKS)
@@ -320,18 +279,6 @@ def test_beside_another_call_it_is_not(rest: str) -> None:
     assert len(lines(code)) == 1
     assert "net.forward(x)" in lines(code)[0]
     run(code)
-
-
-@pytest.mark.parametrize("name", OWN_WAYS)
-def test_a_call_of_its_own_comes_by_forward(name: str) -> None:
-    own = f"class Fast(Net):\n    def {name}(self, *args):\n        return self.forward(*args)\n\n\n"
-    code = HEAD + own + f"net = Fast()\nnet({X})\nnet.forward({X})\n"
-    assert lines(code) == []
-    run(code)
-    with pytest.raises(RecursionError):
-        run(code.replace("self.forward(*args)", "self(*args)"))
-    # What stands beside it is called as ever.
-    assert lines(code + f"Net().forward({X})\n") == [f"Net().forward({X})"]
 
 
 @pytest.mark.parametrize(

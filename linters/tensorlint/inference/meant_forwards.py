@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from tensorlint.inference import computed_names
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.module_evidence import ModuleEvidence
-from tensorlint.inference.source_bindings import FUNCTIONS, assigned, binds
+from tensorlint.inference.source_bindings import FUNCTIONS, binds
 from tensorlint.inference.walking import walk
 
 _REGISTERS = re.compile(r"register_\w+_hook\Z")
@@ -227,14 +227,41 @@ def _reached(line: list[ast.ClassDef]) -> set[ast.AST]:
         for each in cls.body:
             if isinstance(each, FUNCTIONS):
                 methods[each.name].append(each)
+    kept = _kept_methods(methods)
     found = methods["forward"][:1]
     for method in found:  # grows meanwhile
-        for name, above in _named_in(method, line, methods):
+        for name, above in _named_in(method, methods, kept):
             found += [each for each in (methods[name] if above else methods[name][:1]) if each not in found]
     return set(found)
 
 
-def _named_in(scope: Method, line: list[ast.ClassDef], methods: dict[str, list[Method]]) -> Iterator[tuple[str, bool]]:
+def _kept_methods(methods: dict[str, list[Method]]) -> dict[str, set[str]]:
+    """Which methods the attributes are given that are none themselves: `self.modes = {"part": self.part}`."""
+    kept: dict[str, set[str]] = defaultdict(set)
+    for method in [each for several in methods.values() for each in several]:
+        own = _first_of(method)
+        for part in walk(method) if own is not None else ():
+            if not isinstance(part, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or part.value is None:
+                continue
+            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+            names = [
+                inner.attr
+                for target in targets
+                for inner in walk(target)
+                if isinstance(inner, ast.Attribute) and binds(inner.value, own or "")
+            ]
+            if names:
+                given = {
+                    inner.attr
+                    for inner in walk(part.value)
+                    if isinstance(inner, ast.Attribute) and binds(inner.value, own or "") and inner.attr in methods
+                }
+                for name in names:
+                    kept[name] |= given
+    return kept
+
+
+def _named_in(scope: Method, methods: dict[str, list[Method]], kept: dict[str, set[str]]) -> Iterator[tuple[str, bool]]:
     """The methods that `self.name`, `super().name` and `getattr(self, ...)` in the method may mean, and whether it is
     that of a base; of an attribute those that it was given."""
     own = _first_of(scope)
@@ -248,10 +275,7 @@ def _named_in(scope: Method, line: list[ast.ClassDef], methods: dict[str, list[M
             if part.attr in methods:
                 yield part.attr, above
             elif not isinstance(part.ctx, ast.Store):
-                for value in (each for cls in line for each in assigned(cls, own, part.attr)):
-                    for inner in walk(value):
-                        if isinstance(inner, ast.Attribute) and binds(inner.value, own) and inner.attr in methods:
-                            yield inner.attr, False
+                yield from ((name, False) for name in kept.get(part.attr, ()))
         elif isinstance(part, ast.Call) and last_name(part.func) == "getattr" and len(part.args) > 1:
             if binds(part.args[0], own):
                 wanted = computed_names.patterns_of(part.args[1], scope)

@@ -8,6 +8,8 @@ import re
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import DirectForwardHazard
+from tensorlint.inference.meant_forwards import MeantForwards
+from tensorlint.inference.module_calls import has_own_call
 from tensorlint.inference.module_evidence import ModuleEvidence
 from tensorlint.inference.ops import modules
 from tensorlint.inference.patched_forwards import PatchedForwards
@@ -30,6 +32,8 @@ from tensorlint.inference.words import has_word
 
 # Each with letters that it begins with, and so looked for quickly.
 _PATCHES_FORWARD = re.compile(r"\.forward\s*=[^=]"), re.compile(r"\"forward\"\s*,"), re.compile(r"'forward'\s*,")
+# `nn.Module.__call__ = traced`: in such a file forward is called by whoever replaced the call.
+_PATCHES_CALL = re.compile(r"Module\.(?:__call__|_call_impl)\s*=[^=]|Module,\s*[\"'](?:__call__|_call_impl)[\"']")
 # Libraries whose modules do something else when called: ExactGP.forward is the prior, calling it gives the posterior.
 _OWN_CALLS = re.compile(r"^\s*(?:import|from) gpytorch\b", re.MULTILINE)
 
@@ -68,6 +72,13 @@ class ForwardReports(State):
         known: ModuleEvidence | None = self.memory.get(ModuleEvidence)
         if known is None:
             known = self.memory[ModuleEvidence] = ModuleEvidence(self.own_file.tree, self._at_the_top)
+        return known
+
+    @property
+    def meant_forwards(self) -> MeantForwards:
+        known: MeantForwards | None = self.memory.get(MeantForwards)
+        if known is None:
+            known = self.memory[MeantForwards] = MeantForwards(self.module_evidence)
         return known
 
     def may_be_patched(self, receiver: Value | None) -> bool:
@@ -110,7 +121,7 @@ class ForwardReports(State):
         enclosing = [code for code in self.active if isinstance(code, (ast.FunctionDef, ast.AsyncFunctionDef))]
         current = enclosing[-1] if enclosing else None
         known_as = self.known_module(receiver, receiver_node)
-        if known_as is None:
+        if known_as is None or self._call_is_patched():
             return
         module, why = known_as
         if current is not None:
@@ -118,12 +129,12 @@ class ForwardReports(State):
             own_call = any(getattr(method, "name", "") == "__call__" for method in owners)
             if own_call or (owners and self.may_be_patched(receiver)) or self.is_exported(current):
                 return
-            if (
-                current.name == "forward"
-                and isinstance(receiver_node, ast.Name)
-                and receiver_node.id == self.frame.first_argument
-            ):
-                return
+        named = receiver_node
+        if not called:
+            own = self.frame.first_argument
+            named = ast.Name(own, ast.Load()) if own is not None and self.frame.env.get(own) is receiver else None
+        if self.meant_forwards.holds(node, named):
+            return
         if receiver_node is not None and "torch.jit" in self.own_file.text:
             if self.module_evidence.is_special(receiver_node):
                 return
@@ -149,7 +160,9 @@ class ForwardReports(State):
             cls = receiver.cls
             if not cls.is_module and not cls.complete and isinstance(node, ast.Name):
                 return self.module_by_evidence(node) if self.find_in_class(cls, "__call__") is None else None
-            if not cls.is_module or self.find_in_class(cls, "__call__") is not None or "forward" in receiver.fields:
+            if not cls.is_module or "forward" in receiver.fields:
+                return None
+            if has_own_call(cls) or self.find_in_class(cls, "__call__") is not None:
                 return None
             if any(self.is_scripted(base) for base in cls.bases) or self.has_own_call(cls):
                 return None
@@ -172,6 +185,10 @@ class ForwardReports(State):
         if receiver is UNKNOWN or isinstance(receiver, (Opaque, Attribute)):
             return self.module_by_evidence(node)
         return None
+
+    def _call_is_patched(self) -> bool:
+        text = self.own_file.text
+        return ("__call__" in text or "_call_impl" in text) and _PATCHES_CALL.search(text) is not None
 
     def module_by_evidence(self, node: ast.expr | None) -> tuple[str, str] | None:
         if node is None or self.may_be_patched(None) or _has_own_calls(self.own_file.text):

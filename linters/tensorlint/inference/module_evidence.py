@@ -14,6 +14,7 @@ from typing import Literal
 
 from tensorlint.inference import computed_names
 from tensorlint.inference.handling import last_name
+from tensorlint.inference.module_calls import has_own_call
 from tensorlint.inference.module_sources import is_base, makes_module
 from tensorlint.inference.module_uses import ModuleUses
 from tensorlint.inference.ops import modules
@@ -237,7 +238,7 @@ class ModuleEvidence(ModuleUses):
             return "own" if any(self.is_module_class(base) for base in inner.bases) else None
         value = self.resolve(func)
         if isinstance(value, Class):
-            return None if not value.is_module else "special" if _has_own_call(value) else "own"
+            return None if not value.is_module else "special" if has_own_call(value) else "own"
         if isinstance(value, Function) and not isinstance(value.node, ast.Lambda):
             return self._returned(value.node, depth)
         if not isinstance(value, Library):
@@ -313,7 +314,7 @@ class ModuleEvidence(ModuleUses):
             return None
         value = self.resolve(node)
         if isinstance(value, Class):
-            return "special" if _has_own_call(value) else "own"
+            return "special" if has_own_call(value) else "own"
         if isinstance(value, Library) and value.path in CONTAINERS:
             return None if value.path.endswith("ParameterList") else "container"
         return "module"
@@ -473,7 +474,3 @@ def _put_by_name(call: ast.Call, own: str) -> tuple[ast.expr, ast.expr] | None:
     if len(call.args) == 2 and isinstance(call.func, ast.Attribute) and binds(call.func.value, own):
         return (call.args[0], call.args[1]) if call.func.attr in ("add_module", "register_module") else None
     return None
-
-
-def _has_own_call(cls: Class) -> bool:
-    return "__call__" in cls.methods or any(isinstance(base, Class) and _has_own_call(base) for base in cls.bases)

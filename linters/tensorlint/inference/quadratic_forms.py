@@ -27,6 +27,10 @@ class QuadraticForms(State):
         row, column = self._product_behind(left_node, facts["left"]), self._product_behind(right_node, facts["right"])
         if (left != 1 and row is None) or (right != 1 and column is None):
             self.sides[node] = "row" if left == 1 else "column"
+            if left == 1:
+                self.note_factor(facts["right"], facts["left"], "row")
+            else:
+                self.note_factor(facts["left"], facts["right"], "column")
             self._note_beside_matrix(node, facts, left_node if left == 1 else right_node)
             return
         first, last = self._end(row or left_node, 0), self._end(column or right_node, 1)
@@ -42,7 +46,7 @@ class QuadraticForms(State):
             # Of columns the first is to be transposed, of rows the last.
             fits = ("column" in ends and turned[1] is None) or ("row" in ends and turned[0] is None)
             fits = fits and not {"row", "column"} <= {*ends} and None in transposes
-            self.note_vector_number(node, *turned, fits)
+            self.note_vector_number(node, *turned, fits, (facts["left"], facts["right"]))
         for each in turned:  # what stands in the product beside a factor, `0.5 * w.T @ w`, is not explained there
             if each is not None:
                 same = "which gives the same number" if left == right == 1 else "which gives the same"

@@ -73,6 +73,7 @@ class Reports(
         self.wanted_matrices: set[ast.AST | None] = set()
         self.sides: dict[ast.AST | None, str] = {}
         self.vector_numbers: dict[ast.AST | None, VectorNumber] = {}
+        self.factors: dict[ast.AST | None, set[str]] = {}
         self.inner_products = {}
         self.beside_matrices: dict[ast.AST, str] = {}
         self.spellings: dict[ast.AST, str] = {}

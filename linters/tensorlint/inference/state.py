@@ -119,6 +119,7 @@ class State:
     sides: dict[ast.AST | None, str]
     keeps_numbers: bool
     vector_numbers: dict[ast.AST | None, Any]
+    factors: dict[ast.AST | None, set[str]]  # of vectors, on which side matrices are multiplied by them
     inner_products: dict[ast.AST | None, tuple[Tensor, Tensor]]  # of vectors, without a transpose
     beside_matrices: dict[ast.AST, str]
     spellings: dict[ast.AST, str]

@@ -21,6 +21,11 @@ _OF_NUMBERS = re.compile(
     r"|inner|dot)\d?(?:_|$)"
 )
 _OF_MATRICES = re.compile(r"(?:^|_)(?:mat|matrix|cov|covariance|scatter|outer|gram|hessian|grad|gradient)s?(?:_|$)")
+# Methods of a test case that compare: of a matrix they raise.
+_ASSERTIONS = frozenset({
+    "assertEqual", "assertNotEqual", "assertAlmostEqual", "assertNotAlmostEqual", "assertLess", "assertLessEqual", "assertGreater",
+    "assertGreaterEqual",
+})  # fmt: skip
 _DEEPEST = 8
 
 
@@ -31,7 +36,7 @@ class VectorNumber:
     `inner` says that it was the first, `a.T @ b`: of columns that is a number, of rows a matrix. `fits` says that these
     are columns, or rows where it was the last. `wanted` says that what is done with the product is done with numbers
     only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is. `nodes` are the product and what is
-    computed of it and other numbers.
+    computed of it and other numbers, `vectors` what made the two.
     """
 
     inner: bool
@@ -42,18 +47,34 @@ class VectorNumber:
     matrix: bool = False
     sums: list[ast.AST] = field(default_factory=list)
     nodes: set[ast.AST | None] = field(default_factory=set)
+    vectors: set[ast.AST | None] = field(default_factory=set)
 
 
 class VectorNumbers(State):
     """Mixed into the interpreter."""
 
-    def note_vector_number(self, node: ast.AST, first: ast.AST | None, last: ast.AST | None, fits: bool) -> None:
+    def note_factor(self, matrix: Value, vector: Value, side: str) -> None:
+        """`A.T @ b`: whoever writes so takes `b` for a column, wherever else it stands."""
+        if isinstance(matrix, Tensor) and matrix.rank == 2 and isinstance(vector, Tensor) and vector.source is None:
+            self.factors.setdefault(vector.made, set()).add(side)
+
+    def note_vector_number(
+        self,
+        node: ast.AST,
+        first: ast.AST | None,
+        last: ast.AST | None,
+        fits: bool,
+        vectors: tuple[Value, Value],
+    ) -> None:
         """Two vectors meet in a product, `first` and `last` are what is transposed in it. `fits` says that, by the products
         with matrices that they come from, a row meets a column."""
         transposes = tuple(each for each in (first, last) if each is not None)
         known = self.vector_numbers.setdefault(node, VectorNumber(first is not None and last is None, transposes))
         known.nodes.add(node)
         known.fits = known.fits or fits
+        known.vectors |= {
+            each.source.made if each.source is not None else each.made for each in vectors if isinstance(each, Tensor)
+        }
         known.wanted = known.wanted or self._is_wanted_here(node)
 
     def note_number_use(self, operation: str, operands: tuple[Value, ...], node: ast.AST | None = None) -> None:
@@ -101,8 +122,22 @@ class VectorNumbers(State):
         if known.matrix:
             return False
         return (
-            known.fits or (known.perhaps and known.inner) or any(not self._is_accumulated(each) for each in known.sums)
+            known.fits
+            or (known.perhaps and known.inner)
+            or any(not self._is_accumulated(each) for each in known.sums)
+            or (known.inner and self._are_columns(known.vectors) and not self._is_added_up(node))
         )
+
+    def _are_columns(self, vectors: set[ast.AST | None]) -> bool:
+        """Whether the file multiplies matrices by them from the left, and not from the right."""
+        return bool(vectors) and all(each and self.factors.get(each) == {"column"} for each in vectors)
+
+    def _is_added_up(self, node: ast.AST) -> bool:
+        """Whether the product's statement adds it to what it had: a covariance is made so."""
+        above: ast.AST | None = node
+        while isinstance(above, (ast.expr, ast.keyword)):
+            node, above = above, self._above(above)
+        return isinstance(above, ast.AugAssign) or self._is_accumulated(node)
 
     def meets_matrix(self, node: ast.AST) -> bool:
         """Whether a matrix is added to the product, or to the one that this transpose stands in."""
@@ -149,6 +184,8 @@ class VectorNumbers(State):
                 return True
             case ast.Attribute(attr="item"):
                 return True
+            case ast.Call(func=ast.Attribute(attr=name)):
+                return name in _ASSERTIONS
             case ast.Assign(targets=[target]) | ast.AugAssign(target=target):
                 return self._holds_number(target)
             case ast.AnnAssign(target=target, annotation=annotation):

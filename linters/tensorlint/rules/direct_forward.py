@@ -32,7 +32,10 @@ class DirectForward(Rule[DirectForwardHazard]):
     The rule speaks only where the receiver is known to be an `nn.Module`: by what it is made from, by its annotation, or
     because it is used as only a module is (`model.eval()` and `model.parameters()`). It does not speak of `super().forward(x)`,
     `Base.forward(self, x)`, a class's own `__call__`, `torch.autograd.Function`, scripted or exported methods, or of
-    robots, cursors and e-mails that also go forward.
+    robots, cursors and e-mails that also go forward. Nor where the call would be wrong: in a hook, which the call would
+    run again without end, in a method that `forward` itself comes through, while `__init__` makes the module or `__repr__`
+    and `extra_repr` print it, beside the same call of the module, with which it is compared, in a file that replaces
+    `nn.Module.__call__`, and where a base that stands before `nn.Module` may have a `__call__`.
     """
 
     code = "TSR301"
@@ -161,6 +164,26 @@ class DirectForward(Rule[DirectForwardHazard]):
         Example(
             "import torch\nfrom torch import nn\n\n\nclass Scripted(nn.Module):\n    def forward(self, x):\n        return x\n\n"
             "    @torch.jit.export\n    def infer(self, x):\n        return self.forward(x)\n"
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\ndef again(module: nn.Module, args, output):\n"
+            "    return output + module.forward(*args)\n\n\nnet = nn.Linear(4, 4)\nnet.register_forward_hook(again)\n"
+            "y = net(torch.ones(1, 4))\n",
+            note="A hook that calls the module would be called by it again, and so on.",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Chunked(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.layer = nn.Linear(4, 2)\n\n    def forward(self, x):\n"
+            "        return self.in_parts(x) if len(x) > 8 else self.layer(x)\n\n    def in_parts(self, x):\n"
+            "        return torch.cat([self.forward(part) for part in x.split(8)])\n\n\ny = Chunked()(torch.ones(20, 4))\n",
+            note="On the way through `forward` the hooks have run already.",
+        ),
+        Example(
+            "import torch\nfrom torch import nn\n\n\nclass Weights(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.raw = nn.Parameter(torch.zeros(3))\n        self.count = len(self.forward())\n\n    def forward(self):\n"
+            '        return self.raw.softmax(0)\n\n    def extra_repr(self):\n        return f"{self.forward().tolist()}"\n\n\n'
+            "print(Weights())\n",
+            note="While it is made it has no hooks, and to print it must run none.",
         ),
         Example("class Robot:\n    def forward(self, speed):\n        return speed\n\n\nRobot().forward(0.5)\n"),
         Example(

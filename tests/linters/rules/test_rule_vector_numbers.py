@@ -62,6 +62,32 @@ COLUMNS = {
     "queries and keys": "q, k = x @ A, y @ A\ns = q @ k.T",
     "a column turned": "s = (A @ x).T @ y",
 }
+# What a matrix is multiplied by is a column, wherever else it stands.
+FACTORS = {
+    "of the same": "q = A @ x\nr = x.T @ x",
+    "np.dot": "q = np.dot(X, x)\nr = np.dot(x.T, x)",
+    "methods": "q = A.dot(x)\nr = x.T.dot(x)",
+    "behind it": "r = np.dot(np.transpose(x), x)\nq = A @ x",
+    "of both": "q = A @ x + A @ y\nr = x.T @ y",
+    "the normal equations": "P, q = X.T @ X, -2 * np.dot(X.T, y0)\nr = np.dot(y0.T, y0)",
+    "in a function": "def terms(A, x):\n    return A.T @ A, A.T @ x, x.T @ x\n\n\nP, q, r = terms(A, x)",
+    "scaled": "q = A @ x\nr = 0.5 * x.T @ x",
+}
+NO_FACTORS = {
+    "the last is transposed": "q = A @ x\nS = x @ x.T",
+    "a matrix beside it": "q = A @ x\nS = np.eye(5) - x.T @ x",
+    "from the left too": "q, p = A @ x, x @ A\nS = x.T @ x",
+    "one of two": "q = A @ x\nS = x.T @ y",
+    "another vector of that name": "x = y0\nq = X.T @ x\nx = y\nS = x.T @ x",
+    "summed up": "S, q = np.zeros((5, 5)), A @ x\nfor _ in X:\n    S += x.T @ x",
+    "summed up by name": "S, q = 0, A @ x\nfor _ in X:\n    S = S + x.T @ x",
+}
+ASSERTIONS = [
+    "assertAlmostEqual({p}, 1.5)",
+    "assertEqual(1.5, {p})",
+    "assertGreater({p}, 0)",
+    "assertLessEqual(0, 2 * {p})",
+]
 MATRICES = {
     "a Householder reflection": "H = np.eye(5) - 2 * {p}",
     "a sum of squares": "S = 0\nfor row in X:\n    S = S + {r}",
@@ -102,6 +128,37 @@ def test_a_column_transposed_times_a_column(name: str) -> None:
     code = program(COLUMNS[name])
     run(code, "numpy")
     assert findings(code) == []
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_what_a_matrix_is_multiplied_by_is_a_column(name: str) -> None:
+    assert findings(program(FACTORS[name])) == []
+    # Columns give the same number, as a matrix of one element.
+    columns = "x, y, y0 = x[:, None], y[:, None], y0[:, None]\n"
+    seeded = HEAD.replace("\nn, tol", "\nnp.random.seed(0)\nn, tol", 1)
+    plain = seeded + "y0 = np.random.rand(20)\n"
+    matrix, vector = (run(f"{plain}{each}{FACTORS[name]}\n", "numpy")["r"] for each in (columns, ""))
+    assert matrix.shape == (1, 1)
+    assert matrix.item() == pytest.approx(vector)
+
+
+@pytest.mark.parametrize("name", NO_FACTORS)
+def test_but_for_what_speaks_against_it(name: str) -> None:
+    code = program(NO_FACTORS[name])
+    assert run(code, "numpy")["S"] is not None
+    assert len(findings(code)) == 1
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize("assertion", ASSERTIONS)
+def test_a_test_case_compares_numbers(assertion: str, product: str) -> None:
+    test = (
+        "import unittest\n\n\nclass Test(unittest.TestCase):\n    def runTest(self):\n        self.{}\n\n\nTest().run()"
+    )
+    code = program(test.format(assertion), product)
+    run(code, "numpy")
+    assert findings(code) == []
+    assert len(findings(code.replace("self.assert", "self.keep"))) == 1
 
 
 @pytest.mark.parametrize("name", MATRICES)

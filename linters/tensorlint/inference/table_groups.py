@@ -51,8 +51,11 @@ def made_of(
         if len(args) > _MAKES_WINDOWS[name] or kwargs.keys() & _LEAVES_ROWS_OUT:
             return None
         return LibraryObject(WINDOWS, {}, (), {OF: table}, node)
-    if name == "groupby" and len(args) <= 1 and not kwargs.keys() - _PLAIN_GROUPS and all(
-        _is_key(key) for key in (*args, kwargs.get("by", NONE), kwargs.get("level", NONE))
+    if (
+        name == "groupby"
+        and len(args) <= 1
+        and not kwargs.keys() - _PLAIN_GROUPS
+        and all(_is_key(key) for key in (*args, kwargs.get("by", NONE), kwargs.get("level", NONE)))
     ):
         return LibraryObject(GROUPS, {}, (), {OF: table}, node)
     return None

@@ -154,6 +154,18 @@ class Classes:
         last = scope.bindings[base.id][-1].node
         return last if isinstance(last, ast.ClassDef) and last is not node else None
 
+    def only_heir(self, node: ast.ClassDef, name: str) -> ast.ClassDef | None:
+        """The class of the file that derives from this one and has a method of that name; None where several do."""
+        heirs = [
+            each
+            for each in self._names.scope_of
+            if isinstance(each, ast.ClassDef)
+            and each is not node
+            and self.is_one_of(each, node)
+            and name in self.facts(each).methods
+        ]
+        return heirs[0] if len(heirs) == 1 else None
+
     def is_one_of(self, node: ast.ClassDef | None, other: ast.ClassDef | None) -> bool:
         """Whether a class is another one of the file, or derives from it."""
         return other is not None and node is not None and other in self._line(node, set())

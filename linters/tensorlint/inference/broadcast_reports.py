@@ -433,7 +433,8 @@ def _is_one_of_each(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
     longer, shorter = (left, right) if len(left) > len(right) else (right, left)
     if len(longer) != len(shorter) + 1 or len(shorter) < 2 or 1 in shorter:
         return False
-    return longer[0] == shorter[0] and all(size == 1 for size in longer[1:])
+    # A bandwidth for each of several kernels over a table of pairs has no items: `(h, 1, 1)` and `(n, n)`.
+    return longer[0] == shorter[0] and shorter.count(longer[0]) == 1 and all(size == 1 for size in longer[1:])
 
 
 def _is_picked(node: ast.expr | None) -> bool:

@@ -62,6 +62,7 @@ class Classes:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._known: dict[ast.ClassDef, ClassFacts] = {}
+        self._all = [node for node in names.scope_of if isinstance(node, ast.ClassDef)]
 
     def facts(self, node: ast.ClassDef) -> ClassFacts:
         if node not in self._known:
@@ -158,11 +159,8 @@ class Classes:
         """The class of the file that derives from this one and has a method of that name; None where several do."""
         heirs = [
             each
-            for each in self._names.scope_of
-            if isinstance(each, ast.ClassDef)
-            and each is not node
-            and self.is_one_of(each, node)
-            and name in self.facts(each).methods
+            for each in self._all
+            if each is not node and self.is_one_of(each, node) and name in self.facts(each).methods
         ]
         return heirs[0] if len(heirs) == 1 else None
 

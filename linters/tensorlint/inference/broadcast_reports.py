@@ -104,6 +104,7 @@ class BroadcastReports(Outcomes):
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
             meets_each="" if loss else meets_each(left, right),
+            one_each=not loss and _is_one_of_each(left.shape, right.shape),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)
@@ -425,6 +426,15 @@ def _both_spelled(left: Tensor, right: Tensor) -> bool:
 def _are_images(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
     """Whether both have two or more last axes in common behind the one that grew: `(n, 1, h, w)` and `(n, h, w)`."""
     return min(len(left), len(right)) > 2 and left[-2:] == right[-2:] and 1 not in left[-2:]
+
+
+def _is_one_of_each(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
+    """Whether one of them has a number for each item of the other, with an axis too many: `(n, 1, 1)` and `(n, t)`."""
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    if len(longer) != len(shorter) + 1 or len(shorter) < 2 or 1 in shorter:
+        return False
+    # A bandwidth for each of several kernels over a table of pairs has no items: `(h, 1, 1)` and `(n, n)`.
+    return longer[0] == shorter[0] and shorter.count(longer[0]) == 1 and all(size == 1 for size in longer[1:])
 
 
 def _is_picked(node: ast.expr | None) -> bool:

@@ -10,6 +10,7 @@ from tensorlint.inference import aliases, containers, iterators, kind_tests, num
 from tensorlint.inference import sizes as S
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import arguments
+from tensorlint.inference.table_values import is_table, rows_of
 from tensorlint.inference.values import (
     LENGTH,
     NONE,
@@ -98,6 +99,8 @@ def _len(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         length = interp.length_of(iterated)
         return UNKNOWN if length is None else number(length)
     if isinstance(value, LibraryObject):
+        if is_table(value):
+            return number(rows_of(value))
         members = interp.members(value)
         if isinstance(members, Sequence) and members.items is not None:
             return Const(len(members.items))

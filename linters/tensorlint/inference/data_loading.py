@@ -77,8 +77,11 @@ def _whole(dataset: Value | None) -> tuple[Value | None, bool]:
 
 
 def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: LibraryObject) -> Value | None:
-    """One batch as a function of the program's own makes it of a list of samples."""
-    if not isinstance(collate, (Function, Partial)) or dataset is None or may_be_unbatched(interp, loader):
+    """One batch as a function of the program's own, or an object that is called, makes it of a list of samples."""
+    called: Value | None = collate
+    if isinstance(collate, Instance):
+        called = interp.find_in_class(collate.cls, "__call__") if _stays(interp, collate) else None
+    if not isinstance(called, (Function, Partial)) or dataset is None or may_be_unbatched(interp, loader):
         return None
     dataset, _ = _whole(dataset)
     if _iterates(dataset):
@@ -97,9 +100,17 @@ def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: Lib
     each = made_anew(sample, start) if anew else interp.varying(sample, start)
     samples = Sequence("list", None, each, length, shared=True)
     batch = interp.call(collate, [samples], {}, loader.made)
-    if _makes_dictionaries(collate):
+    if _makes_dictionaries(called):
         batch = made_anew(batch, start)
     return None if batch is UNKNOWN else batch
+
+
+def _stays(interp: State, value: Instance) -> bool:
+    """Whether nothing of the object is another thing for a later batch: what it holds are no lists, dictionaries or objects,
+    and no attribute is assigned but by its initialiser."""
+    if value.generic or interp.may_differ(value) or not interp.rebound.attributes.isdisjoint(value.fields):
+        return False
+    return all(isinstance(each, (Const, Scalar, Number, Opaque, Function)) for each in value.fields.values())
 
 
 def _makes_dictionaries(method: Value | None) -> bool:

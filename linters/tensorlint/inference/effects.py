@@ -369,7 +369,10 @@ class Effects(State):
             touched = set()
         seen.add(id(value))
         if isinstance(value, (Opaque, Partial, Attribute)):
-            for part in value.parts if isinstance(value, Opaque) else reached_by(value):
+            parts = value.parts if isinstance(value, Opaque) else reached_by(value)
+            if seen.issuperset(map(id, parts)):  # as nearly always, where many lists may be one of many
+                return
+            for part in parts:
                 if part.__class__ in _KEEPS and id(part) not in seen:
                     self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Instance):

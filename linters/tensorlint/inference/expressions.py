@@ -17,6 +17,7 @@ from tensorlint.inference import (
     ops,
     probability,
     ranks,
+    table_groups,
     table_parts,
     table_values,
     tables,
@@ -476,6 +477,8 @@ class Expressions(State):
                 return self.sequence_item(members, index)
             if value.path == "numpy.dtype":  # the type of a field, which may have axes
                 return LibraryObject(value.path, positional=(Sequence("tuple"),))
+            if table_groups.is_grouped(value):
+                return table_groups.item(value, index, node)
             return table_parts.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             fields = self.fields_of_tuple(value)

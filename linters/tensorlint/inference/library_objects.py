@@ -18,6 +18,7 @@ from tensorlint.inference import (
     probability,
     refinement,
     scipy_functions,
+    table_groups,
     table_making,
     table_values,
     tables,
@@ -388,5 +389,7 @@ def call_object_method(
         return estimators.call(interp, receiver, name, args, kwargs, node)
     if table_values.is_table(receiver):
         return tables.call(interp, receiver, name, args, kwargs, node)
+    if table_groups.is_grouped(receiver):
+        return table_groups.call(interp, receiver, name, args, kwargs, node)
     interp.escape(args, kwargs)
     return UNKNOWN

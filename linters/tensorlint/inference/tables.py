@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import table_groups
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.table_parts import PLACED
 from tensorlint.inference.table_values import (
@@ -182,7 +183,9 @@ def _called(
     if name in _SAME and not _is_odd(name, args, kwargs):
         return _kept(receiver, name, args, kwargs, node)
     called = _of_series if receiver.path == SERIES else _of_frame
-    found = called(interp, receiver, name, args, kwargs, node)
+    found: Value = table_groups.made_of(receiver, name, args, kwargs, node) or called(
+        interp, receiver, name, args, kwargs, node
+    )
     if name == "pipe" or name.startswith("__"):
         forget_table(interp, receiver)
     if found is UNKNOWN:

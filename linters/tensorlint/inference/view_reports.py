@@ -97,8 +97,12 @@ def _merged(tensor: Tensor, result: ViewResult) -> tuple[str, str]:
         return "axes", "the axes are not adjacent in memory"
     first, second = result.broken
     sizes = f"{S.show(tensor.shape[first])} and {S.show(tensor.shape[second])}"
+    axes = f"axes {first} and {second} ({sizes})"
+    repeated = next((axis for axis in (first, second) if tensor.strides[axis] == 0), None)
+    if repeated is not None:
+        return axes, f"axis {repeated} has stride 0: it repeats the same elements, as expand does"
     wanted = S.multiply(tensor.shape[second], tensor.strides[second])
     return (
-        f"axes {first} and {second} ({sizes})",
+        axes,
         f"axis {first} has stride {S.show(tensor.strides[first])}, merging needs {S.show(wanted)}",
     )

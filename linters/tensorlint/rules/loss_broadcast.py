@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.hazards import BroadcastHazard, Hazard, WrongAxisHazard
-from tensorlint.rules.row_column_broadcast import is_accident, misplaced
+from tensorlint.rules.row_column_broadcast import is_accident, misplaced, weights_without_axis
 from tensorlint.rules.rule import Example, Rule
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class LossBroadcast(Rule[Hazard]):
     `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`; binary cross entropy raises.
 
     The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
-    column that are reduced to a number, and a square matrix that meets a reduction of itself, of its squares or exponentials (`+ 1e-8` or not), over the wrong axis. A matrix
+    column that are reduced to a number, and a square matrix that meets a reduction of itself, of its squares or exponentials (`+ 1e-8` or not), over the wrong axis. So are items `(n, t)` that are weighed by as many weights `(n, 1, 1)` and added up. A matrix
     that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made. One that is read along its axes is a table of
     each with each, and left alone: a choice, `argmin(0)`, or a sum along an axis where the code wrote the column itself,
     `grid.reshape(-1, 1)`. So is a loss that asks both operands for an axis, `loss(q.unsqueeze(2), y.unsqueeze(1))`, and a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances;
@@ -157,6 +157,9 @@ class LossBroadcast(Rule[Hazard]):
         if hazard.misplaced or hazard.meets_each:
             return misplaced(hazard)
         end = _ENDS[hazard.context]
+        if hazard.one_each:
+            change = weights_without_axis(hazard)
+            advice = f"{change} lines them up"
         if hazard.averaged and hazard.same_length:
             end = "the mean of all of it costs more, for the same number"
         return (

@@ -39,6 +39,14 @@ def is_uneven(hazard: BroadcastHazard) -> bool:
     return hazard.context == "reduced" and hazard.reading == "heap" and hazard.operation in _ARITHMETIC
 
 
+def is_weighed_by_all(hazard: BroadcastHazard) -> bool:
+    """Whether items `(n, t)` were weighed by as many weights `(n, 1, 1)`, each by all of them, and then added up: the sum is
+    that of the weights times that of the items, for which nobody makes the whole table."""
+    if hazard.spelled != "no" or hazard.mixed or hazard.context != "reduced" or hazard.reading != "heap":
+        return False
+    return hazard.operation in ("multiplication", "division")
+
+
 def is_accident(hazard: BroadcastHazard) -> bool:
     """Whether a row that met a column looks like an accident.
 
@@ -64,9 +72,11 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return False
     if hazard.from_layer and not hazard.same_rank:
         return hazard.spelled != "said" or hazard.same_length
+    product = hazard.operation == "multiplication" or hazard.operation.endswith(("mul", "multiply"))
+    if hazard.one_each:
+        return is_weighed_by_all(hazard)
     if not hazard.same_length or hazard.same_rank:
         return False
-    product = hazard.operation == "multiplication" or hazard.operation.endswith(("mul", "multiply"))
     reduced = hazard.context in ("reduced", "partly")
     if hazard.ranges == 2:
         # A grid of two coordinates, unless it is how far a line is from another one.
@@ -79,6 +89,14 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if hazard.spelled == "shaped":
         return reduced or not compared
     return reduced and (difference or hazard.images or (compared and hazard.selected))
+
+
+def weights_without_axis(hazard: BroadcastHazard) -> str:
+    """What to write for weights `(n, 1, 1)` of items `(n, t)`."""
+    weights = hazard.left if hazard.left_shape.count(",") > hazard.right_shape.count(",") else hazard.right
+    if "…" in weights or "..." in weights:
+        return f".squeeze(-1) behind {weights}"
+    return f"{weights}.squeeze(-1)" if weights.replace(".", "").isidentifier() else f"({weights}).squeeze(-1)"
 
 
 def misplaced(hazard: BroadcastHazard) -> str:

@@ -150,9 +150,42 @@ x = (df["a"] - df.head(2)["a"]).values | ?
 x = (df["a"] - df.loc[:, "b"] * df.iloc[:, 0].abs()).values | 4
 x = (df[["a", "b"]]["a"] - df.copy()["b"].fillna(0)).values | 4
 x = pd.DataFrame([{"a": 1}, {"a": 2}])["a"].to_numpy() | ?
+x = s.rolling(2).mean().values | 4
+x = s.rolling(2, min_periods=1, center=True).std().to_numpy() | 4
+x = df["a"].rolling(window=3).apply(np.max).values | 4
+x = (df["a"] - df["a"].rolling(2).mean()).values | 4
+x = s.expanding().max().values | 4
+x = s.ewm(span=3).mean().values | 4
+x = df.rolling(2)["a"].sum().values | 4
+x = df.rolling(2).mean().values | 4 ?
+x = read["y"].rolling(2).mean().values | ?
+x = df.groupby("c")["a"].transform("mean").values | 4
+x = (df["a"] - df.groupby("c")["a"].transform("mean")).values | 4
+x = df["a"].groupby(df["c"]).transform(lambda v: v - v.mean()).to_numpy() | 4
+x = df.groupby(["c", "b"], sort=False)["a"].cumsum().values | 4
+x = df.groupby("c")[["a", "b"]].transform("std").values | 4 ?
+x = df.groupby(by="c")["a"].rank().values | 4
+x = np.zeros(len(df)) | 4
+x = np.ones((len(df[["a"]]), 2)) | 4 2
+x = np.zeros(len(df["a"])) | 4
+x = np.zeros(len(read)) | ?
 """.strip().splitlines()
 # Nothing wrong may be said after these.
 ADVERSARIES = {
+    "windows that leave rows out": "x = s.rolling(2, step=2).mean().values\n",
+    "windows of two series": "x = s.rolling(2).corr(pd.Series([1.0] * 9)).values\n",
+    "windows of groups": "x = df.groupby('c')['a'].rolling(2).mean().values\n",
+    "a number of each group": "x = df.groupby('c')['a'].mean().values\ny = df.groupby('c')['a'].size().values\n",
+    "groups of a frame": "x = df.groupby('c').cumsum().values\ny = df.groupby('c').transform('mean').values\n",
+    "groups of times": "t = pd.DataFrame({'t': pd.to_datetime(['2024-01-02', None, '2024-01-01']), 'v': [1.0, 2.0, 3.0]})\n"
+    "x = t.groupby(pd.Grouper(key='t', freq='D'))['v'].transform('sum').values\n",
+    "rows without a group": "n = pd.DataFrame({'g': ['p', None, 'q'], 'v': [1.0, 2.0, 3.0]})\nx = n.groupby('g')['v'].transform('mean').values\n"
+    "y = n.groupby('g')['v'].cumsum().values\n",
+    "groups that give text": "x = df.groupby('c')['a'].transform(lambda v: 'p').values\ny = df.groupby('c')['a'].agg(['mean', 'std']).values\n",
+    "windows of a frame with a column of times": "t = pd.DataFrame({'t': pd.to_datetime(['2024-01-01', '2024-01-02']), 'v': [1.0, 2.0]})\n"
+    "x = t.rolling('1D', on='t').mean().to_numpy()\ny = t.rolling('1D', on='t')['v'].sum().values\n",
+    "the length of a frame that loses rows": "x = np.zeros(len(df))\ndf.drop(index=0, inplace=True)\ny = np.zeros(len(df))\n"
+    "z = np.zeros(len(df.query('a > 2')))\n",
     "a new column": "df['d'] = 0.0\nx = df.values\n",
     "a column is taken out": "y = df.pop('a')\nx = df.values\n",
     "a column is deleted": "del df['a']\nx = df.values\n",

@@ -62,6 +62,7 @@ class Classes:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._known: dict[ast.ClassDef, ClassFacts] = {}
+        self._all = [node for node in names.scope_of if isinstance(node, ast.ClassDef)]
 
     def facts(self, node: ast.ClassDef) -> ClassFacts:
         if node not in self._known:
@@ -153,6 +154,15 @@ class Classes:
             return None
         last = scope.bindings[base.id][-1].node
         return last if isinstance(last, ast.ClassDef) and last is not node else None
+
+    def only_heir(self, node: ast.ClassDef, name: str) -> ast.ClassDef | None:
+        """The class of the file that derives from this one and has a method of that name; None where several do."""
+        heirs = [
+            each
+            for each in self._all
+            if each is not node and self.is_one_of(each, node) and name in self.facts(each).methods
+        ]
+        return heirs[0] if len(heirs) == 1 else None
 
     def is_one_of(self, node: ast.ClassDef | None, other: ast.ClassDef | None) -> bool:
         """Whether a class is another one of the file, or derives from it."""

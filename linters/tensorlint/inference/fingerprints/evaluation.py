@@ -116,6 +116,10 @@ class Evaluator(Bindings):
             if name in facts.properties:
                 return self.returned(method)
             return Value("bound", node=method, owner=base)
+        if name not in facts.settings and base.dotted == "self":
+            heir = self.classes.only_heir(base.node, name)  # `self` is one of those, where the method is called
+            if heir is not None:
+                return self.instance_attribute(replace(base, node=heir), name, at)
         given = dict(base.arguments)
         values: list[Value] = []
         if facts.is_dataclass and name in given:

@@ -150,8 +150,10 @@ def stacked(call: Call, tensors: Value, dtype: Value, casting: Value) -> Value:
             return laid(call, "numpy", (*tensors.shape, 1), (1, 1), chosen(dtype, tensors.dtype), marks=RESHAPED)
     if isinstance(tensors, Sequence) and tensors.items is None and name in ("hstack", "vstack", "row_stack"):
         rank = len(repeated(call, tensors)[0])
-        if rank == 0 or (rank == 1 and name != "hstack"):
+        if rank == 0:
             raise Undecided
+        if rank == 1 and name != "hstack":
+            return stack(call, tensors, Const(0), dtype)
         return concatenate(call, tensors, Const(1 if name == "hstack" and rank > 1 else 0), dtype)
     items = arrays(call, tensors)
     at = 0

@@ -264,9 +264,11 @@ def lstsq(call: Call, a: Value, b: Value, rcond: Value) -> Value:
     given, _, rows, columns = matrices(call, a)
     right = ranked(call, b)
     shape = right.shape or ()
-    name = floating(given.dtype)
-    if len(shape) not in (1, 2) or name != floating(right.dtype):
+    if len(shape) not in (1, 2):
         raise Undecided
+    name = floating(given.dtype)
+    if name != floating(right.dtype):
+        name = None
     return tuple_of(
         [
             unplaced(call, "numpy", (columns, *shape[1:]), name),

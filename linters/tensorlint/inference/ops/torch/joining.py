@@ -218,8 +218,10 @@ def stacked(call: Call, tensors: Value, out: Value) -> Value:
     name = call.name.rpartition(".")[2]
     if isinstance(tensors, Sequence) and tensors.items is None and name in ("hstack", "vstack", "row_stack"):
         rank = len(uniform(tensors)[0])
-        if rank == 0 or (rank == 1 and name != "hstack"):
+        if rank == 0:
             raise Undecided
+        if rank == 1 and name != "hstack":
+            return stack(call, tensors, Const(0), out)
         return cat(call, tensors, Const(1 if name == "hstack" and rank > 1 else 0), out)
     items = members(tensors)
     ranked = [tensor(item) for item in items]

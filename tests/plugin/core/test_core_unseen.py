@@ -169,7 +169,9 @@ def test_a_log_takes_zeros_that_have_no_memory(pytester):
             zeros = torch._efficientzerotensor((300, 3)).t()
             assert float((zeros + torch.ones(3, 300)).sum()) == 900
         """)
-    sessions = [["-q", "-W", "ignore", option] for option in ("--tensorcheck-record=log.gz", "--tensorcheck-compare=log.gz")]
+    sessions = [
+        ["-q", "-W", "ignore", option] for option in ("--tensorcheck-record=log.gz", "--tensorcheck-compare=log.gz")
+    ]
     result = pytester.runpython_c(f"import pytest\nprint('ENDED', [int(pytest.main(each)) for each in {sessions}])")
     result.stdout.fnmatch_lines(["2 passed in *", "2 passed in *", "ENDED [[]0, 0[]]"])
 

@@ -3,7 +3,7 @@
 usage: fingerprint_pairs.py
 
 A pair is a program whose fingerprint moves between processes and the same program repaired. Every program runs in
-three fresh processes (PYTHONHASHSEED 0, 1, 2; other settings in two of them). Exits 1 where a program does not do what
+fresh processes until it has moved, at most three (PYTHONHASHSEED 0, 1, 2; other settings in two of them). Exits 1 where a program does not do what
 it is filed under, or a rule does not say so.
 """
 

@@ -46,9 +46,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if hasattr(numpy_random := sys.modules.get("numpy.random"), "seed"):
         numpy_random.seed(seed)
     torch = sys.modules.get("torch")
-    if hasattr(torch, "manual_seed"):
-        torch.manual_seed(seed)
+    if hasattr(torch, "default_generator"):
+        # torch.manual_seed formats the Python stack three times, for devices that are not there.
+        (torch.manual_seed if ON_GPU else torch.default_generator.manual_seed)(seed)
     # `torch.testing._internal`, whose samples are an oracle, forbids the process to assign `torch.backends.*` flags.
     if hasattr(torch, "backends"):
         # The module in sys.modules wraps the one whose globals these are.
         torch.backends.disable_global_flags.__globals__["__allow_nonbracketed_mutation_flag"] = True
+
+
+@pytest.fixture(scope="session")
+def samples_of_torch() -> None:
+    """Torch's own samples do not look on the stack, with the source of each frame, for the unittest that they are made for.
+
+    There is none, and under pytest the look takes longer than the samples do.
+    """
+    common = pytest.importorskip("torch.testing._internal.common_utils")
+    common.extract_test_fn = lambda: None

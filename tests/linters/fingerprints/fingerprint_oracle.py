@@ -1,7 +1,7 @@
 """Runs programs in fresh processes and reports the fingerprint each gives: the real `datasets` is the oracle.
 
 A program binds `out` to the mapped Dataset (or DatasetDict). One process is started for each environment; it imports
-the heavy libraries once and forks for each program, so that no program sees what another one left behind.
+the libraries once and forks for each program, so that no program sees what another one left behind.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ ENVIRONMENTS: tuple[dict[str, str], ...] = (
 _CHILD = r"""
 import json, os, sys, tempfile, types
 import datasets, numpy
-programs, answers, preload = sys.argv[1], sys.argv[2], sys.argv[3]
-for name in filter(None, preload.split(",")):
-    __import__(name)
+programs, answers = sys.argv[1], sys.argv[2]
 datasets.disable_progress_bars()
 found = {}
-for name, code in json.load(open(programs)).items():
+for name, code, heavy in json.load(open(programs)):
+    # The programs that need them come last: a process that has loaded them takes longer to fork.
+    for library in heavy:
+        __import__(library)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -56,21 +57,31 @@ json.dump(found, open(answers, "w"))
 """
 
 
+def _heavy(code: str) -> list[str]:
+    return [library for library in ("torch", "transformers") if library in code]
+
+
+def _may_still_move(answers: list[object]) -> bool:
+    return len({json.dumps(answer) for answer in answers}) < 2
+
+
 def run(
     programs: Mapping[str, str], environments: tuple[dict[str, str], ...] = ENVIRONMENTS
 ) -> dict[str, list[object]]:
-    """Each program's fingerprint in each environment; a program that raises gives `raises ...`."""
+    """Each program's fingerprint in each environment, until it has moved; a program that raises gives `raises ...`."""
     answers: dict[str, list[object]] = {name: [] for name in programs}
-    preload = ",".join(m for m in ("torch", "transformers") if any(m in code for code in programs.values()))
     with tempfile.TemporaryDirectory() as folder:
         listing = Path(folder, "programs.json")
-        listing.write_text(json.dumps(dict(programs)))
         for position, environment in enumerate(environments):
+            # To move once is to move: the environments after that would say nothing more of a program.
+            left = {name: code for name, code in programs.items() if _may_still_move(answers[name])}
+            listed = [(name, code, _heavy(code)) for name, code in left.items()]
+            listing.write_text(json.dumps(sorted(listed, key=lambda each: len(each[2]))))
             answer = Path(folder, f"answer{position}.json")
             inherited = {k: v for k, v in os.environ.items() if k not in ("RUN_DIR", "OUT", "RANK_", "PYTHONHASHSEED")}
             settings = inherited | {"HF_HUB_OFFLINE": "1", "HF_HOME": folder, "OMP_NUM_THREADS": "1"} | environment
             done = subprocess.run(
-                [sys.executable, "-c", _CHILD, str(listing), str(answer), preload],
+                [sys.executable, "-c", _CHILD, str(listing), str(answer)],
                 env=settings,
                 capture_output=True,
                 text=True,

@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -46,6 +47,20 @@ VECTORS = (
     "m.fit(column, y)\nm.predict(column[:, 0])",
     "m.fit(column, y)\nm.transform(column[:, 0])",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_forests() -> Iterator[None]:
+    """Three trees where the library would grow a hundred: the programs and the shapes are the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        for init in {cls.__init__ for cls in CLASSES.values() if isinstance(cls.__init__, FunctionType)}:
+            defaults = init.__defaults__ or ()
+            names = init.__code__.co_varnames[: init.__code__.co_argcount][-len(defaults) :] if defaults else ()
+            given = [3 if name == "n_estimators" else value for name, value in zip(names, defaults, strict=True)]
+            patch.setattr(init, "__defaults__", tuple(given))
+            if "n_estimators" in (init.__kwdefaults__ or {}):
+                patch.setattr(init, "__kwdefaults__", init.__kwdefaults__ | {"n_estimators": 3})
+        yield
 
 
 def _public(module: str) -> Iterator[str]:

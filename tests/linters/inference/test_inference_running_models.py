@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.util
 import re
 import sys
@@ -19,6 +20,7 @@ BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "inference_real_models.py
 _HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n"
 
 
+@functools.cache
 def _tracing() -> Any:
     spec = importlib.util.spec_from_file_location("inference_real_models", BENCHMARK)
     assert spec is not None

@@ -63,6 +63,7 @@ def _exists(library: str, kind: str, name: str) -> bool:
     return found is not None
 
 
+@pytest.mark.usefixtures("samples_of_torch")
 def test_every_entry_is_compared_with_its_library() -> None:
     names = {
         id(entry): (library, kind, name)

@@ -24,6 +24,7 @@ def _no_wrong_claim(tally: Tally, results: int) -> None:
     assert not tally.wrong, "\n".join(tally.wrong[:20])
 
 
+@pytest.mark.usefixtures("samples_of_torch")
 @pytest.mark.parametrize("part", range(4))
 def test_opinfo(part: int) -> None:
     operators = [info for info in database() if known(info)]

@@ -86,6 +86,7 @@ def check(function: Any, spelled: str, args: tuple[Any, ...], kwargs: dict[str, 
     return True
 
 
+@pytest.mark.usefixtures("samples_of_torch")
 @pytest.mark.parametrize("part", range(3))
 def test_functions(part: int) -> None:
     tally = Tally()

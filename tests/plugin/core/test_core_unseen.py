@@ -13,6 +13,8 @@ CHECKS = {
     "sync": ["--tensorcheck-sync=report", "--tensorcheck-broadcast=off"],
     "record": ["--tensorcheck-record=log.gz", "--tensorcheck-broadcast=off"],
 }
+# Each alone in this process, where the compiler is loaded; all in a process where it is first imported under them.
+ALONE_AND_ALL = [*CHECKS, "all in a new process"]
 HOOKS = """
     import pytest
     import torch
@@ -62,6 +64,37 @@ HOOKS = """
 """
 
 
+@pytest.fixture(scope="module")
+def _compiler():
+    """Torch's compiler and tracer load parts of themselves at their first use: now, as pytester forgets what a session imports."""
+    from torch._higher_order_ops.while_loop import while_loop
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    for mode in ("real", "fake", "symbolic"):
+        make_fx(torch.func.grad(lambda x: (x**3).std()), tracing_mode=mode)(torch.ones(3))
+    for operator in (
+        lambda x: torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,)),
+        lambda x: while_loop(lambda at, y: at < 1, lambda at, y: (at + 1, y + 1), (torch.zeros((), dtype=int), x))[1],
+    ):
+        torch.compile(operator, backend="eager")(torch.ones(2))
+    torch.library.opcheck(torch.ops.aten.relu.default, (torch.ones(2),))
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def under(pytester, _compiler):
+    """A session under one of ALONE_AND_ALL, or under no check."""
+
+    def run(check=None, *options):
+        arguments = ["-q", "-W", "ignore", "-p", "no:randomly", *options]
+        if check is None or check in CHECKS:
+            return pytester.runpytest_inprocess(*arguments, *CHECKS.get(check, ()))
+        every = [option for each in CHECKS.values() for option in each if option != "--tensorcheck-broadcast=off"]
+        return pytester.runpytest_subprocess(*arguments, *every)
+
+    return run
+
+
 @pytest.fixture
 def hooks_heard(pytester):
     """What a subclass and a mode hear of `programs` in a test, as the two lines that the test prints."""
@@ -74,7 +107,7 @@ def hooks_heard(pytester):
         """)
 
     def run(*options):
-        result = pytester.runpytest_subprocess("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
+        result = pytester.runpytest_inprocess("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
         result.assert_outcomes(passed=2)
         return [line for line in result.stdout.lines if line.startswith("HEARD")]
 
@@ -91,8 +124,8 @@ def test_the_users_own_hooks_hear_of_no_call_of_the_broadcast_check(hooks_heard)
     assert len(under[1].split("__get__")) == len(plain[1].split("__get__"))
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_a_graph_that_the_test_makes_has_no_operation_of_ours(pytester, check):
+@pytest.mark.parametrize("check", ALONE_AND_ALL)
+def test_a_graph_that_the_test_makes_has_no_operation_of_ours(pytester, under, check):
     pytester.makepyfile("""
         import pytest
         import torch
@@ -114,14 +147,14 @@ def test_a_graph_that_the_test_makes_has_no_operation_of_ours(pytester, check):
             print("\\nGRAPH", operations(graph))
         """)
 
-    def graphs(*options):
-        result = pytester.runpytest_subprocess("-s", "-q", "-W", "ignore", "-p", "no:randomly", *options)
+    def graphs(check=None):
+        result = under(check, "-s")
         result.assert_outcomes(passed=4)
         return [line for line in result.stdout.lines if line.startswith("GRAPH")]
 
     plain = graphs()
     assert len(plain) == 4
-    assert graphs(*CHECKS[check]) == plain
+    assert graphs(check) == plain
 
 
 def test_a_log_takes_zeros_that_have_no_memory(pytester):
@@ -136,9 +169,11 @@ def test_a_log_takes_zeros_that_have_no_memory(pytester):
             zeros = torch._efficientzerotensor((300, 3)).t()
             assert float((zeros + torch.ones(3, 300)).sum()) == 900
         """)
-    for option in ("--tensorcheck-record=log.gz", "--tensorcheck-compare=log.gz"):
-        result = pytester.runpytest_subprocess("-q", "-W", "ignore", option)
-        result.assert_outcomes(passed=2)
+    sessions = [
+        ["-q", "-W", "ignore", option] for option in ("--tensorcheck-record=log.gz", "--tensorcheck-compare=log.gz")
+    ]
+    result = pytester.runpython_c(f"import pytest\nprint('ENDED', [int(pytest.main(each)) for each in {sessions}])")
+    result.stdout.fnmatch_lines(["2 passed in *", "2 passed in *", "ENDED [[]0, 0[]]"])
 
 
 def test_the_functions_that_seed_are_pickled_by_their_names(pytester):
@@ -180,8 +215,8 @@ def test_the_functions_that_seed_are_pickled_by_their_names(pytester):
     pytester.runpytest("-q", "--tensorcheck").assert_outcomes(passed=6)
 
 
-@pytest.mark.parametrize("check", CHECKS)
-def test_operators_that_take_functions_run_as_without_the_check(pytester, check):
+@pytest.mark.parametrize("check", ALONE_AND_ALL)
+def test_operators_that_take_functions_run_as_without_the_check(pytester, under, check):
     pytester.makepyfile("""
         import torch
 
@@ -209,7 +244,7 @@ def test_operators_that_take_functions_run_as_without_the_check(pytester, check)
                 return torch.empty_like(x)
             torch.library.opcheck(double, (torch.ones(2, 3),))
         """)
-    pytester.runpytest_subprocess("-q", "-W", "ignore", *CHECKS[check]).assert_outcomes(passed=3)
+    under(check).assert_outcomes(passed=3)
 
 
 def test_what_such_an_operator_makes_of_data_on_the_simulated_gpu_is_there(pytester):

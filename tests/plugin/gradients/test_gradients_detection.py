@@ -185,6 +185,7 @@ NOT_THE_DERIVATIVE = {
 
 
 @internal
+@pytest.mark.usefixtures("samples_of_torch")
 def test_a_sample_of_torchs_operators_is_not_accused():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

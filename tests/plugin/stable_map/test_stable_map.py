@@ -15,8 +15,9 @@ from pytest_tensorcheck.map_stability import StableMapProcessError, UnstableMap,
 
 @pytest.fixture(autouse=True)
 def _quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sessions in processes of their own need no hypothesis, whose import is a good part of what they cost."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+    """The sessions in processes of their own need no other plugins, whose imports are a good part of what they cost."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p pytest_tensorcheck.plugin -p xdist.plugin")
 
 
 MOVING = """

@@ -69,6 +69,7 @@ def test_there_is_a_record_of_a_real_gpu() -> None:
     assert OPERATORS
 
 
+@pytest.mark.usefixtures("samples_of_torch")
 @pytest.mark.parametrize("path", OPERATORS, ids=[path.stem for path in OPERATORS])
 def test_operators_wait_in_the_simulation_as_on_the_gpu(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """torch's own samples of a third of its operators, forward and backward; of all: `benchmarks/sync_opinfo.py --compare`."""

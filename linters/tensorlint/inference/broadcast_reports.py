@@ -105,6 +105,7 @@ class BroadcastReports(Outcomes):
                 self, (left, left_node), (right, right_node)),
             meets_each="" if loss else meets_each(left, right),
             one_each=not loss and _is_one_of_each(left.shape, right.shape),
+            rank=max(len(left.shape), len(right.shape)),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)

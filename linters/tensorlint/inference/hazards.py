@@ -68,6 +68,7 @@ class BroadcastHazard(Hazard):
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes, and `refused` that the loss broadcasts nothing and raises.
     `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many,
+    `rank` is how many axes the longer operand has,
     `one_each` is true for one number of each item, `(n, 1, 1)`, beside items of one axis less, `(n, t)`,
     `meets_each` the same as `misplaced` where it is a mask or a factor that has too many behind the batch: `(B, 1, 1, T)` beside `(B, T, T)`.
     """
@@ -110,6 +111,7 @@ class BroadcastHazard(Hazard):
     misplaced: str = ""
     meets_each: str = ""
     one_each: bool = False
+    rank: int = 2
     follows: tuple[BroadcastHazard, ...] = ()
 
 

@@ -87,7 +87,8 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if hazard.spelled == "no":
         return True
     if hazard.spelled == "shaped":
-        return reduced or not compared
+        # Who writes all the axes of a stack of columns, `reshape(2, 5, 1)`, says where each belongs.
+        return reduced or not (compared or hazard.rank > 2)
     return reduced and (difference or hazard.images or (compared and hazard.selected))
 
 

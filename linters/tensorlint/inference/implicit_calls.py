@@ -207,10 +207,26 @@ class ImplicitCalls(State):
                 return
             if len(self.kept) < _MOST_KEPT:
                 self.kept.append(value)
-            elif not any(_is_same(value, each) for each in self.not_kept):  # it is being called already
+                return
+            if isinstance(value, Function) and not any(self.reshapes_the_same(value, each) for each in self.kept):
+                self.kept.append(value)
+            if not any(_is_same(value, each) for each in self.not_kept):  # it is being called already
                 self.not_kept.append(value)
                 self.not_followed(value, [], {}, later=True)
                 self.not_kept.pop()
+
+    def reshapes_the_same(self, function: Function, other: Value) -> bool:
+        """Whether all tensors to which a function may give another shape are within the other's reach as well."""
+        reshapes = self.reached_from(function).reshapes
+        if not (reshapes and aliases.TIES.on):
+            return True
+        return (
+            isinstance(other, Function)
+            and other.scope is function.scope
+            and other.receiver is function.receiver
+            and all(value.__class__ in _BARE for value in function.defaults.values())
+            and reshapes <= self.reached_from(other).reshapes
+        )
 
     def does_something(self, function: Function) -> bool:
         """Whether the function, or one that it calls, may change anything that is known of others."""

@@ -61,7 +61,7 @@ PLACES = {
 
 _PROGRAM = """import torch
 
-calls = []
+calls, others = [], []
 keep = eval("calls.append")
 call = eval("lambda: [each() for each in calls]")
 {has}
@@ -94,7 +94,13 @@ work()
 """
 
 
-KEPT = {"in a list": "calls.append(turn)", "given to what nobody knows": "keep(turn)"}
+# More functions than are looked at again at each call of which nobody knows what it runs.
+_OTHERS = "calls.append(lambda: others.append(1))\n    " * 25
+KEPT = {
+    "in a list": "calls.append(turn)",
+    "given to what nobody knows": "keep(turn)",
+    "in a list, after many others": _OTHERS + "calls.append(turn)",
+}
 
 
 def _program(place: str, kept: str = "in a list") -> str:
@@ -133,3 +139,42 @@ def test_what_the_names_lead_to_is_gone_through_once(monkeypatch: pytest.MonkeyP
     source = _program("an item of a list").replace("    b = x + 0\n", "    call()\n" * 20)
     analyse(ast.parse(source), source)
     assert 1 <= len(made) <= 4
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_two_functions_of_too_many_have_their_own_defaults(tmp_path: Path) -> None:
+    source = f"""import torch
+
+calls, others, first, second = [], [], [], []
+call = eval("lambda: [each() for each in calls]")
+{_OTHERS.replace("    ", "")}
+calls.append(lambda x=first: x[0].t_())
+calls.append(lambda x=second: x[0].t_())
+a, b = torch.zeros(3, 4), torch.zeros(3, 4)
+first += [a]
+second += [b]
+call()
+x = a + 0
+y = b + 0
+"""
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_a_list_that_a_function_of_too_many_makes_longer(tmp_path: Path) -> None:
+    source = f"""import torch
+
+calls, others, rows = [], [], []
+call = eval("lambda: [each() for each in calls]")
+
+
+def more():
+    rows.append(1)
+
+
+{_OTHERS.replace("    ", "")}
+calls.append(more)
+x = torch.zeros(len(rows))
+call()
+y = torch.zeros(len(rows))
+"""
+    assert wrong_claims(tmp_path / "program.py", source) == {}

@@ -109,6 +109,22 @@ SAME = frozenset([
     "full_like", "tril", "triu", "narrow", "index_select", "movedim", "copy_", "fill_", "zero_", "mul_", "add_",
     "sub_", "div_", "type_as", "square_", "exp_", "clamp_", "sigmoid_", "relu_", "erfinv",
 ])  # fmt: skip
+# Further functions of both libraries of which the result has the rank of their first argument, whatever else they are given.
+_KEPT = frozenset([
+    "rot90", "swapdims", "moveaxis", "diff", "constant_pad_nd", "glu", "fliplr", "flipud", "renorm",
+    "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn",
+    "fftshift", "ifftshift",
+])  # fmt: skip
+_KEPT_BY_NUMPY = _KEPT | {"pad", "flip", "roll", "swapaxes", "transpose", "nan_to_num", "round", "around"}
+
+
+def keeps(framework: str | None, name: str) -> bool:
+    """Whether the result has the rank of the first argument in any call that the function takes."""
+    return (
+        name in _KEPT_BY_NUMPY if framework == "numpy" else (name in _KEPT or name in SAME) and name != "type"
+    )  # `x.type(None)` is a text
+
+
 _AXIS_METHODS = frozenset([
     "size", "transpose", "swapaxes", "softmax", "log_softmax", "sum", "mean", "amax", "amin", "argmax",
     "argmin", "cumsum", "cumprod", "narrow", "select", "index_select", "gather", "chunk", "split", "unbind",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -43,9 +44,10 @@ def written(value: Any, way: str, tensors: list[Any]) -> str:
     raise _Unwritable
 
 
-def said(call: str, names: list[str]) -> Value:
-    """What is said of the result of a call in a function that is given these names."""
-    source = f"import torch\nimport torch.nn as nn\ndef f({', '.join(names)}):\n    r = {call}\n"
+def said(call: str, names: list[str], before: Iterable[str] = ()) -> Value:
+    """What is said of the result of a call in a function that is given these names, after these lines."""
+    lines = [f"def f({', '.join(names)}):", *before, f"r = {call}"]
+    source = "import torch\nimport torch.nn as nn\n" + "\n    ".join(lines) + "\n"
     rows = analyse(ast.parse(source), source).bindings
     for row in rows:
         if row.name == "r":
@@ -107,6 +109,56 @@ def test_functions(part: int) -> None:
     assert tally.results > 300
     assert tally.ranks > 0.08 * tally.results
     assert not tally.wrong, "\n".join(tally.wrong[:20])
+
+
+@pytest.mark.usefixtures("samples_of_torch")
+def test_tensors_are_known_and_one_other_argument_is_not() -> None:
+    tally = Tally()
+    for info in filter(known, database()):
+        torch.manual_seed(0)
+        try:
+            samples = list(itertools.islice(info.sample_inputs_func(info, "cpu", torch.float32, False), 4))
+        except Exception:  # it takes no floating numbers, or needs what is not here
+            continue
+        for sample in samples:
+            input, args = next(variants(sample))
+            for path in (path for kind, path in spellings(info) if kind == "function"):
+                compare_without_one(
+                    path, [(None, each) for each in (input, *args)] + list(sample.kwargs.items()), tally
+                )
+    assert tally.results > 600
+    assert tally.ranks > 0.8 * tally.results
+    assert not tally.wrong, "\n".join(tally.wrong[:20])
+
+
+def compare_without_one(path: str, arguments: list[tuple[str | None, Any]], tally: Tally) -> None:
+    """Each of the arguments that are no tensors stands in the program as a name that nobody knows, one after another."""
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            real = real_function(path)(
+                *(value for name, value in arguments if name is None),
+                **{name: value for name, value in arguments if name is not None},
+            )
+    except Exception:  # not a call of this spelling
+        return
+    for unknown, (_, left_out) in enumerate(arguments):
+        if left_out is None or isinstance(left_out, torch.Tensor):
+            continue
+        tensors: list[Any] = []
+        try:
+            texts = [written(value, "x{}", tensors) for _, value in arguments]
+        except _Unwritable:
+            return
+        if "x" in texts[unknown]:
+            continue  # a list of tensors
+        texts[unknown] = "unknown"
+        parts = [text if name is None else f"{name}={text}" for text, (name, _) in zip(texts, arguments, strict=True)]
+        call = f"{path}({', '.join(parts)})"
+        made = [f"x{at} = torch.zeros({tuple(each.shape)}, dtype={each.dtype})" for at, each in enumerate(tensors, 1)]
+        claimed = said(call, ["unknown"], made)
+        if not isinstance(claimed, Sequence):
+            compare(claimed, real, Sizes(), tally, call)
 
 
 def test_losses() -> None:

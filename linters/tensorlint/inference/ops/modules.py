@@ -6,6 +6,8 @@ from collections.abc import Callable
 from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass
 
+from tensorlint.inference import ranks
+from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import table
 from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_parameters
 from tensorlint.inference.ops.unknown_arguments import as_tensors
@@ -157,7 +159,12 @@ def call_module(call: Call, obj: LibraryObject, args: Sequence_[Value], kwargs: 
     except Exception:
         if table.strict:
             raise
-    return Tensor("torch") if found.tensor else UNKNOWN
+    if not found.tensor:
+        return UNKNOWN
+    first = args[0] if len(args) == 1 and not kwargs else None
+    if isinstance(first, Tensor) and first.shape is not None and ranks.SAME_LAYERS.match(obj.path.rpartition(".")[2]):
+        return Tensor("torch", tuple(S.symbol() for _ in first.shape))
+    return Tensor("torch")
 
 
 def module_attribute(obj: LibraryObject, name: str) -> Value:

@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from tensorlint.inference import ranks
+from tensorlint.inference import sizes as S
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import UNKNOWN, Const, Framework, Opaque, Sequence, Tensor, Unknown, Value, copy
 
@@ -249,8 +251,10 @@ def spelled_as_torch(entry: Entry, kwargs: dict[str, Value]) -> dict[str, Value]
 def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Value]) -> Value:
     """The result of one operation; where the arguments do not fit or the transfer function gives up, an unknown one."""
     call.name = entry.name
+    fits = False
     try:
         bound = bind(entry.parameters, args, kwargs)
+        fits = True
         for name in entry.numbers:
             if isinstance(bound[name], Tensor) and bound[name].shape != ():
                 raise Undecided
@@ -276,7 +280,19 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
         return UNKNOWN
     if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
         return Tensor(None)
-    return Tensor(entry.framework)
+    return Tensor(entry.framework, _shape_kept(entry, args) if fits else None)
+
+
+def _shape_kept(entry: Entry, args: Sequence_[Value]) -> tuple[Size, ...] | None:
+    """New sizes, as many as the first argument has: of a function that keeps the rank, whatever else it is given."""
+    first = args[0] if args else None
+    if first.__class__ is not Tensor or first.shape is None or not ranks.keeps(entry.framework, _last(entry.name)):
+        return None
+    return tuple(S.symbol() for _ in first.shape)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 # What numpy's functions give is a tensor, a series or a frame where their argument is one: ufuncs, and those that call

@@ -29,14 +29,17 @@ def windows(
     stride: Size | None,
     padding: Size | None,
     dilation: Size | None,
-    ceil_mode: bool = False,
+    ceil_mode: bool | None = False,
 ) -> Size:
-    """How many windows fit: floor((size + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1."""
+    """How many windows fit: floor((size + 2 * padding - dilation * (kernel - 1) - 1) / stride) + 1; with `ceil_mode`, the
+    ceiling of it."""
     if kernel is None or stride is None or padding is None or dilation is None or stride == 0:
         return S.symbol()
     span = S.subtract(S.subtract(S.add(size, S.multiply(2, padding)), S.multiply(dilation, S.subtract(kernel, 1))), 1)
     if stride == 1:
         result = S.add(span, 1)
+    elif ceil_mode is None:
+        return S.symbol()
     elif ceil_mode:
         if not isinstance(span, int) or not isinstance(stride, int) or not isinstance(padding, int):
             return S.symbol()

@@ -35,7 +35,7 @@ def pooled(
     sizes = arguments.pair(kernel, rank)
     empty = values.is_none(stride) or (isinstance(stride, Sequence) and stride.items == [])
     steps = sizes if empty else arguments.pair(stride, rank)
-    ceil = arguments.flag(ceil_mode)
+    ceil = arguments.truth(ceil_mode)
     target = (
         *shape[:-rank],
         *(

@@ -379,14 +379,54 @@ def _lacks(value: Value, name: Value) -> bool:
 
 
 def _isinstance(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    if len(args) != 2 or not isinstance(value := args[0], Tensor) or not _is_made(value):
+    if len(args) != 2:
         return UNKNOWN
+    value = args[0]
     kinds = args[1].items or [UNKNOWN] if isinstance(args[1], Sequence) else [args[1]]
     paths = [each.path if isinstance(each, Library) else "" for each in kinds]
+    if isinstance(value, Const) or (isinstance(value, Sequence) and value.kind == "tuple"):
+        names = _kinds_of(value)
+        if any(path in names for path in paths):
+            return Const(True)
+        return Const(False) if all(path in _UNRELATED for path in paths) else UNKNOWN
+    if not isinstance(value, Tensor) or not _is_made(value):
+        return UNKNOWN
     own, other = ("numpy.ndarray", "torch.Tensor") if value.framework == "numpy" else ("torch.Tensor", "numpy.ndarray")
     if own in paths:
         return Const(True)
     return Const(False) if all(path == other or _holds_no_tensor(path) for path in paths) else UNKNOWN
+
+
+# Classes of which none is a base of another, but for `bool`.
+_UNRELATED = frozenset(f"builtins.{name}" for name in (*_NO_TENSORS, "frozenset", "bytearray", "slice", "range")) | {
+    "torch.Tensor",
+    "torch.nn.Module",
+    "torch.nn.Parameter",
+    "numpy.ndarray",
+    "pathlib.Path",
+}
+
+
+def _kinds_of(value: Value) -> set[str]:
+    """The classes of `_UNRELATED` that a constant or a tuple, which may be a named one, is an instance of."""
+    kind = type(value.value) if isinstance(value, Const) else tuple
+    return {f"builtins.{base.__name__}" for base in kind.__mro__[:-1]}
+
+
+def _of_all(one_decides: bool) -> Any:
+    """`any`, which a true item decides, and `all`, which a false one does."""
+
+    def decide(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        truths: list[bool | None] = [None]
+        many = args[0] if len(args) == 1 else UNKNOWN
+        if isinstance(many, Sequence) and not many.spent and many.shape_of is None and many.items is not None:
+            truths = [interp.truth(item) for item in many.items]
+        interp.escape(args, kwargs, reads_tables=True)
+        if one_decides in truths:
+            return Const(one_decides)
+        return UNKNOWN if None in truths else Const(not one_decides)
+
+    return decide
 
 
 def _holds_no_tensor(path: str) -> bool:
@@ -552,6 +592,8 @@ _BUILTINS: dict[str, Any] = {
     "getattr": _getattr,
     "hasattr": _hasattr,
     "isinstance": _isinstance,
+    "any": _of_all(True),
+    "all": _of_all(False),
     "property": _property,
     "exec": _exec,
     "eval": _eval,

@@ -197,6 +197,8 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 del receiver.items[args[0].value]
                 interp.mutations.append((receiver, None))
                 return found
+            if name == "pop" and found is None:
+                return args[1] if len(args) > 1 else UNKNOWN  # and nothing is changed
             if name != "get":
                 interp.forget_contents(receiver)
                 put_unseen(receiver, *args[1:])

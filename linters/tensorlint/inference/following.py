@@ -354,7 +354,11 @@ def _ends(body: list[ast.stmt]) -> bool:
 
 def _is_nothing(result: Value) -> bool:
     """Whether a function that gave this told its caller nothing."""
-    return (result is UNKNOWN) or is_none(result) or (result.__class__ is Opaque and result.kin is None)
+    return (
+        (result is UNKNOWN)
+        or is_none(result)
+        or (result.__class__ is Opaque and result.kin is None and not (result.parts or result.axes))
+    )
 
 
 def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | None, ...], ...]) -> bool:

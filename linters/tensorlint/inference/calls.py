@@ -41,6 +41,7 @@ from tensorlint.inference.values import (
     KEEPS_SHAPE,
     NONE,
     ONE_LAYER,
+    OPEN,
     UNKNOWN,
     Attribute,
     Class,
@@ -168,6 +169,7 @@ class Calls(State):
         unsure: tuple[Value, ...] = ()
         starred: Sequence | None = None
         before = 0
+        only_words = True
         for argument in node.args:
             if argument.__class__ is not ast.Starred:
                 args.append(self.eval(argument))
@@ -180,7 +182,7 @@ class Calls(State):
                     args.extend(items.items)
                 else:
                     unsure = (*unsure, *_unpacked(value))
-                    known = False
+                    known = only_words = False
                     stars = sum(isinstance(each, ast.Starred) for each in node.args)
                     if stars == 1 and isinstance(value, Sequence):
                         kin = None if value.kin is None else moved(value.kin, len(node.args) - 1)
@@ -197,11 +199,15 @@ class Calls(State):
                 known = False
         self.starred = starred
         self.unsure = args, kwargs
+        self.open_call = None
         if known:
             return args, kwargs
         if starred is not None:
             starred.tail = tuple(args[before:])
         self.unsure = [*args, *unsure], kwargs
+        if only_words:
+            words = one_within(unsure)
+            self.open_call = args, {**kwargs, OPEN: Opaque(None) if words is UNKNOWN else words}
         return None
 
     def listed_items(self, value: Tensor) -> Sequence | None:
@@ -235,6 +241,8 @@ class Calls(State):
                     self.saw_unbound_forward(receiver, node, self.unsure[0] if arguments is None else arguments[0])
                 else:
                     self.saw_forward(receiver, node, called=True, known=arguments is not None)
+            if arguments is None and self.open_call is not None and self.is_own_method(receiver, func.attr):
+                arguments = self.open_call
             if arguments is None:
                 self.escape(*self.unsure)
                 self.escape_receiver(receiver)
@@ -270,6 +278,8 @@ class Calls(State):
             if isinstance(function, (Attribute, Function, Partial)):
                 self.saw_kept_forward(function, node)
             self.saw_handed_forward(function, node)
+        if arguments is None and isinstance(function, (Function, Class, Instance)):
+            arguments = self.open_call
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)
@@ -278,6 +288,12 @@ class Calls(State):
             self.runs_unseen(function, args, kwargs)
             return result
         return self.call(function, arguments[0], arguments[1], node)
+
+    def is_own_method(self, receiver: Value, name: str) -> bool:
+        """Whether it is a method that the receiver's class, one of the program's, defines."""
+        if isinstance(receiver, Instance):
+            return name not in receiver.fields and isinstance(self.find_in_class(receiver.cls, name), Function)
+        return isinstance(receiver, Class) and isinstance(self.find_in_class(receiver, name), Function)
 
     def starred_method(self, receiver: Value, name: str, node: ast.Call) -> Value:
         """A method of a tensor called with stars: `x.view(*shape)` is a tensor, nothing more."""
@@ -291,6 +307,10 @@ class Calls(State):
 
     def call_library_starred(self, function: Library, node: ast.Call) -> Value:
         if modules.known(function.path):
+            if self.open_call is not None and function.path not in CONTAINERS:
+                made = modules.construct(self.call_context(function.path, node), function.path, *self.open_call)
+                made.made, made.born = node, self.steps
+                return made
             made = LibraryObject(function.path, {}, (), {}, node, born=self.steps)
             if function.path in CONTAINERS:
                 made.fields["members"] = unknown_members(function.path)

@@ -24,6 +24,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
     NONE,
+    OPEN,
     PLAIN,
     UNKNOWN,
     Class,
@@ -234,7 +235,10 @@ class Following(State):
             bound[spec.vararg.arg] = Sequence("tuple", [contained(value) for value in args[len(names) :]])
         rest: dict[Any, Value] = {}
         keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)} if kwargs else ()
+        words = kwargs.get(OPEN)
         for name, value in kwargs.items():
+            if name == OPEN:
+                continue
             if name in keyword_names and name not in bound:
                 bound[name] = value
             elif spec.kwarg is not None:
@@ -243,9 +247,13 @@ class Following(State):
                 return None
         if spec.kwarg is not None:
             bound[spec.kwarg.arg] = Dictionary(rest, born=self.steps)
+            if words is not None:
+                bound[spec.kwarg.arg] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
         for parameter in (*names, *spec.kwonlyargs):
             if parameter.arg not in bound:
                 default = function.defaults.get(parameter.arg)
+                if words is not None:
+                    default = _perhaps_given(words, default)
                 if default is None:
                     return None
                 bound[parameter.arg] = default
@@ -350,6 +358,12 @@ def _ends(body: list[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise) or (
         isinstance(last, ast.If) and (_ends(last.body) or _ends(last.orelse or last.body))
     )
+
+
+def _perhaps_given(words: Value, default: Value | None) -> Value:
+    """A parameter that `**words` may have a value for, another one for each parameter."""
+    one = one_within([words] if default is None else [words, default])
+    return Opaque(None, parts=one.parts if isinstance(one, Opaque) else ())
 
 
 def _is_nothing(result: Value) -> bool:

@@ -188,6 +188,12 @@ class Inheritance(State):
         named = self.eval(given[0]) if given else owner
         if not isinstance(named, Class) or not isinstance(receiver, Instance):
             return UNKNOWN
+        if arguments is None and self.open_call is not None:
+            above = self.next_in_order(receiver.cls, named, name)
+            if isinstance(above, Class) and isinstance(above.own(name), Function):
+                arguments = self.open_call
+            elif isinstance(above, Library) and name == "__init__" and above.path not in CONTAINERS:
+                arguments = self.open_call
         if arguments is None:
             above = self.next_in_order(receiver.cls, named, name)
             self.super_not_followed(receiver, above, name)

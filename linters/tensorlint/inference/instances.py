@@ -22,6 +22,7 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     NONE,
+    OPEN,
     UNKNOWN,
     Class,
     Const,
@@ -57,9 +58,10 @@ class Instances(State):
         if record is not None:
             given = dict(zip((each.name for each in record if each.taken and each.positional), args, strict=False))
             given.update(kwargs)
+            is_open = given.pop(OPEN, None) is not None
             passed: list[Value] = []  # on to `__post_init__`
             for each in record:
-                value = given.get(each.name, each.default) if each.taken else each.default
+                value = given.get(each.name, UNKNOWN if is_open else each.default) if each.taken else each.default
                 if not each.kept:
                     passed.append(UNKNOWN if value is None else value)
                 elif value is not None or each.taken:

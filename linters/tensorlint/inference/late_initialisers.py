@@ -119,7 +119,7 @@ class LateInitialisers(State):
         outer = (
             self.learnt, self.solved, self.solved_regions, self.hazards, self.bindings, self.names_given, self.rounds,
             self.loop_start, self.first_round, self.conditional, self.left_early, self.active,
-            self.possible_exits, self.being_made, self.unsure, self.starred,
+            self.possible_exits, self.being_made, self.unsure, self.open_call, self.starred,
         )  # fmt: skip
         mutations, overwritten, steps = len(self.mutations), len(self.overwritten), self.steps
         proven = reshaping.proven()
@@ -140,7 +140,7 @@ class LateInitialisers(State):
             (
                 self.learnt, self.solved, self.solved_regions, self.hazards, self.bindings, self.names_given, self.rounds,
                 self.loop_start, self.first_round, self.conditional, self.left_early, self.active,
-                self.possible_exits, self.being_made, self.unsure, self.starred,
+                self.possible_exits, self.being_made, self.unsure, self.open_call, self.starred,
             ) = outer  # fmt: skip
             self.steps = steps + used
             self.completing -= 1

@@ -108,6 +108,7 @@ class State:
     shows: bool
     starred: Any
     unsure: tuple[list[Value], dict[str, Value]]
+    open_call: tuple[list[Value], dict[str, Value]] | None
     surroundings: dict[Any, Any]
     outcomes: dict[str, Any]
     follow_ons: dict[ast.AST, dict[str, Any]]

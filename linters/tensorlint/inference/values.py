@@ -159,6 +159,8 @@ class Const(Value):
 
 
 NONE = Const(None)
+# Stands among the keywords of a call for `**words` of which nobody knows which they are.
+OPEN = "**"
 TRUE = Const(True)
 FALSE = Const(False)
 

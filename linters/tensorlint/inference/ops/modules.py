@@ -13,6 +13,7 @@ from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_
 from tensorlint.inference.ops.unknown_arguments import as_tensors
 from tensorlint.inference.values import (
     CONTAINERS,
+    OPEN,
     UNKNOWN,
     Dictionary,
     LibraryObject,
@@ -111,6 +112,9 @@ def construct(call: Call, path: str, args: Sequence_[Value], kwargs: dict[str, V
         return LibraryObject(path, dict(kwargs), tuple(args), {}, call.node)
     if path in CONTAINERS:
         args, kwargs = [_now(each) for each in args], {name: _now(each) for name, each in kwargs.items()}
+    if OPEN in kwargs:
+        words = {each.name: UNKNOWN for each in found.parameters[len(args) :]}
+        kwargs = words | {name: value for name, value in kwargs.items() if name != OPEN}
     try:
         arguments = bind(found.parameters, args, kwargs)
     except Misfit:

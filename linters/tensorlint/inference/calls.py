@@ -205,7 +205,7 @@ class Calls(State):
         if starred is not None:
             starred.tail = tuple(args[before:])
         self.unsure = [*args, *unsure], kwargs
-        if only_words:
+        if only_words and self.file.own:
             words = one_within(unsure)
             self.open_call = args, {**kwargs, OPEN: Opaque(None) if words is UNKNOWN else words}
         return None

@@ -67,6 +67,9 @@ class Following(State):
         if self.depth >= _MAX_DEPTH or self.active.count(code) > 0 or self.budget <= 0:
             return self.unseen_result(function, args, kwargs)
         foreign = not function.scope.file.own
+        # Those that register the variants of a model take long to follow, and have nothing to tell of a call with `**words`.
+        if OPEN in kwargs and code in self.tells_nothing:
+            return self.unseen_result(function, args, kwargs)
         # Of 1,500 calls of functions that had told nothing before, five told something (scikit-learn); each took half a
         # millisecond, and work that calls further on needed.
         if foreign and (
@@ -104,7 +107,7 @@ class Following(State):
         given = (function.scope, *bound.values())
         start = symbol_serial()
         result = self.follow(function, bound, node)
-        if foreign and _is_nothing(result):
+        if (OPEN in kwargs and isinstance(result, (Opaque, Unknown))) or (foreign and _is_nothing(result)):
             self.tells_nothing.add(code)
         if code.decorator_list and _is_cached(code):
             texts = function.scope.file.text, self.own_file.text
@@ -173,6 +176,9 @@ class Following(State):
         self.active.append(code)
         self.trail.append(node)
         outer_conditional, outer_file, outer_left = self.conditional, self.file, self.left_early
+        # One call into a library must leave something for the file's own functions.
+        reserve = self.budget // 2 if outer_file.own and not file.own else 0
+        self.budget -= reserve
         self.frame, self.file = frame, file
         try:
             if isinstance(code, ast.Lambda):
@@ -186,6 +192,7 @@ class Following(State):
         finally:
             self.frame, self.file, self.conditional = caller, outer_file, outer_conditional
             self.left_early = outer_left
+            self.budget += reserve
             self.depth -= 1
             self.active.pop()
             self.trail.pop()
@@ -367,12 +374,14 @@ def _perhaps_given(words: Value, default: Value | None) -> Value:
 
 
 def _is_nothing(result: Value) -> bool:
-    """Whether a function that gave this told its caller nothing."""
-    return (
-        (result is UNKNOWN)
-        or is_none(result)
-        or (result.__class__ is Opaque and result.kin is None and not (result.parts or result.axes))
-    )
+    """Whether a function that gave this told its caller nothing; one of two layers tells something."""
+    if not isinstance(result, Opaque):
+        return result is UNKNOWN or is_none(result)
+    return result.kin is None and not any(map(_is_layer, result.parts))
+
+
+def _is_layer(value: Value) -> bool:
+    return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
 
 
 def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | None, ...], ...]) -> bool:

@@ -297,6 +297,9 @@ def _extreme(pick: Any) -> Any:
                 return one  # whichever: what is done to it may be done to any of them
         if len(args) == 1 and isinstance(args[0], Sequence) and args[0].items is None:
             values = [args[0].element]
+        if len(args) > 1 and any(map(numbers.kind_of, args)):
+            # What a number is compared with is none or an array; of what is no array it is a number.
+            values = [Scalar("real") if isinstance(each, Opaque) and each.kind == PLAIN else each for each in args]
         return UNKNOWN if kwargs else numbers.one_of(values)
 
     return extreme

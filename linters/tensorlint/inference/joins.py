@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
-from tensorlint.inference.numbers import kind_of, kind_of_operand, of_kinds
+from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
@@ -149,7 +149,8 @@ def _join_kinds(a: Value, b: Value) -> Value:
     if whose and more:
         either.stated = (*whose, *more)
     either.optional = _may_be_none(a) or _may_be_none(b)
-    if either.kind == PLAIN and kind_of_operand(a) == kind_of_operand(b) == "int":
+    whole = [kind_of_operand(each) for each in (a, b) if not is_none(each)]
+    if either.kind == PLAIN and whole and all(kind == "int" for kind in whole):
         either.told = "int"  # `width = given`, of an `int | None`
     if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
         either.kin = a.kin
@@ -250,8 +251,18 @@ def _is_plain(value: Value) -> bool:
 def _join_scalars(a: Value, b: Value) -> Value:
     kind, other = kind_of(a), kind_of(b)
     if kind is None or other is None:
-        return UNKNOWN
+        return _number_or_none(kind or other) if is_none(a) or is_none(b) else UNKNOWN
     return Scalar(kind) if kind == other else of_kinds({kind, other})
+
+
+def _number_or_none(kind: Kind | None) -> Value:
+    """What an operator is given is a number, for it takes no None."""
+    if kind is None:
+        return UNKNOWN
+    either = Opaque(None, kind=PLAIN)
+    either.optional = True
+    either.told = "int" if kind == "int" else None
+    return either
 
 
 def _join_alike(a: Dictionary, b: Dictionary) -> Value:

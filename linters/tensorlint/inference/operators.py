@@ -196,6 +196,8 @@ class Operators(State):
         if self.decided and sign in self.decided:
             if _may_reflect(left) or (sign in _COMPARISONS and _may_reflect(right)):
                 return UNKNOWN  # what its `__mul__`, `__imul__` or `__lt__` gives
+        if sign in ("==", "!=") and (_may_be_none(left, right) or _may_be_none(right, left)):
+            return UNKNOWN
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)
@@ -496,6 +498,11 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
         elif x != y:
             verdict = None
     return verdict
+
+
+def _may_be_none(value: Value, other: Value) -> bool:
+    """Whether a tensor is compared with what may be None, which gives True or False; an array compares its elements."""
+    return value.__class__ is Opaque and value.optional and isinstance(other, Tensor) and other.framework != "numpy"
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})

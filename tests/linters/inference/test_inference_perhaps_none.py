@@ -248,3 +248,64 @@ def test_what_can_be_told_is_told(name: str, tmp_path: Path) -> None:
         assert found is not None, each
         assert len(found) == len(shape), each
         assert all(want in ("?", have) for want, have in zip(shape, found, strict=True)), (each, found)
+
+
+# Numbers that may be None: how they come about, and what is done with them.
+_NUMBERS = {
+    "a constant": "n = 2 if flag else None",
+    "a parameter": "n = one if flag else None",
+    "a length": "n = len(x[:2]) if flag else None",
+    "a statement": "n = None\n    if flag:\n        n = int(one)",
+    "an integer of what nobody knows": "n = int(given) if given is not None else None",
+    "a float": "n = 0.5 if flag else None",
+    "a truth": "n = True if flag else None",
+    "an attribute": "class Held:\n        n = one if flag else None\n    n = Held.n",
+    "a parameter with an annotation": "n = optional",
+}
+_USES = [
+    "x[n]", "x[:, n]", "a[n]", "a[:, n]", "x.sum(n)", "a.sum(n)", "a.mean(axis=n, keepdims=True)", "x[:n]", "x[n:]", "x[..., n]",
+    "torch.zeros(2, 3)[[0, 1], n]", "np.expand_dims(a, n or 0)", "a.reshape(n or -1)", "x.flatten(n or 0)",
+    "np.concatenate([a, a], axis=n)", "np.repeat(a, 2, axis=n)", "np.cumsum(a, axis=n)", "np.argmax(a, axis=n)",
+    "x.squeeze() if n is None else x.unsqueeze(n)", "torch.max(x) if n is None else torch.max(x, n)[0]", "torch.clamp(x, n, 1)",
+    "np.sort(a, axis=n)", "torch.zeros(n or 1)", "torch.zeros(n)", "np.zeros(n)", "np.array([n, 1])", "np.array(n)", "np.array([[n]])",
+    "np.linspace(0, 1, n)", "np.take(a, 0, axis=n)", "a[n, n]", "a[n][n]", "np.asarray(n)", "np.atleast_1d(n)", "np.full(3, n)",
+    "np.random.normal(size=n)", "np.random.randint(0, 3, n)", "np.random.default_rng(0).random(n)", "np.random.normal(n, 1)",
+    "x.repeat_interleave(n or 1)", "torch.repeat_interleave(x, 2, dim=n)", "torch.roll(x, 1, n)", "np.roll(a, 1, axis=n)",
+    "np.flip(a, n)", "np.diff(a, axis=n if n is not None else -1)", "a[np.array(n)]", "np.quantile(a, 0.5, axis=n)",
+    "np.linalg.norm(a, axis=n)", "np.add(a, n)", "np.equal(a, n)", "a == n", "x == n", "x != n", "n == x", "a != n", "x + n", "n * a",
+    "x - (n + 1)", "x / max(n, 1)", "max(n, 1) * x", "a * min(n, 0.5)", "np.where(a > 0, n, 1)", "np.isin(a, n)", "np.append(a, n)",
+    "torch.arange(n)", "torch.tensor(n)", "torch.full((2,), n)", "x ** n", "-n * x", "x[[n]]", "x.view(-1)[n]", "x.transpose(0, n)",
+    "torch.stack([x, x], n)", "torch.stack([x, x], dim=n or 0)", "x.softmax(n)", "x.argmax(n)", "x.argmax(dim=n, keepdim=True)",
+    "x.mean(dim=n)", "x.std(n)", "x.norm(dim=n)", "x.unsqueeze(n)", "x.cumsum(n)", "x.topk(n)[0]", "x.chunk(n)[0]", "x.split(n)[0]",
+    "[x, x, x][n]", "x.max(n)[0]", "torch.eye(n)", "np.eye(3, n)", "np.arange(3, n)", "x.any(n)", "x.all(dim=n)", "x.narrow(0, 0, n)",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("flag", [True, False])
+@pytest.mark.parametrize("made", _NUMBERS)
+def test_a_number_that_may_be_none(made: str, flag: bool, tmp_path: Path) -> None:
+    lines = [
+        line
+        for at, use in enumerate(_USES)
+        for line in ("    try:", f"        r{at} = {use}", "    except Exception:", "        pass")
+    ]
+    given = "True, 1, 2, 2" if flag else "False, 1, None"
+    source = "\n".join([
+        "from typing import Optional\n\nimport numpy as np\nimport torch\n\n",
+        "def run(flag, one: int, given, optional: Optional[int] = None):",
+        "    x, a = torch.zeros(3, 4, 5), np.zeros((3, 4, 5))",
+        f"    {_NUMBERS[made]}",
+        *lines,
+        "\n",
+        f"run({given})",
+        "",
+    ])  # fmt: skip
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+@pytest.mark.parametrize("made", _NUMBERS)
+def test_an_operator_is_given_the_number(made: str) -> None:
+    source = f"import torch\ndef run(flag, one: int, given, optional: int | None = None):\n    x = torch.zeros(3, 4)\n    {_NUMBERS[made]}\n    y = x * n\n"
+    shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert shapes["y"] == (3, 4)

@@ -31,6 +31,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    an_integer,
     integer,
     is_none,
     number,
@@ -55,24 +56,22 @@ def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], 
         result: Value = handler(interp, args, kwargs, node)
         aliases.tie_result(result, args)
         return result
-    if name in (
-        "print",
-        "id",
-        "hash",
-        "repr",
-        "str",
-        "callable",
-        "hasattr",
-        "type",
-        "format",
-        "issubclass",
-    ):
+    if name in ("id", "hash"):
+        return an_integer()
+    if name in ("callable", "issubclass"):
+        return Scalar("bool")
+    if name in ("print", "repr", "str", "format"):
         return UNKNOWN
     interp.escape(args, kwargs, reads_tables=True)
     return UNKNOWN
 
 
 def _len(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    found = _length(interp, args, kwargs, node)
+    return an_integer() if found is UNKNOWN and len(args) == 1 else found
+
+
+def _length(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) != 1:
         return UNKNOWN
     value = args[0]
@@ -249,6 +248,8 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
             total = interp.binary("+", total, item, node or ast.Constant(0))
         return total
     element = known.element
+    if numbers.kind_of(element) == "int" == numbers.kind_of(start):
+        return an_integer()
     if isinstance(element, Tensor) and element.shape is not None and isinstance(start, (Const, Number, Scalar)):
         # At least two of them, or 0 plus one: the shape is the items' only if it does not vary.
         if any(atom.variant for size in element.shape for atom in S.symbols(size)):
@@ -416,6 +417,16 @@ def _kinds_of(value: Value) -> set[str]:
     return {f"builtins.{base.__name__}" for base in kind.__mro__[:-1]}
 
 
+def _truth_of(function: Any) -> Any:
+    """The function's result, which is True or False whatever it is given."""
+
+    def truth(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+        found: Value = function(interp, args, kwargs, node)
+        return Scalar("bool") if found is UNKNOWN else found
+
+    return truth
+
+
 def _of_all(one_decides: bool) -> Any:
     """`any`, which a true item decides, and `all`, which a false one does."""
 
@@ -427,7 +438,7 @@ def _of_all(one_decides: bool) -> Any:
         interp.escape(args, kwargs, reads_tables=True)
         if one_decides in truths:
             return Const(one_decides)
-        return UNKNOWN if None in truths else Const(not one_decides)
+        return Scalar("bool") if None in truths else Const(not one_decides)
 
     return decide
 
@@ -593,8 +604,8 @@ _BUILTINS: dict[str, Any] = {
     "globals": _from_names,
     "locals": _from_names,
     "getattr": _getattr,
-    "hasattr": _hasattr,
-    "isinstance": _isinstance,
+    "hasattr": _truth_of(_hasattr),
+    "isinstance": _truth_of(_isinstance),
     "any": _of_all(True),
     "all": _of_all(False),
     "property": _property,

@@ -196,7 +196,10 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if interp.vector_numbers:
             interp.note_number_use(path, tuple(args))
         return _math(path[5:], args)
-    if path.startswith(("random.", "time.")):
+    if path.startswith(("random.", "time.", "torch.", "os.", "numpy.")):
+        about = numbers.of_type(path)
+        if about is not None:
+            return LibraryObject(path, kwargs, tuple(args), about, node)
         drawn = numbers.drawn(interp, path, args, kwargs)
         if drawn is not None:
             return drawn

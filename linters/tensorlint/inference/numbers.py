@@ -15,6 +15,7 @@ from tensorlint.inference.values import (
     Opaque,
     Scalar,
     Sequence,
+    Tensor,
     Value,
     an_integer,
     size_of,
@@ -32,7 +33,10 @@ _FLOATS = frozenset([
 ])  # fmt: skip
 _INTEGERS = frozenset([
     "random.randint", "random.randrange", "random.getrandbits", "time.time_ns", "time.perf_counter_ns",
-    "time.monotonic_ns", "time.process_time_ns",
+    "time.monotonic_ns", "time.process_time_ns", "torch.cuda.device_count", "torch.cuda.current_device", "torch.initial_seed",
+    "torch.seed", "torch.get_num_threads", "torch.get_num_interop_threads", "torch.distributed.get_rank",
+    "torch.distributed.get_world_size", "torch.cuda.memory_allocated", "torch.cuda.max_memory_allocated", "os.getpid",
+    "os.path.getsize",
 ])  # fmt: skip
 # Written with plain arithmetic on what they are given: of arrays they give arrays.
 _ARITHMETIC = frozenset([
@@ -95,6 +99,27 @@ def of_kinds(kinds: set[Kind | None]) -> Value:
 
 def of_kind(kind: Kind) -> Value:
     return an_integer() if kind == "int" else Scalar(kind)
+
+
+# What a type of numbers says of itself, as torch gives it.
+_OF_TYPES: dict[str, dict[str, Kind]] = {
+    "torch.finfo": {
+        **dict.fromkeys(["eps", "max", "min", "tiny", "smallest_normal", "resolution"], "float"),
+        "bits": "int",
+    },
+    "torch.iinfo": dict.fromkeys(["max", "min", "bits"], "int"),
+    "numpy.iinfo": dict.fromkeys(["max", "min", "bits"], "int"),
+}
+
+
+def of_type(path: str) -> dict[str, Value] | None:
+    """The attributes of `torch.finfo(dtype)`; None for other functions."""
+    if path == "numpy.finfo":
+        return {
+            name: Tensor("numpy", (), ()) for name in ("eps", "max", "min", "tiny", "smallest_normal", "resolution")
+        }
+    kinds = _OF_TYPES.get(path)
+    return None if kinds is None else {name: of_kind(kind) for name, kind in kinds.items()}
 
 
 def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value]) -> Value | None:

@@ -213,10 +213,12 @@ class Operators(State):
                 elif sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(self.with_linear(sign, result, left, right), left, right)
-            if isinstance(side, Opaque) and side.kind == SCALAR and sign != "@" and _has_shape(other):
+            if _is_one_number(side) and sign != "@" and _has_shape(other):
                 result = elementwise.binary(
                     call, sign, *((Scalar("float"), other) if side is left else (other, Scalar("float")))
                 )
+                if isinstance(side, Tensor) and isinstance(result, Tensor) and sign not in _COMPARISONS:
+                    result.dtype = None  # a number leaves it as it is, an array without axes does not
                 return _beside_scalar(result, other, sign)
         self.note_meeting(sign, left, right)
         result = self.with_outer(elementwise.binary(call, sign, left, right))
@@ -228,7 +230,7 @@ class Operators(State):
         operand = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
             truth = self.truth(operand)
-            return UNKNOWN if truth is None else Const(not truth)
+            return Scalar("bool") if truth is None else Const(not truth)
         if isinstance(operand, Tensor):
             sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
             result = elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
@@ -281,14 +283,14 @@ class Operators(State):
     def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = _identical(left, right)
-            return UNKNOWN if same is None else Const(same is isinstance(op, ast.Is))
+            return Scalar("bool") if same is None else Const(same is isinstance(op, ast.Is))
         if isinstance(op, (ast.In, ast.NotIn)):
             iterators.spend(self, right)
             if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None:
                 if all(isinstance(item, Const) for item in right.items):
                     found = any(item.value == left.value for item in right.items)  # type: ignore[attr-defined]
                     return Const(found is isinstance(op, ast.In))
-            return UNKNOWN
+            return Scalar("bool")
         sign = OPERATORS[type(op)]
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             if (
@@ -312,7 +314,7 @@ class Operators(State):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None and a == b:
                 return Const(sign == "==")
-        return UNKNOWN
+        return Scalar("bool") if numbers.kind_of(left) and numbers.kind_of(right) else UNKNOWN
 
     def eval_bool(self, node: ast.BoolOp) -> Value:
         is_and = isinstance(node.op, ast.And)
@@ -424,6 +426,13 @@ def _surely_true(path: str) -> bool:
         or _CLASS_NAME.match(name) is not None
         or ops.is_module(path)
     )
+
+
+def _is_one_number(value: Value) -> bool:
+    """A number or a tensor without axes, whichever, or what numpy makes of numbers: `np.sqrt(width)`, `np.array(2)`."""
+    if isinstance(value, Tensor):
+        return value.framework == "numpy" and value.shape == ()
+    return isinstance(value, Opaque) and value.kind == SCALAR
 
 
 def _has_shape(value: Value) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="torch and numpy are the oracle")
+
+from test_inference_adversaries import wrong_claims
 
 from tensorlint.inference.analysis import analyse
 
@@ -61,3 +64,67 @@ def test_what_is_said_of_tensors_made_of_numbers_is_so(name: str) -> None:
         assert len(row.shape) == len(real.shape), each
         assert all(a == b for a, b in zip(row.shape, real.shape, strict=True) if isinstance(a, int)), each
         assert row.dtype in (None, str(real.dtype).removeprefix("torch.")), each
+
+
+_BESIDE = """import math
+import os
+import random
+import time
+
+import numpy as np
+import torch
+
+x = torch.zeros(3, 4)
+a = np.zeros((3, 4))
+s = eval("'ab'")
+u = eval("2")
+rows = eval("[[3], [1, 2], [2]]")
+"""
+
+# Functions and operators that give a number, or True or False, whatever they are given; some that give arrays of arrays.
+NUMBERS = [
+    "math.sqrt(u)", "math.log(u)", "math.floor(u)", "math.exp(-u)", "math.prod([u, 2])", "math.comb(4, u)", "math.gcd(3, u)",
+    "time.time()", "time.perf_counter()", "random.random()", "random.uniform(0, u)", "random.randint(0, u)", "random.gauss(0, 1)",
+    "x.numel()", "x.sum().item()", "a.size", "x.dim()", "x.is_contiguous()", "torch.numel(x)", "x.element_size()",
+    "np.prod(a.shape)", "np.log(3.0)", "np.sqrt(len(rows))", "np.float32(2)", "np.int64(2)", "np.array(2.0)", "np.array(2)", "a.sum()",
+    "a[0, 0]", "np.bool_(True)", "np.random.rand()", "np.random.randint(3)", "np.mean(rows[1])", "np.pi", "np.finfo(np.float32).eps",
+    "np.iinfo(np.int32).max", "torch.finfo(x.dtype).eps", "torch.finfo(torch.float16).min", "torch.finfo(torch.float32).bits",
+    "torch.iinfo(torch.int8).max", "torch.cuda.device_count()", "torch.initial_seed() % 7", "torch.get_num_threads()", "os.getpid()",
+    "ord(s[0])", "hash(s)", "id(s) % 5", "len(s)", "len(rows)", "len(set(s))", "len({*rows[1]})", "sum(len(r) for r in rows)",
+    "sum([len(r) for r in rows], 1)", "max(len(r) for r in rows)", "max(u, 1)", "min(u, 0.5)", "round(u)", "round(u, 2)", "abs(u)",
+    "float(u)", "int(u)", "bool(u)", "pow(u, 2)", "divmod(u, 2)[0]", "u is None", "u is not None", "not u", "not x.any()",
+    "isinstance(u, int)", "isinstance(u, (int, list))", "issubclass(type(u), int)", "callable(u)", "hasattr(u, 'real')", "u in [1, 2]",
+    "u not in rows", "any(rows)", "all(rows)", "len(rows) > 3", "len(rows) == len(s)", "1 < len(rows) < 4", "u > 1", "s == 'ab'",
+    "s.startswith('a')", "s.count('a')", "rows.index([3])", "any(a.ravel() > 0)", "all(x.ravel() == 0)", "(1 in a)", "(1 in x)",
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "x * {}",
+        "{} + x",
+        "x - {}",
+        "{} / (x + 1)",
+        "x ** {}",
+        "x > {}",
+        "{} == x",
+        "x.t() * {}",
+        "a * {}",
+        "{} - a",
+        "a.T < {}",
+        "{}",
+    ],
+)
+def test_numbers_beside_tensors(operation: str, tmp_path: Path) -> None:
+    lines = [
+        line
+        for at, number in enumerate(NUMBERS)
+        for line in ("try:", f"    r{at} = {operation.format(f'({number})')}", "except Exception:", "    pass")
+    ]
+    source = _BESIDE + "\n".join(lines) + "\n"
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+    if operation[0] in "xa" and operation != "{}":
+        rows = [row for row in analyse(ast.parse(source), source).bindings if row.name[0] == "r"]
+        assert sum(row.shape is not None for row in rows) >= 70

@@ -38,7 +38,9 @@ class VectorNumber:
 
     `inner` says that it was the first, `a.T @ b`: of columns that is a number, of rows a matrix. `fits` says that these
     are columns, or rows where it was the last. `wanted` says that what is done with the product is done with numbers
-    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is. `nodes` are the product and what is
+    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is, `taken` that
+    the one that was not transposed is an item of a matrix, `w.T @ X[i]`, which is a vector whatever the other one is: as a
+    column or a row that one gives a number or raises. `nodes` are the product and what is
     computed of it and other numbers, `vectors` what made the two.
     """
 
@@ -48,6 +50,7 @@ class VectorNumber:
     wanted: bool = False
     perhaps: bool = False
     matrix: bool = False
+    taken: bool = False
     sums: list[ast.AST] = field(default_factory=list)
     nodes: set[ast.AST | None] = field(default_factory=set)
     vectors: set[ast.AST | None] = field(default_factory=set)
@@ -79,6 +82,17 @@ class VectorNumbers(State):
             each.source.made if each.source is not None else each.made for each in vectors if isinstance(each, Tensor)
         }
         known.wanted = known.wanted or self._is_wanted_here(node)
+        if len(transposes) == 1:
+            turned, other = vectors if first is not None else vectors[::-1]
+            known.taken = known.taken or (self._is_item(other) and not self._is_item(turned))
+
+    def _is_item(self, vector: Value) -> bool:
+        """Whether a vector is one of a matrix, `X[i]` or `X[:, j]`."""
+        made = getattr(vector, "made", None)
+        if not isinstance(made, ast.Subscript):
+            return False
+        whole = self.peek(made.value)
+        return isinstance(whole, Tensor) and whole.rank == 2
 
     def note_number_use(self, operation: str, operands: tuple[Value, ...], node: ast.AST | None = None) -> None:
         """What is done with such a product, under whatever name: numbers keep `made` when they are computed with."""
@@ -134,7 +148,7 @@ class VectorNumbers(State):
             known.fits
             or (known.perhaps and known.inner)
             or any(not self._is_accumulated(each) for each in known.sums)
-            or (known.inner and self._are_columns(known.vectors) and not self._is_added_up(node))
+            or ((known.taken or (known.inner and self._are_columns(known.vectors))) and not self._is_added_up(node))
         )
 
     def _are_columns(self, vectors: set[ast.AST | None]) -> bool:

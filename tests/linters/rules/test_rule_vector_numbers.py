@@ -179,6 +179,49 @@ def test_where_a_matrix_may_be_meant_it_is_reported(name: str, product: str) -> 
     assert found.code in ("TSR101", "TSR102")
 
 
+TAKEN = [
+    "np.dot(v.T, X[i])",
+    "v.T @ X[i]",
+    "np.exp(v.T.dot(X[i]))",
+    "X[i] @ v.T",
+    "X[i, :] @ np.transpose(v)",
+    "Z[:, i].dot(v.T)",
+    "v.T @ row",
+]
+
+
+@pytest.mark.parametrize("product", TAKEN)
+def test_a_vector_times_a_row_of_a_matrix(product: str) -> None:
+    code = f"def z(X, v):\n    Z = X.T\n    for i in range(20):\n        row = X[i]\n        u = {product}\n    return u\n\n\nr = z(X, "
+    assert np.ndim(run(program(f"{code}w)"), "numpy")["r"]) == 0
+    assert findings(program(f"{code}w)")) == []
+    # Whatever else the vector may be, it gives one number or nothing.
+    ends = []
+    for other in ("w[:, None]", "w[None, :]"):
+        try:
+            ends.append(run(program(f"{code}{other})"), "numpy")["r"].shape)
+        except ValueError as error:
+            assert "mismatch" in str(error) or "not aligned" in str(error)
+    assert ends == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = 3\nu = X[i].T @ w",
+        "i = 3\nu = X[i] @ X[2].T",
+        "u = w[1:4].T @ x[1:4]",
+        "i = 3\nS = np.eye(5) + w.T @ X[i]",
+        "S = 0\nfor i in range(20):\n    S += w.T @ X[i]",
+    ],
+)
+def test_but_not_the_row_itself_nor_what_is_added_up(body: str) -> None:
+    code = program(body)
+    run(code, "numpy")
+    (found,) = findings(code)
+    assert found.code in ("TSR101", "TSR102")
+
+
 MEANS = {
     "rows": "def f(X, Z):\n    d = X.mean(0) - Z.mean(0)\n    return d.dot(d.T)",
     "rows at once": "def f(X, Z):\n    return (X.mean(axis=0) - 1) @ (X.mean(axis=0) - 1).T",

@@ -84,7 +84,14 @@ class VectorNumbers(State):
         known.wanted = known.wanted or self._is_wanted_here(node)
         if len(transposes) == 1:
             turned, other = vectors if first is not None else vectors[::-1]
-            known.taken = known.taken or (self._is_item(other) and not self._is_item(turned))
+            known.taken |= self._is_item(other) and (self._is_given(transposes[0]) or not self._is_item(turned))
+
+    def _is_given(self, transpose: ast.AST) -> bool:
+        """Whether a parameter is transposed, which to its function is any vector."""
+        name, function = receiver_node(transpose), self.above(transpose)
+        while function is not None and not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = self.above(function)
+        return function is not None and getattr(name, "id", None) in {each.arg for each in function.args.args}
 
     def _is_item(self, vector: Value) -> bool:
         """Whether a vector is one of a matrix, `X[i]` or `X[:, j]`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import numpy as np
@@ -199,10 +200,8 @@ def test_a_vector_times_a_row_of_a_matrix(product: str) -> None:
     # Whatever else the vector may be, it gives one number or nothing.
     ends = []
     for other in ("w[:, None]", "w[None, :]"):
-        try:
+        with contextlib.suppress(ValueError):
             ends.append(run(program(f"{code}{other})"), "numpy")["r"].shape)
-        except ValueError as error:
-            assert "mismatch" in str(error) or "not aligned" in str(error)
     assert ends == [(1,)]
 
 

@@ -37,6 +37,7 @@ class Source(Protocol):
     @property
     def broken_cells(self) -> tuple[SourceError, ...]: ...
     def cell_line(self, line: int) -> tuple[int | None, int]: ...
+    def margin(self, line: int) -> str: ...
     def with_edits(self, edits: list[Edit]) -> Source: ...
     def to_bytes(self) -> bytes: ...
 
@@ -325,14 +326,20 @@ def in_cells(finding: Finding, source: Source) -> Finding:
 
     def moved(span: Span) -> Span:
         first = source.cell_line(span.line)[1]
-        return Span(first, span.column, first + span.end_line - span.line, span.end_column)
+        last = first + span.end_line - span.line
+        margin, end_margin = source.margin(span.line), source.margin(span.end_line)
+        return Span(first, span.column + len(margin), last, span.end_column + len(end_margin))
 
     evidence = []
     for step in finding.evidence:
         step_cell, step_line = source.cell_line(step.line)
-        evidence.append(Evidence(step_line, step.column, step.message, step_cell))
+        evidence.append(Evidence(step_line, step.column + len(source.margin(step.line)), step.message, step_cell))
     fix = finding.fix and Fix(
-        finding.fix.applicability, tuple(Edit(moved(edit.span), edit.text) for edit in finding.fix.edits)
+        finding.fix.applicability,
+        tuple(
+            Edit(moved(edit.span), edit.text.replace("\n", "\n" + source.margin(edit.span.line)))
+            for edit in finding.fix.edits
+        ),
     )
     return Finding(
         finding.path,

@@ -22,6 +22,18 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "mprun", "memit", "heat", "snakeviz"})
 _LINE_MAGIC = re.compile(r"^(?P<indent>\s*)(?:[%!]|\?{1,2}\s*\S|/\w|[,;]\w)")
 _HELP = re.compile(r"^(?P<indent>\s*)[\w.%*\[\]]+\?{1,2}\s*;?\s*$")
+# What IPython takes for a magic without its %, where it is all that a cell says.
+_BARE_MAGICS = frozenset({
+    "alias", "alias_magic", "autoawait", "autocall", "automagic", "autoreload", "bookmark", "cat", "cd", "clear", "code_wrap", "colors",
+    "conda", "config", "cp", "debug", "dhist", "dirs", "doctest_mode", "ed", "edit", "env", "gui", "hist", "history", "killbgscripts",
+    "ldir", "less", "lf", "lk", "ll", "load", "load_ext", "loadpy", "logoff", "logon", "logstart", "logstate", "logstop", "ls", "lsmagic",
+    "lx", "macro", "magic", "mamba", "man", "matplotlib", "micromamba", "mkdir", "more", "mv", "notebook", "page", "pastebin", "pdb",
+    "pdef", "pdoc", "pfile", "pinfo", "pinfo2", "pip", "popd", "pprint", "precision", "prun", "psearch", "psource", "pushd", "pwd",
+    "pycat", "pylab", "quickref", "recall", "rehashx", "reload_ext", "rep", "rerun", "reset", "reset_selective", "rm", "rmdir", "run",
+    "save", "sc", "set_env", "store", "sx", "system", "tb", "time", "timeit", "unalias", "unload_ext", "uv", "who", "who_ls", "whos",
+    "xdel", "xmode",
+})  # fmt: skip
+_BARE_MAGIC = re.compile(r"\s*(?P<name>[a-z_0-9]+)[ \t]+[^\n]*\s*\Z")
 _ASSIGNED_MAGIC = re.compile(r"^(?P<left>\s*[\w.,\s\[\]\"'*]+?=\s*)[%!]")
 
 
@@ -129,6 +141,15 @@ def _parses(text: str) -> bool:
     return True
 
 
+def dedented(cell: str) -> tuple[str, list[str]]:
+    """A cell's text without the indentation of its first line, as IPython runs it, and what each line has of that."""
+    lines = cell.split("\n")
+    first = next((line for line in lines if line.strip() and line.lstrip()[0] != "#"), "")
+    margin = first[: len(first) - len(first.lstrip(" \t"))]
+    cut = [margin if line.startswith(margin) else "" for line in lines]
+    return "\n".join(line.removeprefix(margin) for line in lines), cut
+
+
 def blank_magics(cell: str) -> str:
     """A cell's text with IPython's own lines made `pass`: as many lines, and the Python in the same places."""
     lines = cell.split("\n")
@@ -140,6 +161,8 @@ def blank_magics(cell: str) -> str:
         lines[lines.index(first)] = "pass"
     elif _parses(cell):
         return cell  # a line that begins with % inside a string or an expression is not a magic
+    elif (bare := _BARE_MAGIC.match(cell)) and bare["name"] in _BARE_MAGICS:
+        return "pass" + "\n" * cell.count("\n")
     continued = False
     for index, line in enumerate(lines):
         ends_open = line.rstrip().endswith("\\")
@@ -176,18 +199,21 @@ class NotebookSource:
         return _read_cells(self.raw)
 
     @cached_property
-    def _blanked(self) -> tuple[tuple[str, ...], tuple[SourceError, ...]]:
+    def _blanked(self) -> tuple[tuple[str, ...], tuple[SourceError, ...], tuple[str, ...]]:
         texts: list[str] = []
         broken: list[SourceError] = []
+        margins: list[str] = []
         for cell in self.cells:
-            text = blank_magics(cell.text.replace("\r\n", "\n").replace("\r", "\n"))
+            text, cut = dedented(cell.text.replace("\r\n", "\n").replace("\r", "\n"))
+            text = blank_magics(text)
             try:
                 parse(text)
             except SourceError as error:
                 broken.append(SourceError(error.message, error.line, cell.number))
                 text = "\n" * text.count("\n")
             texts.append(text)
-        return tuple(texts), tuple(broken)
+            margins += cut[:-1] if text.endswith("\n") else cut
+        return tuple(texts), tuple(broken), tuple(margins)
 
     @property
     def broken_cells(self) -> tuple[SourceError, ...]:
@@ -232,6 +258,11 @@ class NotebookSource:
         index = self._cell_at(line)
         return self.cells[index].number, line - self._first_lines[index] + 1
 
+    def margin(self, line: int) -> str:
+        """The indentation of a joined line that its cell's first line has, too: it is not in `text`."""
+        margins = self._blanked[2]
+        return margins[line - 1] if line <= len(margins) else ""
+
     def line_of_cell(self, number: int, line: int) -> str:
         """The text of a line as the notebook has it, magics and all."""
         for cell in self.cells:
@@ -248,9 +279,9 @@ class NotebookSource:
                 raise SourceError("a fix would reach across cells")
             shift = self._first_lines[index] - 1
             line, column, end_line, end_column = edit.span
-            by_cell.setdefault(index, []).append(
-                Edit(Span(line - shift, column, end_line - shift, end_column), edit.text)
-            )
+            margin, end_margin = self.margin(line), self.margin(end_line)
+            span = Span(line - shift, column + len(margin), end_line - shift, end_column + len(end_margin))
+            by_cell.setdefault(index, []).append(Edit(span, edit.text.replace("\n", "\n" + margin)))
         pieces: list[str] = []
         at = 0
         for index in sorted(by_cell):

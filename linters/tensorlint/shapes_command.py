@@ -92,7 +92,7 @@ def rendered(source: Source, bindings: Iterable[Binding]) -> str:
 def _row(path: str, binding: Binding, source: Source) -> dict[str, object]:
     cell, line = source.cell_line(binding.line)
     # The tree's columns count UTF-8 bytes from 0, the contract's code points from 1.
-    column = source.lines.column(binding.line, binding.column)
+    column = source.lines.column(binding.line, binding.column) + len(source.margin(binding.line))
     row: dict[str, object] = {
         "path": path,
         "line": line,

@@ -248,6 +248,9 @@ class PythonSource:
     def cell_line(self, line: int) -> tuple[int | None, int]:
         return None, line
 
+    def margin(self, line: int) -> str:
+        return ""
+
     @property
     def broken_cells(self) -> tuple[SourceError, ...]:
         return ()

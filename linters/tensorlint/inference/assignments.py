@@ -72,6 +72,8 @@ class Assignments(State):
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
         if value.__class__ is Sequence and not isinstance(target, (ast.Tuple, ast.List)):
             value = iterators.hold(self, value, source)
+        if self.vector_numbers and value.__class__ is Tensor:
+            self.note_number_kept(target, value)
         if target.__class__ is ast.Name:
             self.assign_name(target, value)
         elif isinstance(target, (ast.Tuple, ast.List)):

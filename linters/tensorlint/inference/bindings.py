@@ -68,6 +68,8 @@ class Bindings(State):
             shape = strides = axes = None
             given = value
             value = self.known_later(value)
+            if "item" in value.marks and value.shape is None and not known:
+                continue
             if value.shape is not None:
                 frame = self.binding_frames.get(target)
                 nearby = self.names_nearby(target, given, value.shape, frame)
@@ -186,6 +188,8 @@ def description(value: Value) -> str:
                 parts.append(value.dtype)
             if "optional" in value.marks:
                 parts.append("or None")
+            if "item" in value.marks and value.shape is None:
+                parts.append("or an item of one")
             return f"{_KINDS.get(value.framework, f'a {value.framework} array')} {', '.join(parts)}"
         case Const():
             return f"the constant {value.value!r}" if len(repr(value.value)) <= 40 else "a constant"

@@ -13,6 +13,7 @@ from tensorlint.inference.values import (
     KEEPS_SHAPE,
     NONE,
     ONE_LAYER,
+    PERHAPS_OTHERS,
     PLAIN,
     SCALAR,
     UNKNOWN,
@@ -314,9 +315,7 @@ def join_tensors(a: Tensor, b: Tensor) -> Tensor:
     framework = a.framework if a.framework == b.framework else None
     dtype = a.dtype if a.dtype == b.dtype else None
     device = a.device if a.device == b.device else None
-    marks = a.marks & b.marks
-    if "optional" in a.marks or "optional" in b.marks:
-        marks |= {"optional"}
+    marks = (a.marks & b.marks) | ((a.marks | b.marks) & PERHAPS_OTHERS)
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
         axes = known_axes.in_both(a, b)

@@ -13,13 +13,15 @@ from tensorlint.inference.sizes import show_shape, surely_differ
 from tensorlint.inference.source_text import operand_nodes, receiver_node
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor, Value
+from tensorlint.inference.walking import walk
 
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
 _WITHOUT = "it without the transpose"
 
 
 class QuadraticForms(State):
     """Mixed into the interpreter. `sides` says of products of a vector and a matrix whether they are rows or columns,
-    `harmless_transposes` of transposes which quadratic form they stand in."""
+    `harmless_transposes` of transposes, and of names of such, which quadratic form they stand in."""
 
     def report_vector_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left, right = rank_of(facts["left"]), rank_of(facts["right"])
@@ -34,18 +36,16 @@ class QuadraticForms(State):
             self._note_beside_matrix(node, facts, left_node if left == 1 else right_node)
             return
         first, last = self._end(row or left_node, 0), self._end(column or right_node, 1)
-        transposes = [self._transpose_in(first), self._transpose_in(last)]
+        transposes = [self._transpose_in(each) or self._turned_name(each) for each in (first, last)]
         turned = self._transpose_in(left_node), self._transpose_in(right_node)
         if left == right == 1 and turned == (None, None):
             self.inner_products[node] = facts["left"], facts["right"]
         if left == right == 1 and turned != (None, None):
-            ends = [
-                self.orientation(receiver_node(at) if at is not None else each, facts[side])
-                for at, each, side in zip(turned, (left_node, right_node), ("left", "right"), strict=True)
-            ]
-            # Of columns the first is to be transposed, of rows the last.
-            fits = ("column" in ends and turned[1] is None) or ("row" in ends and turned[0] is None)
-            fits = fits and not {"row", "column"} <= {*ends} and None in transposes
+            # What is made of means may be meant for a matrix, of the scatter between classes, unless it is given back.
+            fits = None in transposes and any(
+                self._fits(node, facts, turned, reduced=reduced)
+                for reduced in ((False, True) if self.is_given_back(node) else (False,))
+            )
             self.note_vector_number(node, *turned, fits, (facts["left"], facts["right"]))
         for each in turned:  # what stands in the product beside a factor, `0.5 * w.T @ w`, is not explained there
             if each is not None:
@@ -56,25 +56,57 @@ class QuadraticForms(State):
         if None in transposes:
             self.harmless_transposes.update((each, node) for each in transposes if each is not None)
 
+    def _fits(
+        self, node: ast.AST, facts: dict[str, Any], turned: tuple[ast.AST | None, ast.AST | None], *, reduced: bool
+    ) -> bool:
+        """Whether, by what the two vectors come from, a row meets a column."""
+        ends = [
+            self.orientation(receiver_node(at) if at is not None else each, facts[side], reduced=reduced)
+            for at, each, side in zip(turned, operand_nodes(node), ("left", "right"), strict=True)
+        ]
+        # Of columns the first is to be transposed, of rows the last.
+        fits = ("column" in ends and turned[1] is None) or ("row" in ends and turned[0] is None)
+        return fits and not {"row", "column"} <= {*ends}
+
     def report_number_as_matrix(self, node: ast.AST, facts: dict[str, Any]) -> None:
         """`np.linalg.inv(H @ P @ H.T + R)`: a matrix was meant, of one element at least."""
         self.wanted_matrices.add(facts["tensor"].made)
 
     def in_quadratic_form(self, transpose: ast.AST, hazard: RankOneTransposeHazard) -> RankOneTransposeHazard | None:
         """The hazard with what became of the quadratic form that it stands in; None where that is right as it is."""
-        form = self.harmless_transposes.get(transpose)
-        if form is None:
+        ends = [transpose] if transpose in self.harmless_transposes else self._uses_of_name(transpose)
+        if not ends:
             better = self.beside_matrices.get(transpose)
             return hazard if better is None or hazard.product else replace(hazard, suggestion=better)
-        if form not in self.wanted_matrices:
+        wanted = [each for each in ends if self.harmless_transposes[each] in self.wanted_matrices]
+        if not wanted:
             return None
-        first = self._transpose_in(self._end(operand_nodes(form)[0], 0))
-        index = "[:, None]" if first is transpose else "[None, :]"
+        form = self.harmless_transposes[wanted[0]]
+        first = self._end(operand_nodes(form)[0], 0)
+        index = "[:, None]" if wanted[0] in (self._transpose_in(first), self._turned_name(first)) else "[None, :]"
         return replace(
             hazard,
             product=f"{self.text_of(form)} is a single number where a matrix is wanted",
             suggestion=f"{self.behind(receiver_node(transpose), index)} for each {hazard.receiver} in it",
         )
+
+    def _uses_of_name(self, transpose: ast.AST) -> list[ast.AST]:
+        """`turned = w.T`, of which only quadratic forms are made: where they are; empty where something else is, too."""
+        node, above = transpose, self.above(transpose)
+        while isinstance(above, ast.IfExp) and node is not above.test:
+            node, above = above, self.above(above)
+        if not isinstance(above, ast.Assign) or len(above.targets) != 1 or not isinstance(above.targets[0], ast.Name):
+            return []
+        name = above.targets[0].id
+        scope: ast.AST | None = above
+        while scope is not None and not isinstance(scope, _SCOPES):
+            scope = self.above(scope)
+        uses: list[ast.AST] = [
+            each
+            for each in walk(scope or self.own_file.tree)
+            if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+        ]
+        return uses if all(each in self.harmless_transposes for each in uses) else []
 
     def _note_beside_matrix(self, node: ast.AST, facts: dict[str, Any], vector: ast.expr | None) -> None:
         """What to write in place of the transpose in `q.T @ x`: first what gives the same."""
@@ -126,6 +158,18 @@ class QuadraticForms(State):
         while node in self.sides:
             node = operand_nodes(node)[side]  # type: ignore[arg-type]
         return node
+
+    def _turned_name(self, node: ast.AST | None) -> ast.AST | None:
+        """The name of such a transpose that is the factor, likewise."""
+        match node:
+            case ast.Name():
+                value = self.peek(node)
+                return node if isinstance(value, Tensor) and value.rank == 1 and "transposed" in value.marks else None
+            case ast.UnaryOp(operand=inner):
+                return self._turned_name(inner)
+            case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
+                return self._turned_name(left) or self._turned_name(right)
+        return None
 
     def _transpose_in(self, node: ast.AST | None) -> ast.AST | None:
         """The transpose of a vector that is the factor, but for numbers and signs: `-0.5 * w.T`."""

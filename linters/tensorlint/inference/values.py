@@ -249,13 +249,16 @@ class Tensor(Value):
 #   parameter  a parameter of the analysed function
 #   optional   which may be None: the `.grad` of a tensor, a parameter that is a tensor by its annotation and None by default.
 #              Whatever is computed with it is a tensor
+#   item       taken out of an array of unknown rank and element type: it may be what the array holds, a list or None
 #   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
     {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "dropped",
-     "magnitude", "retyped", "parameter", "distribution", "optional"}
+     "magnitude", "retyped", "parameter", "distribution", "optional", "item"}
 )  # fmt: skip
 
 
+# What may be no tensor is not one by being one of two.
+PERHAPS_OTHERS = frozenset({"optional", "item"})
 # Who asks whether one of these is None does not take an annotation at its word.
 MAY_BE_NONE = frozenset({"optional", "parameter"})
 

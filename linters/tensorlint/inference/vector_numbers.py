@@ -12,12 +12,15 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import Const, Number, Scalar, Tensor, Value
 from tensorlint.inference.walking import children, walk
 
+_REDUCTIONS = frozenset({
+    "mean", "sum", "median", "std", "var", "average", "prod", "amax", "amin", "nanmean", "nansum", "nanmedian",
+})  # fmt: skip
 _ROOTS = frozenset({"sqrt", "rsqrt", "item"})
 _ELEMENTWISE = frozenset({"exp", "log", "log1p", "log10", "log2", "abs", "absolute", "arccos", "acos", "isclose"})
 # Words of a name that only a number has; "loss_matrix" and "cost_grad" are of others.
 _OF_NUMBERS = re.compile(
-    r"(?:^|_)(?:norm|dist|distance|length|magnitude|energy|loss|cost|objective|mse|rmse|sse|ssr|rss|penalty|likelihood"
-    r"|loglik|chi2|cosine|reg|regularizer|regularization|similarity|variance|volatility|risk|ret|returns?|profit|pnl"
+    r"(?:^|_)(?:norm|dist|distance|length|magnitude|energy|loss|cost|objective|mse|rmse|sse|ssr|rss|mmd|penalty"
+    r"|likelihood|loglik|chi2|divergence|discrepancy|cosine|reg|regularizer|regularization|similarity|variance|volatility|risk|ret|returns?|profit|pnl"
     r"|inner|dot)\d?(?:_|$)"
 )
 _OF_MATRICES = re.compile(r"(?:^|_)(?:mat|matrix|cov|covariance|scatter|outer|gram|hessian|grad|gradient)s?(?:_|$)")
@@ -35,7 +38,9 @@ class VectorNumber:
 
     `inner` says that it was the first, `a.T @ b`: of columns that is a number, of rows a matrix. `fits` says that these
     are columns, or rows where it was the last. `wanted` says that what is done with the product is done with numbers
-    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is. `nodes` are the product and what is
+    only, `perhaps` that it hardly makes sense for matrices, `sums` are the places at which a number is added to it, `matrix` says that a matrix is, `taken` that
+    the one that was not transposed is an item of a matrix, `w.T @ X[i]`, which is a vector whatever the other one is: as a
+    column or a row that one gives a number or raises. `nodes` are the product and what is
     computed of it and other numbers, `vectors` what made the two.
     """
 
@@ -45,6 +50,7 @@ class VectorNumber:
     wanted: bool = False
     perhaps: bool = False
     matrix: bool = False
+    taken: bool = False
     sums: list[ast.AST] = field(default_factory=list)
     nodes: set[ast.AST | None] = field(default_factory=set)
     vectors: set[ast.AST | None] = field(default_factory=set)
@@ -76,6 +82,24 @@ class VectorNumbers(State):
             each.source.made if each.source is not None else each.made for each in vectors if isinstance(each, Tensor)
         }
         known.wanted = known.wanted or self._is_wanted_here(node)
+        if len(transposes) == 1:
+            turned, other = vectors if first is not None else vectors[::-1]
+            known.taken |= self._is_item(other) and (self._is_given(transposes[0]) or not self._is_item(turned))
+
+    def _is_given(self, transpose: ast.AST) -> bool:
+        """Whether a parameter is transposed, which to its function is any vector."""
+        name, function = receiver_node(transpose), self.above(transpose)
+        while function is not None and not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            function = self.above(function)
+        return function is not None and getattr(name, "id", None) in {each.arg for each in function.args.args}
+
+    def _is_item(self, vector: Value) -> bool:
+        """Whether a vector is one of a matrix, `X[i]` or `X[:, j]`."""
+        made = getattr(vector, "made", None)
+        if not isinstance(made, ast.Subscript):
+            return False
+        whole = self.peek(made.value)
+        return isinstance(whole, Tensor) and whole.rank == 2
 
     def note_number_use(self, operation: str, operands: tuple[Value, ...], node: ast.AST | None = None) -> None:
         """What is done with such a product, under whatever name: numbers keep `made` when they are computed with."""
@@ -112,6 +136,12 @@ class VectorNumbers(State):
                 self.vector_numbers.setdefault(node, known)
                 known.nodes.add(node)
 
+    def note_number_kept(self, target: ast.expr, value: Tensor) -> None:
+        """`K[i, j] = kernel(x, y)`, of a function that gives such a product back."""
+        known = self.vector_numbers.get(value.made)
+        if known is not None and value.shape == () and not known.wanted:
+            known.wanted = self._holds_number(target)
+
     def is_number_meant(self, node: ast.AST) -> bool:
         """Whether the product is right: a number, with the transpose and without."""
         known = self.vector_numbers.get(node)
@@ -125,7 +155,7 @@ class VectorNumbers(State):
             known.fits
             or (known.perhaps and known.inner)
             or any(not self._is_accumulated(each) for each in known.sums)
-            or (known.inner and self._are_columns(known.vectors) and not self._is_added_up(node))
+            or ((known.taken or (known.inner and self._are_columns(known.vectors))) and not self._is_added_up(node))
         )
 
     def _are_columns(self, vectors: set[ast.AST | None]) -> bool:
@@ -136,7 +166,7 @@ class VectorNumbers(State):
         """Whether the product's statement adds it to what it had: a covariance is made so."""
         above: ast.AST | None = node
         while isinstance(above, (ast.expr, ast.keyword)):
-            node, above = above, self._above(above)
+            node, above = above, self.above(above)
         return isinstance(above, ast.AugAssign) or self._is_accumulated(node)
 
     def meets_matrix(self, node: ast.AST) -> bool:
@@ -146,23 +176,54 @@ class VectorNumbers(State):
         )
         return known is not None and known.matrix
 
-    def orientation(self, node: ast.AST | None, value: Value | None = None, depth: int = 0) -> str | None:
-        """Whether a vector is a row or a column, by the products with matrices that it comes from: `X @ w - y` is a column."""
+    def orientation(
+        self, node: ast.AST | None, value: Value | None = None, depth: int = 0, *, reduced: bool = False
+    ) -> str | None:
+        """Whether a vector is a row or a column, by the products with matrices that it comes from: `X @ w - y` is a column.
+        With `reduced` also by the axis of a matrix that was summed up: `X.mean(0)` is a row."""
         if depth > _DEEPEST or node is None:
             return None
         if node in self.sides:
             return self.sides[node]
         if isinstance(node, ast.BinOp):
-            sides = {self.orientation(each, None, depth + 1) for each in (node.left, node.right)} - {None}
+            sides = {self.orientation(each, None, depth + 1, reduced=reduced) for each in (node.left, node.right)}
+            sides -= {None}
             return sides.pop() if len(sides) == 1 else None
         if isinstance(node, ast.UnaryOp):
-            return self.orientation(node.operand, None, depth + 1)
+            return self.orientation(node.operand, None, depth + 1, reduced=reduced)
+        if reduced and isinstance(node, ast.Call):
+            return self._side_left(node)
         made = getattr(self.peek(node) if value is None else value, "made", None)
-        return self.orientation(made, None, depth + 1) if made is not node else None
+        return self.orientation(made, None, depth + 1, reduced=reduced) if made is not node else None
+
+    def _side_left(self, call: ast.Call) -> str | None:
+        """What a reduction of a matrix along one axis leaves: a row of `X.mean(0)`, a column of `np.sum(X, axis=1)`."""
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="np" | "numpy" | "torch"), attr=name), args=[matrix, *rest]
+            ):
+                pass
+            case ast.Call(func=ast.Attribute(value=matrix, attr=name), args=rest):
+                pass
+            case _:
+                return None
+        keywords = {each.arg: each.value for each in call.keywords}
+        axis = rest[0] if rest else keywords.get("axis", keywords.get("dim"))
+        value = self.peek(matrix)
+        if name not in _REDUCTIONS or axis is None or not isinstance(value, Tensor) or value.rank != 2:
+            return None
+        return {"0": "row", "-2": "row", "1": "column", "-1": "column"}.get(ast.unparse(axis))
+
+    def is_given_back(self, node: ast.AST) -> bool:
+        """Whether a function gives the product back, or what is computed of it and numbers."""
+        above = self.above(node)
+        while isinstance(above, (ast.UnaryOp, ast.BinOp)):
+            above = self.above(above)
+        return isinstance(above, ast.Return)
 
     # -- what stands around the product --------------------------------------------------------------------------------
 
-    def _above(self, node: ast.AST) -> ast.AST | None:
+    def above(self, node: ast.AST) -> ast.AST | None:
         """The node that this one of the file's own stands in."""
         if not self.parents:
             for each in walk(self.own_file.tree):
@@ -172,13 +233,13 @@ class VectorNumbers(State):
 
     def _is_wanted_here(self, node: ast.AST) -> bool:
         """Whether the expression's value goes where only numbers go: `K[i, j] = x @ y.T`, `-> float`, `loss = …`."""
-        above = self._above(node)
+        above = self.above(node)
         if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and _is_cosine(node, above.right):
             return True
         while isinstance(above, ast.UnaryOp) or (
             isinstance(above, ast.BinOp) and not isinstance(above.op, (ast.MatMult, ast.BitAnd, ast.BitOr))
         ):
-            node, above = above, self._above(above)
+            node, above = above, self.above(above)
         match above:
             case ast.FormattedValue(format_spec=ast.JoinedStr()):
                 return True
@@ -193,7 +254,7 @@ class VectorNumbers(State):
             case ast.Return():
                 function: ast.AST | None = above
                 while function is not None and not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    function = self._above(function)
+                    function = self.above(function)
                 return function is not None and (_is_float(function.returns) or _is_of_numbers(function.name))
         return False
 
@@ -213,7 +274,7 @@ class VectorNumbers(State):
             return True
         above: ast.AST | None = sum_
         while isinstance(above, ast.expr):
-            above = self._above(above)
+            above = self.above(above)
         if not isinstance(above, ast.Assign):
             return False
         names = {each.id for each in walk(above.value) if isinstance(each, ast.Name)}

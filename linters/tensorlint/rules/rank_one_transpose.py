@@ -13,8 +13,9 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
     """A rank-1 array has one axis, so transposing it changes nothing: `x.T` of an array of shape `(5,)` is that
     array again. Code that writes `.T` there means a column or a row, and gets neither. NumPy says nothing; torch
     warns and will stop accepting it. In a quadratic form, `w.T @ cov @ w`, `p @ cov @ p.T` or
-    `d.T @ np.linalg.solve(cov, d)`, the number is the right one all the same, and nothing is said; nor where a number is
-    evidently meant, `np.sqrt(d.T @ e)` (see rank-one-vector).
+    `d.T @ np.linalg.solve(cov, d)`, also by a name of the transpose, the number is the right one all the same, and nothing is
+    said; nor where a number is evidently meant, `np.sqrt(d.T @ e)` (see rank-one-vector), or nothing else can come of it, as
+    with a row of a matrix, `w.T @ X[i]`.
     """
 
     code = "TSR101"

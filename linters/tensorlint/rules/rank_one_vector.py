@@ -14,7 +14,8 @@ class RankOneVector(Rule[RankOneVectorHazard]):
     what follows broadcasts that number silently. The same code is right for a column of shape `(n, 1)`.
 
     Nothing is said where a number is evidently meant: under a root, given to `float` or `math`, compared, in a divisor of
-    numbers or vectors, stored as one element, in what is called a norm, a distance or a loss, or where a product with a matrix says that the
+    numbers or vectors, stored as one element (also by a caller, `K[i, j] = kernel(x, y)`), in what is called a norm, a distance or a loss,
+    where a row of means is multiplied by its transpose and given back, or where a product with a matrix says that the
     vector is a column, as it comes from one, `(X @ w - y).T @ (X @ w - y)`, or goes into one, `A.T @ b` beside `b.T @ b`. A product to which a matrix is added
     is reported all the same, and so is one of two vectors without a transpose where that is the identity matrix:
     `np.eye(2) - K @ H` takes one number from each of its elements.

@@ -143,12 +143,81 @@ def test_any_edit_of_any_cell_gives_that_cell_and_keeps_the_others(cells, data, 
         ("x = '''\n%notmagic\n!no\n'''", "x = '''\n%notmagic\n!no\n'''"),
         ("x = (a\n  % b)", "x = (a\n  % b)"),
         ("await f()", "await f()"),
+        ("pip install torch", "pass"),
+        ("ls -l ..\n", "pass\n"),
+        ("\ncd ..", "pass\n"),
+        ("run train.py --epochs 3", "pass"),
+        ("time f(x)", "pass"),
+        ("ls -1", "ls -1"),
+        ("time = 3", "time = 3"),
+        ("run (x)", "run (x)"),
+        ("load in x", "load in x"),
     ],
 )
 def test_magics(cell, blanked):
     assert blank_magics(cell) == blanked
     assert blanked.count("\n") == cell.count("\n")
     ast.parse(blanked)
+
+
+@pytest.mark.parametrize("cell", ["conda_is great", "copy a b", "pip install x\nimport torch", "import pip install"])
+def test_what_ipython_does_not_take_for_a_magic_is_an_error(cell):
+    with pytest.raises(SyntaxError):
+        ast.parse(blank_magics(cell))
+
+
+INDENTED = [
+    "  y = layer.forward(x)",
+    " \n  y = layer.forward(x)\n  z = y",
+    "  # a comment\n  y = layer.forward(x)",
+    "  def f():\n    return 3\n\n  y = layer.forward(x)\n  ",
+    "  with a as b:\n      y = layer.forward(x)\n",
+    " if a:\n  y = layer.forward(x)\n else:\n  y = 1",
+    "  %matplotlib inline\n  y = layer.forward(x)",
+    "  %%time\n  y = layer.forward(x)",
+    " def f():\n    return 2\n\n\ny = layer.forward(x)",
+    "\ty = layer.forward(x)\n\tz = '''a\n\tb'''",
+]
+
+
+@pytest.mark.parametrize("cell", INDENTED)
+@pytest.mark.parametrize("as_list", [True, False])
+def test_a_cell_that_is_indented_is_read_as_ipython_reads_it(project, cell, as_list):
+    project.write("nb.ipynb", notebook(SETUP, cell.splitlines(keepends=True) if as_list else cell))
+    outcome = project.check("--output-format", "json")
+    assert (outcome.code, outcome.err) == (1, "")
+    (found,) = outcome.findings
+    line = cell.split("\n")[found["line"] - 1]
+    assert line[found["column"] - 1 : found["end_column"] - 1] == "layer.forward(x)"
+    (edit,) = found["fix"]["edits"]
+    assert line[: edit["column"] - 1] + edit["text"] + line[edit["end_column"] - 1 :] == line.replace(".forward", "")
+    assert project.check("--fix").code == 0
+    fixed = json.loads((project.root / "nb.ipynb").read_text())["cells"][2]["source"]
+    assert "".join(fixed) == cell.replace("layer.forward(x)", "layer(x)")
+
+
+def test_in_such_a_cell_the_carets_and_a_comment_stand_where_the_code_is(project):
+    project.write("nb.ipynb", notebook(SETUP, "  x = 1\n  y = layer.forward(x)"))
+    assert "  2 |   y = layer.forward(x)\n    |       ^^^^^^^^^^^^^^^^\n" in project.check().out
+    assert project.check("--add-noqa").code == 0
+    fixed = json.loads((project.root / "nb.ipynb").read_text())["cells"][2]["source"]
+    assert "".join(fixed) == "  x = 1\n  y = layer.forward(x)  # noqa: TOY101"
+
+
+@pytest.mark.parametrize("cell", ["  x = 1\n y = 2", " x = (", "if a:\nx = 1", "  x = 1\n    y = 2"])
+def test_other_indentation_is_an_error(project, cell):
+    project.write("nb.ipynb", notebook(SETUP, cell))
+    outcome = project.check()
+    assert outcome.code == 2
+    assert "error: nb.ipynb:cell 3:" in outcome.err
+
+
+def test_what_a_fix_inserts_is_indented_as_the_cell():
+    before = NotebookSource("nb.ipynb", notebook("  x = 1\n  y = 2\n"))
+    assert before.text == "x = 1\ny = 2\n"
+    after = before.with_edits([Edit(Span(1, 1, 1, 1), "import torch\n"), Edit(Span(2, 5, 2, 6), "(3 +\n4)")])
+    assert "".join(json.loads(after.raw)["cells"][1]["source"]) == "  import torch\n  x = 1\n  y = (3 +\n  4)\n"
+    assert after.text == "import torch\nx = 1\ny = (3 +\n4)\n"
 
 
 def test_a_cell_that_does_not_parse_is_named_and_the_others_are_linted(project):

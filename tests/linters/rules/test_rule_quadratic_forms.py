@@ -89,6 +89,60 @@ def test_in_two_lines() -> None:
     assert codes(NUMPY + "marginal = w.T @ A\nvariance = marginal @ w\n") == []
 
 
+NAMED = [
+    "t = w.T\ny = t @ A @ w",
+    "t = w.T\ny = np.dot(t, np.dot(A, w))",
+    "t = w.T\ny = w @ A @ t",
+    "t = w.T\ny = w @ np.linalg.solve(A, t)",
+    "t = w.conj().T if np.iscomplexobj(A) else w.T\ny = t @ A @ w",
+    "t = np.transpose(w)\ny = -0.5 * t @ A @ w",
+    "t = w.T\ny = t @ A @ w + t @ A.T @ u",
+    "def form(A, w):\n    t = w.T\n    return t @ (A @ w)\n\n\ny = form(A, w)",
+    "for _ in range(3):\n    w = A @ w\n    t = w.T\n    y = t @ A @ w / 2",
+]
+
+
+@pytest.mark.parametrize("body", NAMED)
+def test_by_a_name_of_the_transpose(body: str) -> None:
+    code = NUMPY + body + "\n"
+    assert run(code, "torch", "scipy")["y"].ndim == 0
+    assert codes(code) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t = w.T\ny = t @ A @ w\nz = t + 1",
+        "t = w.T\ny = t @ A @ w\nprint(t.shape)",
+        "t = w.T\ny = t @ A",
+        "t = w.T\ny = A @ t",
+        "t = w.T\ny = (A @ w) @ (t @ A)",
+        "t = w.T\ny = w @ A @ t\nz = A @ t",
+        "t = [w.T]\ny = t[0] @ A @ w",
+        "t = w.T",
+        "def form(A, w):\n    t = w.T\n    return t @ A @ w, t\n\n\ny = form(A, w)",
+    ],
+)
+def test_whose_other_uses_it_may_harm(body: str) -> None:
+    code = NUMPY + body + "\n"
+    run(code, "torch", "scipy")
+    assert codes(code) == ["TSR101"]
+
+
+def test_both_ends_by_one_name() -> None:
+    assert codes(NUMPY + "t = w.T\ny = t @ A @ t\n") == ["TSR101"]
+
+
+@pytest.mark.parametrize(("form", "row"), [("w @ A @ t", "w[None, :]"), ("t @ A @ w", "w[:, None]")])
+def test_a_number_where_a_matrix_is_wanted_by_a_name(form: str, row: str) -> None:
+    code = NUMPY.replace("rand(4, 4)", "rand(4, 4) * 0 + np.eye(4)") + f"t = w.T\nS = {form}\ny = np.linalg.inv(S)\n"
+    with pytest.raises(Exception, match="0-dimensional"):
+        run(code, "torch", "scipy")
+    found = findings(code)
+    assert [each.code for each in found] == ["TSR101"]
+    assert f"{form} is a single number where a matrix is wanted — write {row} for each w in it" in found[0].message
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+
+import numpy as np
 import pytest
 from rule_programs import findings, run
 
@@ -36,6 +40,9 @@ EITHER = {
     "a format": 'text = f"{{{p}:.3f}}"',
     "a norm": "def squared_norm(x, y):\n    return {p}\n\n\nr = squared_norm(x, y)",
     "a result that is a float": "def f(x, y) -> float:\n    return {p} / 2\n\n\nr = f(x, y)",
+    "an element that a function's result is": "def kernel(x, y):\n    return {p}\n\n\nfor i in range(5):\n    K[i, 0] = kernel(x, y)",
+    "a loss that a function's result is": "def between(x, y):\n    return {p}\n\n\nloss = 2 * between(x, y)",
+    "a discrepancy": "def mmd_linear(x, y):\n    return {p}\n\n\nr = mmd_linear(x, y)",
     "a loss": "loss = {p} / n",
     "a field": "class Fit:\n    pass\n\n\nfit = Fit()\nfit.rss = {p}",
     "a portfolio's return": "expected_return = {p}",
@@ -98,6 +105,8 @@ MATRICES = {
     "inverted": "S = np.linalg.inv({p})",
     "by itself": "S = {p}",
     "a name": "loss_matrix = {p}",
+    "a matrix that a function's result is": "def outer(x, y):\n    return {p}\n\n\nM = outer(x, y)",
+    "a row that a function's result is": "def outer(x, y):\n    return {p}\n\n\nK[2] = outer(x, y)",
     "a covariance's function": "def distance_covariance(x, y):\n    return {p}\n\n\nS = distance_covariance(x, y)",
 }
 
@@ -169,6 +178,88 @@ def test_where_a_matrix_may_be_meant_it_is_reported(name: str, product: str) -> 
         run(code, "numpy")
     (found,) = findings(code)
     assert found.code in ("TSR101", "TSR102")
+
+
+TAKEN = [
+    "np.dot(v.T, X[i])",
+    "v.T @ X[i]",
+    "np.exp(v.T.dot(X[i]))",
+    "X[i] @ v.T",
+    "X[i, :] @ np.transpose(v)",
+    "Z[:, i].dot(v.T)",
+    "v.T @ row",
+]
+
+
+@pytest.mark.parametrize("product", TAKEN)
+def test_a_vector_times_a_row_of_a_matrix(product: str) -> None:
+    code = f"def z(X, v):\n    Z = X.T\n    for i in range(20):\n        row = X[i]\n        u = {product}\n    return u\n\n\nr = z(X, "
+    assert np.ndim(run(program(f"{code}w)"), "numpy")["r"]) == 0
+    assert findings(program(f"{code}w)")) == []
+    assert findings(program(f"{code}A[:, 1])")) == []  # to the function a parameter is any vector
+    # Whatever else the vector may be, it gives one number or nothing.
+    ends = []
+    for other in ("w[:, None]", "w[None, :]"):
+        with contextlib.suppress(ValueError):
+            ends.append(run(program(f"{code}{other})"), "numpy")["r"].shape)
+    assert ends == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "i = 3\nu = X[i].T @ w",
+        "i = 3\nu = X[i] @ X[2].T",
+        "u = w[1:4].T @ x[1:4]",
+        "i = 3\nS = np.eye(5) + w.T @ X[i]",
+        "S = 0\nfor i in range(20):\n    S += w.T @ X[i]",
+    ],
+)
+def test_but_not_the_row_itself_nor_what_is_added_up(body: str) -> None:
+    code = program(body)
+    run(code, "numpy")
+    (found,) = findings(code)
+    assert found.code in ("TSR101", "TSR102")
+
+
+MEANS = {
+    "rows": "def f(X, Z):\n    d = X.mean(0) - Z.mean(0)\n    return d.dot(d.T)",
+    "rows at once": "def f(X, Z):\n    return (X.mean(axis=0) - 1) @ (X.mean(axis=0) - 1).T",
+    "rows, scaled": "def f(X, Z):\n    d = np.mean(X, 0) - np.median(Z, axis=0)\n    return 0.5 * (d @ d.T)",
+    "columns": "def f(X, Z):\n    s = np.sum(X, axis=1)\n    return s.T @ s",
+    "columns from the end": "def f(X, Z):\n    s = X.std(-1) / 2\n    return np.dot(s.T, s) - 1",
+}
+MEANS_AS_MATRICES = {
+    "rows": "def f(X, Z):\n    d = X.mean(0) - Z.mean(0)\n    return d.T.dot(d)",
+    "columns": "def f(X, Z):\n    s = np.sum(X, axis=1)\n    return s @ s.T",
+    "a row and a column": "def f(X, Z):\n    d = X.mean(0) - (X.T @ np.ones(20)) / 20\n    return d.dot(d.T)",
+    "of a vector": "def f(X, Z):\n    d = X[0] - X[0].mean(0)\n    return d.dot(d.T)",
+    "kept": "def f(X, Z):\n    d = X.mean(0) - Z.mean(0)\n    between = d.dot(d.T)\n    return between",
+    "added up": "def f(X, Z):\n    S = 0\n    for Y in (X, Z):\n        d = Y.mean(0) - 1\n        S += d.dot(d.T)\n    return S",
+    "beside a matrix": "def f(X, Z):\n    d = X.mean(0)\n    return X.T @ X / 20 - d.dot(d.T)",
+}
+
+
+@pytest.mark.parametrize("name", MEANS)
+def test_a_row_of_means_times_its_transpose_that_is_given_back(name: str) -> None:
+    code = program(f"Z = X[:7]\n{MEANS[name]}\n\n\nr = f(X, Z)")
+    scope = run(code, "numpy")
+    assert np.ndim(scope["r"]) == 0
+    # As rows and columns of two axes it is one number, too.
+    kept = re.sub(r"(mean|median|sum|std)\(([^()]*)\)", r"\1(\2, keepdims=True)", MEANS[name])
+    assert kept != MEANS[name]
+    both = run(program(f"Z = X[:7]\n{kept}\n\n\nr = f(X, Z)"), "numpy")
+    assert both["r"].shape == (1, 1)
+    assert findings(code) == []
+
+
+@pytest.mark.parametrize("name", MEANS_AS_MATRICES)
+def test_but_not_where_a_matrix_may_be_meant(name: str) -> None:
+    code = program(f"Z = X[:7]\n{MEANS_AS_MATRICES[name]}\n\n\nr = f(X, Z)")
+    run(code, "numpy")
+    (found,) = findings(code)
+    assert found.code == "TSR102"
+    assert ".T of a rank-1 array does nothing" in found.message
 
 
 @pytest.mark.parametrize(

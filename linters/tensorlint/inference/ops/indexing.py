@@ -10,7 +10,7 @@ from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import leaf_dtype, nested
 from tensorlint.inference.ops.ranges import clipped
-from tensorlint.inference.ops.results import SPELLED, surviving
+from tensorlint.inference.ops.results import ITEM, SPELLED, surviving
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
@@ -72,13 +72,25 @@ def getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     except Undecided:
         if tensor.dtype == OBJECT:
             return UNKNOWN
-        return Tensor(tensor.framework, None, None, tensor.dtype, tensor.device)
+        perhaps = ITEM if tensor.shape is None and may_be_object(tensor) and _picks(index) else frozenset()
+        return Tensor(tensor.framework, None, None, tensor.dtype, tensor.device, marks=perhaps)
     return UNKNOWN if isinstance(found, Tensor) and found.shape == () and may_be_object(tensor) else found
 
 
 def may_be_object(array: Tensor) -> bool:
     """Whether what is taken out of the array may be anything: `np.ravel(bounds)` of a list with None in it."""
     return array.dtype == OBJECT or (array.dtype is None and array.framework == "numpy")
+
+
+def _picks(index: Value) -> bool:
+    """Whether the index may choose one item, of an array with as many axes: `cells[x, y]`."""
+    parts = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    return parts is None or not any(
+        isinstance(part, (Slice, Sequence, Range))
+        or (isinstance(part, Const) and (part.value is None or part.value is Ellipsis))
+        or (isinstance(part, Tensor) and bool(part.shape))
+        for part in parts
+    )
 
 
 def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:

@@ -22,6 +22,7 @@ LITERAL = frozenset({"literal"})
 COLUMN = frozenset({"column"})
 COORDINATE = frozenset({"coordinate"})
 RAMP = COORDINATE | {"ramp"}
+ITEM = frozenset({"item"})
 REDUCTION = frozenset({"reduction"})
 DROPPED = frozenset({"dropped"})
 MAGNITUDE = frozenset({"magnitude"})

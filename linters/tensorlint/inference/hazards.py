@@ -16,10 +16,16 @@ from tensorlint.findings import Evidence
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Hazard:
-    """`node` is the expression or statement the hazard is about; its span is where a finding points."""
+    """`node` is the expression or statement the hazard is about; its span is where a finding points.
+
+    Where that is the call of a function of another file, `within` says in words in which of its statements it happens, and
+    `elsewhere` is the path and the line of that.
+    """
 
     node: ast.AST
     evidence: tuple[Evidence, ...] = ()
+    within: str = ""
+    elsewhere: tuple[str, int] | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)

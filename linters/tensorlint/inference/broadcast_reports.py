@@ -9,7 +9,14 @@ from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
-from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_kept_again, of_itself, repeats
+from tensorlint.inference.deliberate import (
+    adds_its_transpose,
+    is_display,
+    is_kept_again,
+    is_predicted,
+    of_itself,
+    repeats,
+)
 from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
@@ -83,6 +90,10 @@ class BroadcastReports(Outcomes):
                 value.marks & _OWN_AXIS and self.is_asked_for_in(argument, value, "spelled" in value.marks)
                 for value, argument in self.given_tensors()
             ),
+            predicted=any(
+                self.is_shaped_by_callee(column) and is_predicted(self, row)
+                for column, row in ((left, right), (right, left)) if column.marks & _OWN_AXIS
+            ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,
             same_length=grown is not None and (
@@ -110,7 +121,7 @@ class BroadcastReports(Outcomes):
             loss=loss, refused=bool(facts.get("refused")), both_grow=grown is not None,
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
-            meets_each="" if loss else meets_each(left, right),
+            meets_each="" if loss else meets_each(self, (left, left_node), (right, right_node)),
             one_each=not loss and _is_one_of_each(left.shape, right.shape),
             rank=max(len(left.shape), len(right.shape)),
             evidence=tuple(each for each in evidence if each is not None),

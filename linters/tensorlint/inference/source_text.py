@@ -8,7 +8,7 @@ from tensorlint.findings import Evidence
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.sizes import show_shape
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Instance, LibraryObject, Tensor, Value
+from tensorlint.inference.values import Instance, LibraryObject, Sequence, Tensor, Value
 
 CALLED = "called here"
 _PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -38,7 +38,7 @@ class SourceText(State):
 
     def behind(self, node: ast.AST | None, suffix: str) -> str:
         """The expression with a method or an index behind it, as code or, where it is too long for that, in words."""
-        listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
+        listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(self.peek(node), Sequence)
         text = self.whole_text(node, alone=listed)
         if text is not None and listed:
             text = f"np.array({text})"

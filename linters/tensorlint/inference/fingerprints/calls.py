@@ -76,7 +76,7 @@ class Calls(DatasetCalls):
 
     def called(self, function: Value, node: ast.Call) -> Value:
         if function.kind == "module":
-            made = self.elsewhere.made(node, self) if self.elsewhere is not None else None
+            made = self.elsewhere.made(node, self.value) if self.elsewhere is not None else None
             return made or self._external(function.dotted, node)
         if function.kind == "class" and isinstance(function.node, ast.ClassDef):
             return self._instance(function, node)

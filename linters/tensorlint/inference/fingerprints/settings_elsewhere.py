@@ -6,7 +6,7 @@ The class is hashed by its name, the fields of its object by their values.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,28 +25,30 @@ ELSEWHERE = "an object of another module's class"
 class SettingsElsewhere:
     """Finds and reads them, each module once."""
 
-    def __init__(self, modules: OwnModules) -> None:
+    def __init__(self, modules: OwnModules, evaluator: type[Evaluator]) -> None:
         self._modules = modules
+        self._evaluator = evaluator
         self._evaluators: dict[ast.Module, Evaluator] = {}
 
-    def made(self, call: ast.Call, here: Evaluator) -> Value | None:
-        """The object that the call makes; None where it is no call of such a class, or not all of it is seen."""
+    def made(self, call: ast.Call, here: Callable[[ast.expr], Value]) -> Value | None:
+        """The object that the call makes; None where it is no call of such a class, or not all of it is seen. `here`
+        gives the values of the call's arguments."""
         found = self._modules.class_of(call.func)
         if found is None:
             return None
         tree, cls = found
         if tree not in self._evaluators:
-            self._evaluators[tree] = type(here)(Names(tree))
+            self._evaluators[tree] = self._evaluator(Names(tree))
         there = self._evaluators[tree]
         facts = there.classes.facts(cls)
         # Who has methods does more than hold settings, or says itself what is hashed of it.
         if facts.foreign_bases or cls.keywords or not facts.methods.keys() <= {"__init__", *facts.properties}:
             return None
         fields_of_class = set(_annotated(tree, cls, there)) if facts.is_dataclass else set()
-        given = {word.arg: here.value(word.value) for word in call.keywords}
+        given = {word.arg: here(word.value) for word in call.keywords}
         if facts.is_dataclass:
             names = [name for name in facts.constants if name in fields_of_class]
-            given |= dict(zip(names, map(here.value, call.args), strict=False))
+            given |= dict(zip(names, map(here, call.args), strict=False))
         elif call.args or given or not _takes_nothing(facts.methods.get("__init__")):
             return None
         if None in given or any(isinstance(each, ast.Starred) for each in call.args):

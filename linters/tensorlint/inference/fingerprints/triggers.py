@@ -34,7 +34,7 @@ def hazards_of(tree: ast.Module, path: str, project: Project | None) -> list[Haz
         return []
     modules = OwnModules(evaluator.names, path, project)
     if project is not None:
-        evaluator.elsewhere = SettingsElsewhere(modules)
+        evaluator.elsewhere = SettingsElsewhere(modules, Evaluator)
     found = list(transforms(evaluator))
     execution = Execution(evaluator.names)
     collector = _Collector(evaluator)

@@ -87,8 +87,8 @@ class BroadcastReports(Outcomes):
                 for each, tensor in ((left_node, left), (right_node, right))
                 if tensor.marks & {"spelled", "reshaped"}
             ) or any(
-                value.marks & _OWN_AXIS and self.is_asked_for_in(argument, value, "spelled" in value.marks)
-                for value, argument in self.given_tensors()
+                tensor.marks & _OWN_AXIS and self.is_asked_for_in(self.made_in_call(tensor), tensor, "spelled" in tensor.marks)
+                for tensor in (left, right)
             ),
             predicted=any(
                 self.is_shaped_by_callee(column) and is_predicted(self, row)

@@ -96,10 +96,12 @@ class ReportsAtCalls(State):
         here = self.called_from_here
         return node if here is None else here.arguments.get(id(tensor), (tensor, node))[1]
 
-    def given_tensors(self) -> list[tuple[Tensor, ast.expr]]:
-        """The tensors that the function of another file was given."""
-        given = self.called_from_here.arguments.values() if self.called_from_here is not None else ()
-        return [(value, argument) for value, argument in given if isinstance(value, Tensor)]
+    def made_in_call(self, tensor: Tensor) -> ast.expr | None:
+        """The expression in the call of another file's function that made the tensor: `y[:, None]` of `energy((y[:, None], z))`."""
+        here, made = self.called_from_here, tensor.made
+        if here is None or not isinstance(made, ast.expr):
+            return None
+        return made if any(each is made for each in walk(here.place)) else None
 
     def is_of_own_tree(self, node: ast.AST) -> bool:
         tree = self.own_file.tree

@@ -76,6 +76,21 @@ def fit(model, criterion, x, y):
         loss.backward()
 
 
+def with_a_grid(pred, target):
+    grid = torch.arange(8.0)[:, None] * torch.arange(8.0)
+    return (pred - target).abs().mean() + grid.sum()
+
+
+def of_pair(pair):
+    pred, target = pair
+    return (pred - target).abs().mean()
+
+
+def two_sums(x, mu):
+    error = x.sum(1)
+    return (error + mu.sum(1, keepdim=True)).mean()
+
+
 class Curve(nn.Module):
     def __init__(self):
         super().__init__()
@@ -93,7 +108,7 @@ import torch
 from torch import nn
 
 import helpers
-from helpers import Curve, deeper, difference, fit, flatten, kernel, log_cosh, pairwise, report, rmse, scaled, wrong_for_all
+from helpers import Curve, deeper, difference, fit, flatten, kernel, log_cosh, of_pair, pairwise, report, rmse, scaled, two_sums, with_a_grid, wrong_for_all
 
 p, y = torch.rand(8, 1), torch.rand(8)
 a, b = np.random.rand(8, 1), np.random.rand(8)
@@ -108,10 +123,12 @@ ACCIDENTS = [
     ("e = log_cosh(p, y).mean()", "TSR112", "in log_cosh (helpers.py:19): p (8, 1) and y (8,) became (8, 8)", "log_cosh(p, y).numel() == 64"),
     ("e = deeper(p, y)", "TSR112", "in log_cosh (helpers.py:19): p (8, 1) and y (8,) became (8, 8)", "log_cosh(p, y).numel() == 64"),
     ("e = scaled(p, y)", "TSR112", "in scaled (helpers.py:24): pred * 2.0 (8, 1) and y (8,) became (8, 8)", "log_cosh(p, y).numel() == 64"),
-    ("e = Curve().loss(p, y)", "TSR112", "in loss (helpers.py:68): F.mse_loss of self(x) (8, 1) and y (8,)", "log_cosh(p, y).numel() == 64"),
+    ("e = of_pair((p, y))", "TSR112", "in of_pair (helpers.py:66): pred (8, 1) and target (8,)", "log_cosh(p, y).numel() == 64"),
+    ("e = with_a_grid(p, y)", "TSR112", "in with_a_grid (helpers.py:61): p (8, 1) and y (8,)", "log_cosh(p, y).numel() == 64"),
+    ("e = Curve().loss(p, y)", "TSR112", "in loss (helpers.py:83): F.mse_loss of self(x) (8, 1) and y (8,)", "log_cosh(p, y).numel() == 64"),
     ("fit(Curve(), nn.MSELoss(), p, y)", "TSR112", "in fit (helpers.py:55): nn.MSELoss of model(x) (8, 1) and y (8,)", "log_cosh(p, y).numel() == 64"),
     ("e = flatten(images.transpose(1, 2))", "TSR201", "in flatten (helpers.py:32): images.transpose(1, 2) (4, 3, 8): view(x.size(0), -1) would merge", None),
-    ("e = Curve()(y)", "TSR102", "in forward (helpers.py:65): nn.Linear(1, 16) wants (n, 1) and gets the rank-1 y (8,)", None),
+    ("e = Curve()(y)", "TSR102", "in forward (helpers.py:80): nn.Linear(1, 16) wants (n, 1) and gets the rank-1 y (8,)", None),
     ("e = np.mean(difference(a, b) ** 2)", "TSR112", "in difference (helpers.py:45): a (8, 1) and b (8,) became (8, 8)", "difference(a, b).size == 64"),
 ]  # fmt: skip
 MEANT = [
@@ -124,6 +141,10 @@ MEANT = [
     "e = kernel(b, b)",
     "e = difference(b[:, None], b)",
     "e = np.abs(difference(b[:, None], b)).mean()",
+    "e = scaled(y.unsqueeze(1), torch.rand(8))",
+    "e = of_pair((y[:, None], torch.rand(8)))",
+    "e = of_pair([torch.rand(8), y.unsqueeze(1)])",
+    "e = two_sums(images[0], torch.rand(8, 2))",
     "e = difference(a, np.random.rand(5))",
     "e = Curve().loss(p, p)",
     "e = wrong_for_all(y)",

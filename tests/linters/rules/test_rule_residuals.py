@@ -34,6 +34,7 @@ TABLES = {
     "the nearest": "def f(a, X, w):\n    a = a.reshape(-1, 1)\n    return np.abs(a - X @ w).argmin(axis=1)\n\n\ne = f(y, X, w)\n",
     "columns": "def f(X, y):\n    model = Ridge().fit(X, y)\n    y = y.reshape(-1, 1)\n    return np.mean((y - model.predict(X)[:, None]) ** 2)\n\n\n"
     "e = f(X, y)\n",
+    "an axis in the place of another": "t = np.random.rand(20, 2)\ne = ((t[:, None, 0] - y) ** 2).mean()\n",
     "an axis in the cut": "e = ((y[5:, None] - y) ** 2).mean()\n",
 }
 

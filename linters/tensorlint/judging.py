@@ -202,7 +202,7 @@ def import_edit(dotted: str, tree: ast.Module, lines: Lines) -> Edit | None:
 
 
 def _fix(rule: AnyRule, hazard: Hazard, source: Source) -> Fix | None:
-    if type(rule).fix is Rule.fix:
+    if type(rule).fix is Rule.fix or hazard.elsewhere is not None:
         return None
     segment = segment_of(rule.fix_target(hazard), source.lines)
     if segment.span is None:
@@ -267,7 +267,7 @@ def _judged(
             span=span,
             code=rule.code,
             name=rule.name,
-            message=message,
+            message=f"{hazard.within}: {message}" if hazard.within else message,
             severity=rule.severity,
             evidence=_in_code_points(hazard.evidence, source.lines),
             fix=_fix(rule, hazard, source) if with_fix else None,
@@ -295,6 +295,7 @@ def judge(
     for rule in rules:
         by_hazard.setdefault(rule.hazard, []).append(rule)
     findings: dict[tuple[Span, str, str], Finding] = {}
+    at_calls: set[Span] = set()
     for hazard in hazards:
         interested = [rule for kind, of_kind in by_hazard.items() if isinstance(hazard, kind) for rule in of_kind]
         if not interested:
@@ -304,6 +305,8 @@ def judge(
             line = hazard.node.lineno  # type: ignore[attr-defined]
             text = source.lines[line]
             span = Span(line, len(text) - len(text.lstrip()) + 1, line, len(text) + 1)
+        if hazard.elsewhere is not None and span in at_calls:
+            continue  # what the call gives goes wrong in one statement after another: the first tells what to change
         for rule in interested:
             with_fix = shown is None or rule.code in shown
             try:
@@ -315,6 +318,8 @@ def judge(
                 continue
             if finding is not None:
                 findings[span, rule.code, finding.message] = finding
+                if hazard.elsewhere is not None:
+                    at_calls.add(span)
     return list(findings.values())
 
 

@@ -65,6 +65,15 @@ def analyse(
     depth the answer is unknown. `failures` takes up the errors of the interpreter's own that left pieces of the file
     unknown.
     """
+    analysis = _followed(tree, source, path, project, failures, shapes)
+    if project is not None and any(hazard.elsewhere is not None for hazard in analysis.hazards):
+        analysis.hazards = _without_known_there(analysis.hazards, project)
+    return analysis
+
+
+def _followed(
+    tree: ast.Module, source: str, path: str, project: Project | None, failures: list[Exception] | None, shapes: bool
+) -> Analysis:
     S.begin()
     names.begin(source)
     READ_EARLY.clear()
@@ -91,3 +100,15 @@ def analyse(
     analysis = Analysis(interpreter.finished_hazards(), interpreter.shown_bindings() if shapes else [])
     interpreter.dispose()
     return analysis
+
+
+def _without_known_there(hazards: list[Hazard], project: Project) -> list[Hazard]:
+    """The hazards without those in statements of other files that are seen there too, whoever calls: one report for each."""
+    known: set[tuple[str, int]] = set()
+    for path in {hazard.elsewhere[0] for hazard in hazards if hazard.elsewhere is not None}:
+        module = project.parsed(path)
+        if module is not None:
+            # A tree of its own: what was found out about the other one was asked from outside.
+            found = _followed(ast.parse(module.source), module.source, path, project, None, False)
+            known.update((path, getattr(each.node, "lineno", 0)) for each in found.hazards if each.elsewhere is None)
+    return [each for each in hazards if each.elsewhere not in known]

@@ -9,7 +9,14 @@ from typing import Any
 
 from tensorlint.findings import Evidence
 from tensorlint.inference.advice import Operand, one_shape
-from tensorlint.inference.deliberate import adds_its_transpose, is_display, is_kept_again, of_itself, repeats
+from tensorlint.inference.deliberate import (
+    adds_its_transpose,
+    is_display,
+    is_kept_again,
+    is_predicted,
+    of_itself,
+    repeats,
+)
 from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
@@ -20,6 +27,8 @@ from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
 from tensorlint.inference.walking import walk
 
+# Marks of an axis of size 1 that the code asked for.
+_OWN_AXIS = frozenset({"spelled", "reshaped"})
 # Methods that give the same numbers in the same places.
 SAME_ITEMS = frozenset({"float", "double", "half", "astype", "to", "detach", "clone", "copy", "contiguous", "cpu"})
 _DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
@@ -52,7 +61,9 @@ class BroadcastReports(Outcomes):
             return
         more_axes = facts.get("more_axes")  # an operand that may have more of them in front
         left_node, right_node = facts.get("nodes") or operand_nodes(node, facts.get("at", (0, 1)))
+        left_node, right_node = self.written_as(left_node, left), self.written_as(right_node, right)
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
+        place = self.reported_place(node)
         grown = _growth(left.shape, right.shape)
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
@@ -75,6 +86,13 @@ class BroadcastReports(Outcomes):
                 self.is_for_this(each, tensor, images)
                 for each, tensor in ((left_node, left), (right_node, right))
                 if tensor.marks & {"spelled", "reshaped"}
+            ) or any(
+                tensor.marks & _OWN_AXIS and self.is_asked_for_in(self.made_in_call(tensor), tensor, "spelled" in tensor.marks)
+                for tensor in (left, right)
+            ),
+            predicted=any(
+                self.is_shaped_by_callee(column) and is_predicted(self, row)
+                for column, row in ((left, right), (right, left)) if column.marks & _OWN_AXIS
             ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,
@@ -103,19 +121,19 @@ class BroadcastReports(Outcomes):
             loss=loss, refused=bool(facts.get("refused")), both_grow=grown is not None,
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
-            meets_each="" if loss else meets_each(left, right),
+            meets_each="" if loss else meets_each(self, (left, left_node), (right, right_node)),
             one_each=not loss and _is_one_of_each(left.shape, right.shape),
             rank=max(len(left.shape), len(right.shape)),
             evidence=tuple(each for each in evidence if each is not None),
         )  # fmt: skip
         self.add(node, hazard)
         if not loss:
-            self.note_outer(node, left, right, facts.get("shape"))
+            self.note_outer(place, left, right, facts.get("shape"))
             return
         for tensor, other, text in ((left, right, right_text), (right, left, left_text)):
             for mark in tensor.marks:
                 if mark.startswith(WHOLE):
-                    self.follow_ons.setdefault(node, {})[mark] = FollowOn(
+                    self.follow_ons.setdefault(place, {})[mark] = FollowOn(
                         show_shape(tensor.shape),
                         f"{text} {show_shape(other.shape)}",
                         (other.shape or ())[1:][-1:] == (1,),
@@ -124,11 +142,19 @@ class BroadcastReports(Outcomes):
     def is_for_this(self, node: ast.expr | None, tensor: Tensor, images: bool) -> bool:
         """Whether the operand's axis of size 1 was asked for in the expression, or by the function that is called: an axis
         that a reduction keeps there, it keeps for its own operand."""
-        if "kept" not in tensor.marks and _spelled_here(
-            node, "spelled" in tensor.marks and "column" not in tensor.marks
-        ):
+        said = "spelled" in tensor.marks and "column" not in tensor.marks
+        if "kept" not in tensor.marks and self.is_asked_for_in(node, tensor, said):
             return True
         return not images and self.is_shaped_by_callee(tensor)
+
+    def is_asked_for_in(self, node: ast.expr | None, tensor: Tensor, said: bool) -> bool:
+        """Whether the expression itself asks for the axis; `y[96:]` does not, of a `y` that has it already."""
+        while isinstance(node, ast.Subscript):
+            whole = self.peek(node.value)
+            if not isinstance(whole, Tensor) or whole.rank != tensor.rank or tensor.marks & _OWN_AXIS - whole.marks:
+                break
+            node = node.value
+        return _spelled_here(node, said)
 
     def is_selected(self, tensor: Tensor) -> bool:
         """Whether it is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Tensor
+from tensorlint.inference.walking import walk
+
 # What gives the same numbers with axes added, dropped or moved, or in another type.
 _SAME_NUMBERS = frozenset([
     "reshape", "view", "view_as", "squeeze", "unsqueeze", "flatten", "ravel", "expand_dims", "atleast_2d",
@@ -11,6 +15,8 @@ _SAME_NUMBERS = frozenset([
     "cpu", "numpy", "asarray", "as_tensor", "from_numpy", "expand", "expand_as", "broadcast_to",
 ])  # fmt: skip
 _LIBRARIES = frozenset({"np", "numpy", "torch"})
+_PREDICTS = frozenset({"predict", "dot", "matmul"})
+_MOST_STEPS = 3
 _LITERAL = frozenset({"array", "asarray", "tensor"})
 
 
@@ -39,6 +45,23 @@ def is_kept_again(left: ast.AST | None, right: ast.AST | None) -> bool:
     if not isinstance(left, ast.Call) or not isinstance(right, ast.Call):
         return False
     return _without_keeping(left) == _without_keeping(right)
+
+
+def is_predicted(interp: State, tensor: Tensor, depth: int = 0) -> bool:
+    """Whether a model or a matrix product of the function that is followed computed it, perhaps in steps:
+    `base + rate * tree.predict(X)`."""
+    if tensor.made is None or depth > _MOST_STEPS or not interp.is_shaped_by_callee(tensor):
+        return False
+    for each in walk(tensor.made):
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.MatMult):
+            return True
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _PREDICTS:
+            return True
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            held = interp.peek(each)
+            if isinstance(held, Tensor) and held is not tensor and is_predicted(interp, held, depth + 1):
+                return True
+    return False
 
 
 def adds_its_transpose(node: ast.AST | None) -> bool:

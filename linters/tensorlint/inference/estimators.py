@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import fitted_estimators, splitters, table_values, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.fitted_estimators import BINARY, FITTED
+from tensorlint.inference.ops import literals
 from tensorlint.inference.ops.results import NO_MARKS
+from tensorlint.inference.ops.table import STOPS
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
     NONE,
     UNKNOWN,
     Const,
     LibraryObject,
+    Number,
+    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -353,6 +357,19 @@ def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) ->
     return Sequence("list", items)
 
 
+def _of_numbers(features: Value) -> Value:
+    """A list of numbers, or of rows of them, as the array that the estimator makes of it."""
+    if not isinstance(features, Sequence) or features.kind not in ("list", "tuple") or not features.items:
+        return features
+    try:
+        shape, leaves = literals.nested(features)
+    except STOPS:
+        return features
+    if not leaves or not all(isinstance(leaf, (Const, Number, Scalar)) for leaf in leaves) or len(shape) > 2:
+        return features
+    return Tensor("numpy", shape, None)
+
+
 _SCORING = frozenset(
     ["predict", "fit_predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples", "transform",
      "fit_transform", "inverse_transform"]
@@ -397,7 +414,7 @@ def call(
         return _call_pipeline(interp, receiver, name, args, kwargs, node)
     features = given = args[0] if args else kwargs.get("X")
     if features is not None:
-        features = tables.array_of(features, getattr(features, "made", None))
+        features = _of_numbers(tables.array_of(features, getattr(features, "made", None)))
     if name == "kneighbors" and features is not None:
         return fitted_estimators.neighbors(receiver, kind, features, args, kwargs, node)
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
@@ -412,6 +429,7 @@ def call(
         targets = args[1] if len(args) > 1 else kwargs.get("y", UNKNOWN)
         if isinstance(targets, LibraryObject):
             targets = tables.array_of(targets, targets.made)
+        targets = _of_numbers(targets)
         known = receiver.fields.get(FITTED)
         forget_targets(interp, receiver)
         more = name == "partial_fit" and ("classes" in kwargs or len(args) > 2)  # than the targets show

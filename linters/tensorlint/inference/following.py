@@ -73,9 +73,11 @@ class Following(State):
         # Of 1,500 calls of functions that had told nothing before, five told something (scikit-learn); each took half a
         # millisecond, and work that calls further on needed.
         if foreign and (
-            code in self.tells_nothing
-            or not (worth_following(args, kwargs) or makes_layers(code))
-            or (function.receiver is None and gives_nothing(code))
+            not (worth_following(args, kwargs) or makes_layers(code))
+            or (
+                (code in self.tells_nothing or (function.receiver is None and gives_nothing(code)))
+                and not gives_two(args, kwargs)
+            )
         ):
             return self.unseen_result(function, args, kwargs)
         # `main()`: its statements are followed by themselves, with no less known of what they are given.
@@ -315,6 +317,14 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
         or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
         for value in values
     )
+
+
+def gives_two(args: list[Value], kwargs: dict[str, Value]) -> bool:
+    """Whether a function is given two tensors of which the shapes are known: they may not go together, whatever it gives."""
+    found = 0
+    for value in (*args, *kwargs.values()):
+        found += isinstance(value, Tensor) and value.shape is not None
+    return found > 1
 
 
 def makes_layers(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:

@@ -16,10 +16,16 @@ from tensorlint.findings import Evidence
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Hazard:
-    """`node` is the expression or statement the hazard is about; its span is where a finding points."""
+    """`node` is the expression or statement the hazard is about; its span is where a finding points.
+
+    Where that is the call of a function of another file, `within` says in words in which of its statements it happens, and
+    `elsewhere` is the path and the line of that.
+    """
 
     node: ast.AST
     evidence: tuple[Evidence, ...] = ()
+    within: str = ""
+    elsewhere: tuple[str, int] | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -53,7 +59,9 @@ class BroadcastHazard(Hazard):
     the expression itself. `same_length` is true where the two axes that grow grow to one and the same size: `(n, 1)`
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
     squeeze made. `selected` is true for the index of a largest element, kept with its axis. `suggestion` is what gives
-    both one shape, as code or in words, "" where nothing is known to, `column_suggestion` the same by making the row a column. `deliberate` is true where the operands are the
+    both one shape, as code or in words, "" where nothing is known to, `column_suggestion` the same by making the row a column. `predicted` is true where the function
+    that is called made the column itself, and what it meets is a model's prediction or a product of matrices.
+    `deliberate` is true where the operands are the
     same numbers as a row and as a column, or one is written to repeat the other, `written` where the numbers of both are written out. `ranges` is how many of the two are
     made of `arange` or `linspace`, `plain_ranges` is true where none of these was computed with. `own_axis` is true for a
     size-1 axis that the user wrote, which a kept one is not, `own_range` where such a column is made of a range, and
@@ -90,6 +98,7 @@ class BroadcastHazard(Hazard):
     suggestion: str
     column_suggestion: str = ""
     deliberate: bool = False
+    predicted: bool = False
     written: bool = False
     ranges: int = 0
     plain_ranges: bool = False

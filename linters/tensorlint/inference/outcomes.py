@@ -126,6 +126,7 @@ class Outcomes(State):
 
     def is_read_once(self, cause: int, reduction: ast.AST) -> bool:
         """Whether the operation, of this id, stands in the reduction, or in a name that is read there only."""
+        cause = self.operations_elsewhere.get(cause, cause)
         if any(id(each) == cause for each in walk(reduction)):
             return True
         names = [each.id for each in walk(reduction) if isinstance(each, ast.Name)]

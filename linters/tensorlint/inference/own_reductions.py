@@ -12,6 +12,7 @@ import ast
 from tensorlint.inference.outcomes import is_product
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Library, Tensor
+from tensorlint.inference.walking import walk
 
 _REDUCE = frozenset([
     "sum", "mean", "std", "var", "min", "max", "amin", "amax", "norm", "vector_norm", "median", "prod", "logsumexp",
@@ -23,6 +24,7 @@ _LEAVE = frozenset([
     "absolute", "square", "pow", "power", "exp", "log", "float", "double", "half", "to", "astype", "detach", "clone", "copy", "contiguous", "maximum",
 ])  # fmt: skip
 _MOST = 12
+_MOST_STEPS = 3
 
 
 def misplaced(interp: State, left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> str:
@@ -39,14 +41,16 @@ def misplaced(interp: State, left: tuple[Tensor, ast.expr | None], right: tuple[
     return ".squeeze(-1)" if more == 1 else f"[..., {', '.join(['0'] * more)}]"
 
 
-def meets_each(left: Tensor, right: Tensor) -> str:
+def meets_each(interp: State, left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> str:
     """What to write behind the longer one, where that has the batch and axes too many behind it: a mask `(B, 1, 1, T)` beside
     scores `(B, T, T)`, a factor `(B, 1, 1, 1)` beside rows `(B, d)`. Each sample meets that of each other one.
 
     That both first axes are one and the same is certain where their size has a name, where a product of matrices made the
-    scores, and where two or more are too many: the result then has an axis of size 1 that is for nothing.
+    scores, where the factor was made as long as the other one is (`beta.sample((x.size(0), 1, 1, 1))`), and where two or
+    more are too many: the result then has an axis of size 1 that is for nothing.
     """
-    part, whole = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
+    longer = len(left[0].shape or ()) > len(right[0].shape or ())
+    (part, _), (whole, whole_node) = (left, right) if longer else (right, left)
     shape, full = part.shape or (), whole.shape or ()
     more = len(shape) - len(full)
     if more < 1 or len(full) < 2 or shape[0] != full[0] or shape[1] != 1 or full[0] == 1:
@@ -54,10 +58,33 @@ def meets_each(left: Tensor, right: Tensor) -> str:
     if more > 1:
         ranges = "ramp" in part.marks or "ramp" in whole.marks
         return f"[..., {', '.join(['0'] * more)}]" if {*shape[1:]} == {1} and 1 not in full and not ranges else ""
-    if len(full) < 3 or (isinstance(full[0], int) and not is_product(whole.made)):
+    if len(full) < 3:
+        return ""
+    if isinstance(full[0], int) and not (
+        is_product(whole.made) or _is_as_long(interp, part.made, whole, whole_node, 0)
+    ):
         return ""
     lined = (shape[0], *shape[2:])
     return ".squeeze(1)" if 1 in lined and all(own in (1, met) for own, met in zip(lined, full, strict=True)) else ""
+
+
+def _is_as_long(interp: State, node: ast.AST | None, whole: Tensor, whole_node: ast.expr | None, depth: int) -> bool:
+    """Whether what made a tensor asks for the other one's first size: `len(x)`, `x.size(0)`, `x.shape[0]`."""
+    for each in walk(node) if node is not None and depth < _MOST_STEPS else ():
+        match each:
+            case (
+                ast.Call(func=ast.Name(id="len"), args=[base])
+                | ast.Call(func=ast.Attribute(attr="size", value=base), args=[ast.Constant(value=0)])
+                | ast.Subscript(value=ast.Attribute(attr="shape", value=base), slice=ast.Constant(value=0))
+            ):
+                if interp.peek(base) is whole and ast.dump(base) == ast.dump(whole_node or base):
+                    return True
+            case ast.Name(ctx=ast.Load()):
+                held = interp.peek(each)
+                if isinstance(held, Tensor) and held.made is not None and held.made is not node:
+                    if _is_as_long(interp, held.made, whole, whole_node, depth + 1):
+                        return True
+    return False
 
 
 def _is_reduction(

@@ -157,6 +157,9 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                         if not (is_given or name):
                             return None
                         (given if is_given else made_for).add(name)
+                    elif not (is_given or parameters) and own.is_imported(part.func) and _gives_two(part):
+                        # Of another file: they may not go together there. Who is given nothing has all from others.
+                        return None
                     hands = hands or not is_given
             elif kind is ast.BinOp:
                 if not (_is_number(part.left, numbers) or _is_number(part.right, numbers)):
@@ -283,6 +286,11 @@ class _Own:
             return func.attr in self.functions or func.attr in self.classes or (self.objects and func.attr in self.held)
         return True
 
+    def is_imported(self, func: ast.expr) -> bool:
+        """Whether the call is by a name that the file imports, or of what a module has that it imports."""
+        named = func.value if isinstance(func, ast.Attribute) else func
+        return isinstance(named, ast.Name) and named.id in self.imported
+
     def by_name(self, func: ast.expr, bound: dict[str, int]) -> str:
         """The name of functions and classes of the file, none of which another value may have; empty for what is no such name."""
         if isinstance(func, ast.Attribute):
@@ -374,6 +382,11 @@ def _names_that_compute(statement: ast.Import | ast.ImportFrom) -> Iterator[str]
                 yield alias.asname or library
         elif not (alias.name[0].isupper() or (library == "torch" and alias.name in _OF_TORCH)):
             yield alias.asname or alias.name
+
+
+def _gives_two(call: ast.Call) -> bool:
+    """Whether two of the arguments at least are more than written down."""
+    return sum(not isinstance(each, ast.Constant) for each in (*call.args, *(word.value for word in call.keywords))) > 1
 
 
 def _is_given(argument: ast.expr, parameters: set[str], first: str | None) -> bool:

@@ -184,7 +184,7 @@ class RankOneReports(State):
     def report_rank_one_matrix(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         args = node.args if isinstance(node, ast.Call) else []
-        given = args[0] if args else receiver_node(node)
+        given = self.written_as(args[0] if args else receiver_node(node), tensor)
         name = self.text_of(given, 40)
         framework: Any = tensor.framework or "numpy"
         self.add(node, RankOneVectorHazard(
@@ -206,6 +206,7 @@ class RankOneReports(State):
             given = listed.elts if isinstance(listed, (ast.List, ast.Tuple)) else []
         if facts["at"] < len(given):
             item = given[facts["at"]]
+        item = self.written_as(item, tensor)
         starred = item is None or isinstance(item, ast.Starred)
         name = "the vector" if starred else self.text_of(item, 40)
         framework: Any = tensor.framework or "numpy"
@@ -265,7 +266,7 @@ class RankOneReports(State):
         tensor: Tensor = facts["tensor"]
         if not isinstance(node, ast.Call) or _is_placeholder(tensor):
             return
-        given = node.args[0] if node.args else None
+        given = self.written_as(node.args[0] if node.args else None, tensor)
         name = self.text_of(given, 40)
         self.refused.update((node, *self.trail))
         self.add(node, RankOneVectorHazard(

@@ -25,6 +25,7 @@ from tensorlint.inference.kept import lines_of
 from tensorlint.inference.outcomes import Outcome
 from tensorlint.inference.quadratic_forms import QuadraticForms
 from tensorlint.inference.rank_one_reports import RankOneReports
+from tensorlint.inference.reports_at_calls import ReportsAtCalls
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
 from tensorlint.inference.values import Tensor
@@ -54,7 +55,15 @@ class FirstRound:
 
 
 class Reports(
-    Bindings, SourceText, ViewReports, BroadcastReports, RankOneReports, QuadraticForms, VectorNumbers, ForwardReports
+    Bindings,
+    SourceText,
+    ReportsAtCalls,
+    ViewReports,
+    BroadcastReports,
+    RankOneReports,
+    QuadraticForms,
+    VectorNumbers,
+    ForwardReports,
 ):
     """Mixed into the interpreter."""
 
@@ -82,6 +91,7 @@ class Reports(
         self.patches_forward = patches_forward(self.own_file.text)
         self.takes_forward = _TAKES_FORWARD.search(self.own_file.text) is not None
         self.lines = lines_of(self.own_file.tree, self.own_file.text)
+        self.start_reports_at_calls()
 
     def begin_attempt(self) -> Attempt:
         saved = Attempt(self.hazards, self.bindings, len(self.names_given))
@@ -111,7 +121,11 @@ class Reports(
             or (isinstance(hazard, BroadcastHazard) and hazard.refused)
         ):
             return
-        if self.file is self.own_file and hasattr(node, "lineno"):
+        if self.called_from_here is not None:
+            node, hazard = self.called_from_here.place, self.at_call(hazard)
+        elif self.file is not self.own_file:
+            return
+        if hasattr(node, "lineno"):
             # What holds for every call says more than what one call shows.
             if not self.trail or (node, type(hazard)) not in self.hazards:
                 self.hazards[node, type(hazard)] = hazard
@@ -144,8 +158,12 @@ class Reports(
         if node is None:
             return
         handler = _REPORTS.get(kind)
-        if handler is not None and (self.file is self.own_file or kind in ("reduced", "weighed", "nearest")):
+        if handler is None:
+            return
+        if self.file is self.own_file or kind in ("reduced", "weighed", "nearest"):
             handler(self, node, facts)
+        elif kind in _AT_CALLS and self.trail:
+            self.report_at_call(handler, node, facts)
 
     def finished_hazards(self) -> list[Hazard]:
         """All hazards, with what became of the results known, in the order of the source."""
@@ -175,6 +193,8 @@ class Reports(
         return found
 
 
+# What a function of another file does only to what it is given: two shapes that are not one, and what the library refuses.
+_AT_CALLS = frozenset({"broadcast", "loss", "view", "bare_inputs", "rank_one_matrix", "rank_one_join"})
 _REPORTS: dict[str, Any] = {
     "view": Reports.report_view,
     "broadcast": Reports.report_broadcast,

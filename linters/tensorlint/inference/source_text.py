@@ -8,7 +8,7 @@ from tensorlint.findings import Evidence
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.sizes import show_shape
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Instance, LibraryObject, Tensor, Value
+from tensorlint.inference.values import Instance, LibraryObject, Sequence, Tensor, Value
 
 CALLED = "called here"
 _PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -18,24 +18,27 @@ class SourceText(State):
     """Mixed into the interpreter."""
 
     def text_of(self, node: ast.AST | None, limit: int = 60) -> str:
-        """The source of an expression of this file, on one line."""
+        """The source of an expression of this file, or of the one that is looked at, on one line."""
         if node is None or not hasattr(node, "lineno"):
             return "the value"
+        lines, here = self.lines, self.called_from_here
+        if here is not None and not self.is_of_own_tree(node):
+            lines = here.lines
         line, end = node.lineno - 1, (node.end_lineno or node.lineno) - 1  # type: ignore[attr-defined]
-        if end >= len(self.lines):
+        if end >= len(lines):
             return "the value"
         start, stop = node.col_offset, node.end_col_offset or 0  # type: ignore[attr-defined]
         if line == end:
-            text = self.lines[line].encode()[start:stop].decode(errors="replace")
+            text = lines[line].encode()[start:stop].decode(errors="replace")
         else:
-            parts = [self.lines[line].encode()[start:].decode(errors="replace"), *self.lines[line + 1 : end],
-                     self.lines[end].encode()[:stop].decode(errors="replace")]  # fmt: skip
+            parts = [lines[line].encode()[start:].decode(errors="replace"), *lines[line + 1 : end],
+                     lines[end].encode()[:stop].decode(errors="replace")]  # fmt: skip
             text = " ".join(part.strip() for part in parts)
         return text if len(text) <= limit else text[: limit - 1] + "…"
 
     def behind(self, node: ast.AST | None, suffix: str) -> str:
         """The expression with a method or an index behind it, as code or, where it is too long for that, in words."""
-        listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
+        listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(self.peek(node), Sequence)
         text = self.whole_text(node, alone=listed)
         if text is not None and listed:
             text = f"np.array({text})"
@@ -43,7 +46,9 @@ class SourceText(State):
 
     def whole_text(self, node: ast.AST | None, limit: int = 40, *, alone: bool = False) -> str | None:
         """The source of an expression as a reader may paste it, with a method or an index behind it unless `alone`; None
-        where it is too long for that, or what stands there is not it (a comment between its lines)."""
+        where it is too long for that, stands in another file, or what stands there is not it (a comment between its lines)."""
+        if self.called_from_here is not None and node is not None and not self.is_of_own_tree(node):
+            return None
         text = self.text_of(node, limit)
         try:
             parsed = ast.parse(text, mode="eval").body
@@ -56,7 +61,8 @@ class SourceText(State):
     def peek(self, node: ast.AST | None) -> Value | None:
         """What a name, or a field of one, holds now; nothing is evaluated."""
         if isinstance(node, ast.Name):
-            frame: Frame | None = self.frame
+            here = self.called_from_here
+            frame: Frame | None = self.frame if here is None or not self.is_of_own_tree(node) else here.caller
             while frame is not None:
                 if node.id in frame.env and not (frame.is_class and frame is not self.frame):
                     return frame.env[node.id]
@@ -69,7 +75,7 @@ class SourceText(State):
 
     def evidence_at(self, node: ast.AST | None, message: str) -> Evidence | None:
         line = getattr(node, "lineno", None)
-        if line is None:
+        if line is None or (self.called_from_here is not None and not self.is_of_own_tree(node)):
             return None
         return Evidence(line, getattr(node, "col_offset", 0) + 1, message)
 
@@ -96,13 +102,14 @@ class SourceText(State):
 
     def is_own(self, node: ast.AST) -> bool:
         """Evidence lines are those of this file; a tensor made in another file has none here."""
+        if self.called_from_here is not None:
+            return self.is_of_own_tree(node)
         return self.file is self.own_file or not self.trail
 
     def called_from(self) -> list[Evidence]:
         """The calls that led here, from the outermost."""
-        found = [
-            self.evidence_at(node, f"{CALLED}: {self.text_of(node, 50)}") for node in self.trail if node is not None
-        ]
+        calls = self.trail if self.called_from_here is None else self.called_from_here.calls
+        found = [self.evidence_at(node, f"{CALLED}: {self.text_of(node, 50)}") for node in calls if node is not None]
         return [evidence for evidence in found if evidence is not None]
 
 

@@ -29,9 +29,8 @@ class ViewReports(State):
             return  # a test or an exit behind the branch may have asked for what it decided
         if not self.refused_of_ones(tensor, facts["target"]):
             return
-        receiver = self.text_of(
-            node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-        )
+        viewed = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+        receiver = self.text_of(self.written_as(viewed, tensor))
         merged, reason = _merged(tensor, result)
         if (
             facts.get("branch")

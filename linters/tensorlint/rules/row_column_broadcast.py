@@ -65,7 +65,9 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         if hazard.ratio or (hazard.updates and hazard.operation in _ARITHMETIC):
             return True
     if hazard.spelled_here and hazard.spelled != "no":
-        return False
+        # A function that makes a column of its argument compares each with each; one that predicts it has residuals.
+        if not (hazard.predicted and hazard.context == "reduced" and hazard.reading == "heap"):
+            return False
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal", "close"))
     difference = hazard.operation == "subtraction" or hazard.operation.endswith(("sub", "subtract"))
     if is_table(hazard):

@@ -38,6 +38,8 @@ USES = {
     "m = Pipeline([('parts', PCA(1)), ('last', m)])\nm.fit(X, y)\np = m.predict(new)\nm.set_params(last=None)",
     "its own rows": "p = m.fit(X, y).predict(X)",
     "with a deviation": "p = m.fit(X, y).predict(new, return_std=True)",
+    "lists": "p = m.fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1]).predict([[1.5], [2.5], [3.5]])",
+    "lists to scale": "p = m.fit_transform([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])",
     "scaled": "p = m.fit_transform(X)\nq = m.transform(new)\nr = m.inverse_transform(q)",
 }
 
@@ -46,6 +48,8 @@ VECTORS = (
     "m.fit(column, y).score(column[:, 0], y)",
     "m.fit(column, y)\nm.predict(column[:, 0])",
     "m.fit(column, y)\nm.transform(column[:, 0])",
+    "m.fit([1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1])",
+    "m.fit(column, y)\nm.predict([0.5])",
 )
 
 
@@ -326,7 +330,14 @@ def test_a_vector_that_is_reported_is_refused(name: str) -> None:
             assert run(source) is None, use
 
 
+@pytest.mark.parametrize("use", ["m.fit(column[:, 0], y)", "m.fit([1, 2, 3], y)", "ages = [1, 2, 3]\nm.fit(ages, y)"])
 @pytest.mark.parametrize("name", ["LinearRegression", "StandardScaler", "KMeans"])
-def test_a_vector_is_reported(name: str) -> None:
-    source = source_of(name, "m.fit(column[:, 0], y)")
+def test_a_vector_is_reported(name: str, use: str) -> None:
+    source = source_of(name, use)
     assert any(isinstance(each, RankOneVectorHazard) for each in analyse(ast.parse(source), source).hazards)
+
+
+@pytest.mark.parametrize("use", ["m.fit(['a', 'b'], y)", "m.fit([[1, 2], [3, 4]], y)", "rows = []\nm.fit(rows, y)"])
+def test_another_list_is_not(use: str) -> None:
+    source = source_of("LinearRegression", use)
+    assert not any(isinstance(each, RankOneVectorHazard) for each in analyse(ast.parse(source), source).hazards)

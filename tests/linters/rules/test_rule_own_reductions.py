@@ -75,6 +75,36 @@ GRIDS = {
 }
 
 
+# Factors that are made as long as the batch they meet.
+AS_LONG = {
+    "by size": "lam = torch.rand(s.size(0), 1, 1, 1)\ny = lam * s\n",
+    "by len": "y = np.random.rand(len(m), 1, 1, 1) * m\n",
+    "by shape, in steps": "keep = (torch.rand(s.shape[0]) > 0.5).float()\nmask = keep.view(-1, 1, 1, 1)\ny = s * mask\n",
+    "in a function": "def mixup(x):\n    lam = torch.from_numpy(np.random.beta(1, 1, size=(x.size(0), 1, 1, 1))).float()\n"
+    "    return lam * x\n\n\ny = mixup(s)\n",
+}
+NOT_AS_LONG = {
+    "images with a channel": "y = torch.rand(q.size(0), 1, 1, 1) * q\n",
+    "of another one": "y = torch.rand(q.size(0), 1, 1, 1) * s\n",
+    "of another axis": "y = torch.rand(s.size(1), 1, 1, 1) * s\n",
+    "each with each": "y = s.view(len(s), 1, 6, 8) - s\n",
+    "bound anew": "n = len(s)\ns = torch.rand(4, 5, 5)\ny = torch.rand(4, 1, 1, 1) * s\n",
+}
+
+
+@pytest.mark.parametrize("name", AS_LONG)
+def test_a_factor_as_long_as_the_batch(name: str) -> None:
+    code = f"{TOP}m = np.random.rand(4, 6, 8)\n{AS_LONG[name]}"
+    assert [".squeeze(1)" in each.message and "lines them up" in each.message for each in findings(code)] == [True]
+    assert tuple(run(code)["y"].shape) == (4, 4, 6, 8)
+
+
+@pytest.mark.parametrize("name", NOT_AS_LONG)
+def test_a_factor_that_is_no_batch(name: str) -> None:
+    assert findings(TOP + NOT_AS_LONG[name]) == []
+    run(TOP + NOT_AS_LONG[name])
+
+
 @pytest.mark.parametrize("name", FACTORS)
 def test_a_factor_has_axes_too_many(name: str) -> None:
     found = findings(TOP + FACTORS[name])

@@ -79,6 +79,8 @@ QUIET = [
     "def f(x):\n    with torch.no_grad():\n        return isinstance(x, (np.ndarray, Tensor))",
     "def f(model, path):\n    torch.save(model, path)\n    return nn.Identity",
     "def f(self): say(self.weight)",
+    "def f(): return build(elsewhere.load('x'), 'y')",
+    "def f(x, y): return build(elsewhere.load(x), elsewhere.load(y))",
     "def f(self): return self.note(100, self.width)",
     "def f(self): return again(elsewhere.load(self))",
     "def f(): return Record(elsewhere.load()), Entry(100)",
@@ -89,6 +91,8 @@ QUIET = [
 FOLLOWED = [
     "def f(a, b): return a - b",
     "def f(a, b): return a == b",
+    "def f(): return build(elsewhere.load('x'), elsewhere.load('y'))",
+    "def f():\n    x, y = elsewhere.load('x')\n    print(elsewhere.rmse(y, x))",
     "def f(a, n): return a - n",
     "def f(a, n: int): return a - n * a",
     "def f(a, n: Size): return a - n",

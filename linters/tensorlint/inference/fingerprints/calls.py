@@ -76,7 +76,8 @@ class Calls(DatasetCalls):
 
     def called(self, function: Value, node: ast.Call) -> Value:
         if function.kind == "module":
-            return self._external(function.dotted, node)
+            made = self.elsewhere.made(node, self.value) if self.elsewhere is not None else None
+            return made or self._external(function.dotted, node)
         if function.kind == "class" and isinstance(function.node, ast.ClassDef):
             return self._instance(function, node)
         if function.kind in ("function", "bound") and isinstance(

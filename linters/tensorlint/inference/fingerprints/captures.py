@@ -12,6 +12,7 @@ from tensorlint.inference.fingerprints.classes import ClassFacts, self_name
 from tensorlint.inference.fingerprints.constant_sets import constant_sets
 from tensorlint.inference.fingerprints.evaluation import Evaluator
 from tensorlint.inference.fingerprints.scopes import FunctionNode
+from tensorlint.inference.fingerprints.settings_elsewhere import ELSEWHERE
 from tensorlint.inference.fingerprints.values import Trigger, Value
 
 _DEEPEST = 6
@@ -408,7 +409,7 @@ class Captures:
         if known is not None:
             unread = [field for field in known if field not in reads]
             named = re.match(words.SETTINGS_NAME, name) or value.dotted == "an argparse namespace"
-            if value.fields is not None and not named:
+            if value.fields is not None and (not named or value.dotted == ELSEWHERE):
                 unread = [field for field in unread if dict(value.fields)[field].varies]
             if value.kind == "dict":
                 same = self._of_one_source(value, reads)

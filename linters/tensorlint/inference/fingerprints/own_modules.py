@@ -70,6 +70,29 @@ class OwnModules:
             return Imported(name, "." * origin.level + dotted, origin.node, bool(origin.made))
         return None
 
+    def class_of(self, node: ast.expr) -> tuple[ast.Module, ast.ClassDef] | None:
+        """The class of another module of the project that `node` is, with the tree of the module that defines it."""
+        origin = self._origin(node, 0)
+        if origin is None or origin.made or self._project is None:
+            return None
+        for length in range(len(origin.parts) - 1, -1 if origin.level else 0, -1):
+            path = self._project.locate(".".join(origin.parts[:length]), importer=self._path, level=origin.level)
+            if path is not None:
+                return self._class_in(path, origin.parts[length:], 0)
+        return None
+
+    def _class_in(self, path: str, rest: tuple[str, ...], depth: int) -> tuple[ast.Module, ast.ClassDef] | None:
+        module = self._project.parsed(path) if self._project is not None and depth < _DEEPEST else None
+        statement = _bound(module.tree, rest[0]) if module is not None and len(rest) == 1 else None
+        if isinstance(statement, ast.ImportFrom) and self._project is not None:
+            alias = next(alias for alias in statement.names if (alias.asname or alias.name) == rest[0])
+            above = self._project.locate(statement.module or "", importer=path, level=statement.level)
+            return None if above is None else self._class_in(above, (alias.name,), depth + 1)
+        if module is None or not isinstance(statement, ast.ClassDef):
+            return None
+        decorators = {last_name(each) for each in statement.decorator_list}
+        return (module.tree, statement) if decorators <= {"dataclass"} else None
+
     def unseen(self, node: ast.ImportFrom, name: str) -> Imported | None:
         """A name from a relative import of which nobody can see the module: of the project all the same."""
         dotted = node.module or ""

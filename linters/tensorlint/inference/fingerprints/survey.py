@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
 from tensorlint.inference.fingerprints.classes import Classes, last_name, self_name
@@ -13,6 +14,9 @@ from tensorlint.inference.fingerprints.values import (
     Trait,
     Value,
 )
+
+if TYPE_CHECKING:
+    from tensorlint.inference.fingerprints.settings_elsewhere import SettingsElsewhere
 
 _DATASET_CLASSES = frozenset(["datasets.Dataset", "datasets.DatasetDict", "datasets.arrow_dataset.Dataset"])
 _DATASET_CLASSES |= frozenset(["datasets.dataset_dict.DatasetDict"])
@@ -69,6 +73,7 @@ class Survey:
         self._returning: set[int] = set()
         self._assumed: dict[tuple[ast.ClassDef, str], Value] = {}  # attributes that are being made into something else
         self.dataset_classes = _DATASET_CLASSES
+        self.elsewhere: SettingsElsewhere | None = None  # what objects of other modules' classes hold
         self.mutations: dict[str, list[ast.Call]] = {}
         self.filled_in_loops: dict[str, list[ast.For]] = {}
         self.stored_items: dict[str, list[ast.Assign]] = {}  # name -> the statements `name[key] = value`

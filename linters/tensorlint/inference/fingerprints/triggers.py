@@ -16,6 +16,7 @@ from tensorlint.inference.fingerprints.execution import Execution
 from tensorlint.inference.fingerprints.mutation import changed_before
 from tensorlint.inference.fingerprints.own_modules import OwnModules
 from tensorlint.inference.fingerprints.scopes import Names
+from tensorlint.inference.fingerprints.settings_elsewhere import SettingsElsewhere
 from tensorlint.inference.fingerprints.stale import stale
 from tensorlint.inference.fingerprints.transforms import Transform, caching_is_off, transforms
 from tensorlint.inference.fingerprints.values import Parent, Value
@@ -31,9 +32,11 @@ def hazards_of(tree: ast.Module, path: str, project: Project | None) -> list[Haz
     evaluator = Evaluator(Names(tree))
     if not any(call for call in evaluator.names.calls if _may_transform(call)) or caching_is_off(evaluator):
         return []
+    modules = OwnModules(evaluator.names, path, project)
+    if project is not None:
+        evaluator.elsewhere = SettingsElsewhere(modules, Evaluator)
     found = list(transforms(evaluator))
     execution = Execution(evaluator.names)
-    modules = OwnModules(evaluator.names, path, project)
     collector = _Collector(evaluator)
     for transform in found:
         by_value = execution.is_script(transform.call)

@@ -140,11 +140,10 @@ class BroadcastMode(TorchFunctionMode):
         kind = type(result)
         if kind is _Tensor or kind is _Parameter:
             self._remember(result, func, args, kwargs, sys._getframe(1))
-        elif isinstance(result, tuple):
-            frame = sys._getframe(1)
-            for each in result:
-                if isinstance(each, _Tensor):
-                    self._remember(each, func, args, kwargs, frame)
+        elif isinstance(result, tuple) and kind is not torch.Size:
+            self._remember_all(
+                [each for each in result if isinstance(each, _Tensor)], func, args, kwargs, sys._getframe(1)
+            )
         elif isinstance(result, _Tensor):
             self._remember(result, func, args, kwargs, sys._getframe(1))
         if self.named:
@@ -212,6 +211,19 @@ class BroadcastMode(TorchFunctionMode):
                         explicit, grid = explicit or parent.explicit, grid or parent.grid
         entries = self.entries
         entries[id(result)] = Entry(weakref.ref(result), func, code, lasti, inner, explicit, grid, prediction)
+        if len(entries) > self._sweep_at:
+            self._sweep()
+
+    def _remember_all(self, results: list[Any], func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        """Going through a tensor makes one of each of its rows, by the thousand: what made them is found out once."""
+        if not results:
+            return
+        first, *others = results
+        self._remember(first, func, args, kwargs, frame)
+        entries = self.entries
+        made = entries[id(first)][1:]
+        for each in others:
+            entries[id(each)] = Entry(weakref.ref(each), *made)
         if len(entries) > self._sweep_at:
             self._sweep()
 

@@ -12,7 +12,7 @@ import contextlib
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_tensorcheck import object_records as records
 from pytest_tensorcheck.frameworks import loaded
@@ -24,11 +24,13 @@ _MOST_BYTES = 1 << 20  # of one array, which has no counter of its versions
 _DEEPEST = 6
 
 
-class Contents(NamedTuple):
+class Contents:
     """What an object held when it was read."""
 
-    record: records.Record
-    large: dict[Any, Any]
+    def __init__(self, record: records.Record, large: dict[Any, Any]) -> None:
+        self.record = record
+        self.large = large
+        self._parts: dict[str, Any] | None = None
 
     @property
     def fixed(self) -> bool:
@@ -43,7 +45,10 @@ class Contents(NamedTuple):
             return False
 
     def parts(self) -> dict[str, Any]:
-        return dict(self.record.parts(""))
+        """By path. Kept: what has changed once is compared again after the next test."""
+        if self._parts is None:
+            self._parts = dict(self.record.parts(""))
+        return self._parts
 
 
 @contextlib.contextmanager
@@ -70,12 +75,14 @@ def contents(value: object, known: Contents | None = None) -> Contents | None:
 
 def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """The paths that differ, in order; a part that is gone or new is one."""
-    return [path for path in dict.fromkeys((*before, *after)) if _differ(before.get(path), after.get(path))]
+    return [path for path in {**before, **after} if _differ(before.get(path), after.get(path))]
 
 
 def _differ(before: Any, after: Any) -> bool:
+    if before == after:
+        return False
     of_tensor = getattr(before, "differs_from", None)
-    return bool(before != after if of_tensor is None else of_tensor(after))
+    return of_tensor is None or bool(of_tensor(after))
 
 
 class _TooMuch(Exception):
@@ -90,6 +97,11 @@ class _Reader:
         self._seen: set[int] = set()
         self._torch: Any = loaded("torch")
         self._numpy: Any = loaded("numpy")
+        self._of_tensors: Any = None
+        if self._torch is not None or self._numpy is not None:
+            from pytest_tensorcheck import tensor_records
+
+            self._of_tensors = tensor_records
 
     def read(self, value: Any, depth: int) -> records.Record:
         self._parts += 1
@@ -105,43 +117,45 @@ class _Reader:
         if id(value) in self._seen:
             return records.Again()
         self._seen.add(id(value))
-        record = (
-            self._of_torch(kind, value, depth) or self._of_numpy(kind, value) or self._of_python(kind, value, depth)
-        )
+        record = None
+        if kind not in (tuple, list, dict):
+            record = self._of_torch(kind, value, depth) or self._of_numpy(kind, value)
+        if record is None:
+            record = self._of_python(kind, value, depth)
         if record is None:
             record = records.Ignored(value)
         if isinstance(record, (records.Ignored, records.Frozen)):  # whose `same` does not mark it
             self._seen.remove(id(value))
         return record
 
-    def _of_torch(self, kind: type, value: Any, depth: int) -> records.Record | None:
+    def _of_torch(self, kind: type, value: Any, depth: int) -> Any:
         torch = self._torch
         if torch is None:
             return None
-        from pytest_tensorcheck.tensor_records import Module, Optimizer, Tensor
-
         if issubclass(kind, torch.Tensor):
-            return Tensor(value, self.large, self.known)
+            return self._of_tensors.Tensor(value, self.large, self.known)
         if issubclass(kind, torch.nn.Module):
             self._parts += 1
-            return Module(value, lambda item: self.read(item, depth), lambda item: self.read(item, depth + 1))
+            return self._of_tensors.Module(
+                value, lambda item: self.read(item, depth), lambda item: self.read(item, depth + 1)
+            )
         if issubclass(kind, torch.optim.Optimizer):
             groups = self._items(value.param_groups, lambda group: self._pairs(group, _settings, depth + 2))
-            return Optimizer(value, groups, [self.read(state, depth + 1) for state in value.state.values()])
+            return self._of_tensors.Optimizer(
+                value, groups, [self.read(state, depth + 1) for state in value.state.values()]
+            )
         if issubclass(kind, torch.Generator):
             if value is torch.default_generator:
                 return records.Unread(value, is_global_generator)
             return records.State(value, _torch_state)
         return None
 
-    def _of_numpy(self, kind: type, value: Any) -> records.Record | None:
+    def _of_numpy(self, kind: type, value: Any) -> Any:
         numpy = self._numpy
         if numpy is None:
             return None
         if issubclass(kind, numpy.ndarray):
-            from pytest_tensorcheck.tensor_records import Array
-
-            return records.Unread(value, _is_unread) if _is_unread(value) else Array(value)
+            return records.Unread(value, _is_unread) if _is_unread(value) else self._of_tensors.Array(value)
         if issubclass(kind, numpy.random.Generator):
             return records.State(value, _numpy_state)
         if issubclass(kind, numpy.random.RandomState):

@@ -26,7 +26,7 @@ from pytest_tensorcheck.broadcasting.callers import (
     is_running,
     nearest_user_frame,
 )
-from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, meeting
+from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, is_of_events, meeting
 from pytest_tensorcheck.broadcasting.guard import allowed, deliver
 from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, broadcast_observation, user_line_at
 from pytest_tensorcheck.broadcasting.operations import Operation
@@ -282,7 +282,7 @@ class BroadcastMode(TorchFunctionMode):
                         return
                     mine = self._operand(operation.kind, first, first_shape, acting)
                     theirs = self._operand(operation.kind, second, second_shape, acting)
-                    if is_accident(operation.kind, how, mine, theirs):
+                    if is_accident(operation.kind, how, mine, theirs) and not is_of_events(acting):
                         observation = broadcast_observation(
                             operation,
                             how,

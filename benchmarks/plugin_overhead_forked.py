@@ -1,6 +1,6 @@
 """What the plugin costs an empty test with torch loaded, without what importing torch costs and scatters.
 
-    python benchmarks/plugin_overhead_forked.py [--rounds 10] [--tests 1000] [--instructions] [--only NAME,...]
+    python benchmarks/plugin_overhead_forked.py [--rounds 10] [--tests 1000] [--instructions] [--only NAME,...] [--shared]
 
 Importing torch takes two seconds of CPU, give or take 30 ms: more than 1,000 tests may cost. Here one process imports
 torch, numpy.random and pytest, and each run of pytest is a fork of it, which imports the plugins it is given and nothing
@@ -17,7 +17,8 @@ in an order drawn anew:
 Each with the standard error of the median. On a machine with more to do than it has cores all of these are multiples of
 what they are on a quiet one, since every test finds the caches full of something else. `--instructions` counts
 instructions with valgrind instead (all tests less one test, one run each, 15 minutes), which load does not change.
-`python benchmarks/plugin_overhead.py` runs this and stores its table.
+`--shared`: the module of the tests holds a network of eleven layers and a dozen arrays, which are looked at after every
+test (`benchmarks/results/plugin_overhead_shared.md`). `python benchmarks/plugin_overhead.py` runs this without it and stores its table.
 """
 
 from __future__ import annotations
@@ -53,6 +54,16 @@ _LOADED = ("torch", "numpy.random", "pytest")
 _AROUND_TESTS = ("pytest_runtest", "pytest_pyfunc_call", "pytest_fixture", "pytest_report_teststatus")
 _FILE = "test_empty.py"
 _TEST = "def test_{}(): tick()\n"
+_SHARED = """
+import numpy as np
+import torch
+from torch import nn
+network = nn.Sequential(
+    nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.BatchNorm2d(8), nn.ReLU(),
+    nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Dropout(0.1), nn.Linear(32, 10),
+)
+(a, b, c, d, e, f, g, h, i, j, k, l) = map(np.arange, (3., 10., 20., 30., 40., 1e2, 1e2, 1e2, 1e3, 1e3, 5e3, 1e4))
+"""
 _BLOCK = 10
 
 
@@ -225,6 +236,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--tests", type=int, default=1000)
     parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind; one round")
+    parser.add_argument("--shared", action="store_true", help="the module holds a network and arrays")
     parser.add_argument("--only", default="", help=f"of: {', '.join(CONFIGURATIONS)}")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -238,7 +250,7 @@ def main() -> None:
     folder.mkdir()
     (folder / "pytest.ini").write_text("[pytest]\n")
     tests = "".join(_TEST.format(number) for number in range(options.tests))
-    (folder / _FILE).write_text(tests)
+    (folder / _FILE).write_text((_SHARED if options.shared else "") + tests)
     for name in _LOADED:
         importlib.import_module(name)
     gc.collect()

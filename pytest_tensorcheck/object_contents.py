@@ -1,232 +1,253 @@
-"""What an object holds, as plain values that can be compared later: tensors by their bytes, modules with their modes and
-hooks, generators by their state, containers and the user's own objects by their parts.
+"""What an object holds, kept so that it can be compared later: tensors and arrays by their bytes, modules with their modes
+and hooks, generators by their state, containers and the user's own objects by their parts.
 
 What cannot be compared for certain is left out, so that two different results mean that something has changed, and two
-equal ones mean nothing.
+equal ones mean nothing. Nearly always nothing has changed, and every test asks of every object: `same` answers without
+reading it anew and without a name for any part of it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
-import sys
-import zlib
 from collections import deque
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
+from pytest_tensorcheck import object_records as records
 from pytest_tensorcheck.frameworks import loaded
+from pytest_tensorcheck.object_kinds import NEVER, NUMBERS_AND_TEXTS, is_global_generator, is_users
 from pytest_tensorcheck.own_reads import own_reads
-from pytest_tensorcheck.user_line import is_user_file
 
-Contents = dict[str, Any]  # path below the object ("" itself) -> what stands there
 _MOST_PARTS = 2000
 _MOST_BYTES = 1 << 20  # of one array, which has no counter of its versions
-_HASH_AGAIN = 1 << 16  # bytes of a tensor up to which a write that its version does not show (`.data`) is looked for
 _DEEPEST = 6
-_NEVER = (type, ModuleType, FunctionType, MethodType)
-_LETTERS = (bool, int, str, bytes, type(None))
-_MUTABLE = (list, tuple, dict, set, deque, bytearray, random.Random)
+
+
+class Contents:
+    """What an object held when it was read."""
+
+    def __init__(self, record: records.Record, large: dict[Any, Any]) -> None:
+        self.record = record
+        self.large = large
+        self._parts: dict[str, Any] | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether no test can change it: a tuple of numbers and texts."""
+        return self.record.fixed
+
+    def same(self, value: object) -> bool:
+        """Whether the object surely holds what it held; asked inside `looking()`."""
+        try:
+            return self.record.same(value, set())
+        except Exception:  # an object may do anything when it is looked at; a look must not fail a test
+            return False
+
+    def parts(self) -> dict[str, Any]:
+        """By path. Kept: what has changed once is compared again after the next test."""
+        if self._parts is None:
+            self._parts = dict(self.record.parts(""))
+        return self._parts
+
+
+@contextlib.contextmanager
+def looking() -> Iterator[None]:
+    """Around looks: the user's own subclasses and modes of torch hear nothing of them."""
+    torch: Any = loaded("torch")
+    with own_reads, contextlib.nullcontext() if torch is None else torch._C.DisableTorchFunction():  # torch 2.6 to 2.13
+        yield
+
+
+def contents(value: object, known: Contents | None = None) -> Contents | None:
+    """None where there is nothing to compare. `known`: earlier contents, whose hashes of large tensors are taken over where
+    the tensor's version says that nobody wrote into it."""
+    reader = _Reader(known.large if known is not None else {})
+    try:
+        with looking():
+            record = reader.read(value, 0)
+            if next(record.parts(""), None) is None:
+                return None
+    except Exception:  # too many parts, or an object that cannot be looked at
+        return None
+    return Contents(record, reader.large)
+
+
+def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The paths that differ, in order; a part that is gone or new is one."""
+    return [path for path in {**before, **after} if _differ(before.get(path), after.get(path))]
+
+
+def _differ(before: Any, after: Any) -> bool:
+    if before == after:
+        return False
+    of_tensor = getattr(before, "differs_from", None)
+    return of_tensor is None or bool(of_tensor(after))
 
 
 class _TooMuch(Exception):
     pass
 
 
-def may_change(value: object) -> bool:
-    """Whether it is of a kind whose contents can be compared, and changed in place."""
-    # By its type and not by isinstance, which asks the object: a proxy may fail, or begin to work, when it is asked.
-    kind = type(value)
-    if issubclass(kind, _NEVER) or _is_global_generator(value):
-        return False
-    return issubclass(kind, _MUTABLE) or _is_known(kind) or _is_users(kind)
-
-
-def is_constant(value: object) -> bool:
-    """Whether no test can have changed it: numbers, texts, functions, classes, modules."""
-    return issubclass(type(value), (*_LETTERS, float, complex, *_NEVER, BuiltinFunctionType))
-
-
-def _is_known(kind: type) -> bool:
-    torch, numpy = loaded("torch"), loaded("numpy")
-    if torch is not None and issubclass(kind, (torch.Tensor, torch.nn.Module, torch.optim.Optimizer, torch.Generator)):
-        return True
-    return numpy is not None and issubclass(kind, (numpy.ndarray, numpy.random.Generator, numpy.random.RandomState))
-
-
-def _is_users(kind: type) -> bool:
-    """A class of the user's, whose objects have ordinary attributes."""
-    return kind.__dictoffset__ != 0 and is_users_class(kind)
-
-
-def is_users_class(kind: type) -> bool:
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return file is not None and is_user_file(file)
-
-
-def _is_global_generator(value: object) -> bool:
-    """One that every test finds seeded."""
-    torch, numpy = loaded("torch"), loaded("numpy")
-    return (
-        value is getattr(random, "_inst", None)
-        or (torch is not None and value is torch.default_generator)
-        or (numpy is not None and value is getattr(numpy.random.mtrand, "_rand", None))
-    )
-
-
-def contents(value: object, known: Contents | None = None) -> Contents | None:
-    """None where there is nothing to compare. `known`: earlier contents, whose hashes of large tensors are taken over where
-    the tensor's version says that nobody wrote into it."""
-    reader = _Reader(known or {})
-    try:
-        with own_reads, _unheard():
-            reader.read("", value, 0)
-    except _TooMuch:
-        return None
-    except Exception:  # an object may do anything when it is looked at; a look must not fail a test
-        return None
-    return reader.found or None
-
-
-def _unheard() -> AbstractContextManager[Any]:
-    """The user's own subclasses and modes of torch hear nothing of our looks."""
-    torch: Any = loaded("torch")
-    return nullcontext() if torch is None else torch._C.DisableTorchFunction()  # seen in torch 2.6 to 2.13
-
-
-def changed_parts(before: Contents, after: Contents) -> list[str]:
-    """The paths that differ, in order; a part that is gone or new is one."""
-    return [path for path in dict.fromkeys((*before, *after)) if _differ(before.get(path), after.get(path))]
-
-
-def _differ(before: Any, after: Any) -> bool:
-    if isinstance(before, _TensorContents) and isinstance(after, _TensorContents):
-        unknown = before.numbers is None or after.numbers is None
-        return before[:3] != after[:3] or (before.numbers != after.numbers and not unknown)
-    return bool(before != after)
-
-
-class _TensorContents(NamedTuple):
-    shape: tuple[int, ...]
-    dtype: str
-    requires_grad: bool
-    numbers: Any  # None where they cannot be read, as on a device
-    version: tuple[int, int]  # of the memory: only says whether the numbers have to be read again
-
-
 class _Reader:
-    def __init__(self, known: Contents) -> None:
+    def __init__(self, known: dict[Any, Any]) -> None:
         self.known = known
-        self.found: Contents = {}
+        self.large: dict[Any, Any] = {}
+        self._parts = 0
         self._seen: set[int] = set()
+        self._torch: Any = loaded("torch")
+        self._numpy: Any = loaded("numpy")
+        self._of_tensors: Any = None
+        if self._torch is not None or self._numpy is not None:
+            from pytest_tensorcheck import tensor_records
 
-    def put(self, path: str, value: Any) -> None:
-        self.found[path] = value
-        if len(self.found) > _MOST_PARTS:
+            self._of_tensors = tensor_records
+
+    def read(self, value: Any, depth: int) -> records.Record:
+        self._parts += 1
+        if self._parts > _MOST_PARTS:
             raise _TooMuch
-
-    def read(self, path: str, value: Any, depth: int) -> None:
-        if isinstance(value, _LETTERS):
-            self.put(path, (type(value).__name__, value))
-            return
-        if isinstance(value, (float, complex)):
-            self.put(path, repr(value))
-            return
-        if depth > _DEEPEST or id(value) in self._seen:
-            return
-        if issubclass(type(value), _NEVER):
-            return
+        kind = type(value)
+        if kind in records.EXACT:
+            return records.Constant(value)
+        if issubclass(kind, NUMBERS_AND_TEXTS):
+            return records.Subclassed(value)
+        if depth > _DEEPEST or issubclass(kind, NEVER):
+            return records.Ignored(value)
+        if id(value) in self._seen:
+            return records.Again()
         self._seen.add(id(value))
-        torch, numpy = loaded("torch"), loaded("numpy")
-        if torch is not None and isinstance(value, torch.Tensor):
-            self._tensor(path, value)
-        elif torch is not None and isinstance(value, torch.nn.Module):
-            self._module(path, value, depth)
-        elif torch is not None and isinstance(value, torch.optim.Optimizer):
-            self.read(f"{path}.param_groups", [_without_parameters(group) for group in value.param_groups], depth + 1)
-            for number, state in enumerate(value.state.values()):
-                self.read(f"{path}.state[{number}]", state, depth + 1)
-        elif torch is not None and isinstance(value, torch.Generator) and value is not torch.default_generator:
-            self.put(path, ("generator", bytes(value.get_state().tolist())))
-        elif numpy is not None and isinstance(value, numpy.ndarray):
-            if not value.dtype.hasobject and value.nbytes <= _MOST_BYTES:
-                numbers = zlib.crc32(numpy.ascontiguousarray(value).view(numpy.uint8).data if value.size else b"")
-                self.put(path, ("array", value.shape, str(value.dtype), numbers))
-        elif numpy is not None and isinstance(value, numpy.random.Generator):
-            self.put(path, ("generator", repr(value.bit_generator.state)))
-        elif _is_global_generator(value):
-            return
-        elif numpy is not None and isinstance(value, numpy.random.RandomState):
-            self.put(path, ("generator", repr(value.get_state(legacy=False))))
-        elif isinstance(value, random.Random):
-            self.put(path, ("generator", value.getstate()))
-        elif isinstance(value, (list, tuple, deque)):
-            # By the built-in's own methods: a subclass may count who asks.
-            kind: Any = next(kind for kind in (list, tuple, deque) if isinstance(value, kind))
-            items = list(kind.__iter__(value))
-            self._items(path, ((f"[{index}]", item) for index, item in enumerate(items)), items, depth)
-        elif isinstance(value, dict):
-            pairs = dict(dict.items(value))
-            self._items(path, ((f"[{key!r}]", item) for key, item in pairs.items() if _is_letter(key)), pairs, depth)
-        elif type(value) in (set, frozenset):
-            plain = all(map(_is_letter, value))
-            self.put(path, (type(value).__name__, frozenset(value) if plain else len(value)))
-        elif type(value) is bytearray:
-            self.put(path, bytes(value))
-        elif _is_users(type(value)):
-            self._items(path, ((f".{name}", item) for name, item in vars(value).items()), vars(value), depth)
+        record = None
+        if kind not in (tuple, list, dict):
+            record = self._of_torch(kind, value, depth) or self._of_numpy(kind, value)
+        if record is None:
+            record = self._of_python(kind, value, depth)
+        if record is None:
+            record = records.Ignored(value)
+        if isinstance(record, (records.Ignored, records.Frozen)):  # whose `same` does not mark it
+            self._seen.remove(id(value))
+        return record
 
-    def _items(self, path: str, items: Iterable[tuple[str, Any]], whole: Any, depth: int) -> None:
-        if len(whole) > _MOST_PARTS:
+    def _of_torch(self, kind: type, value: Any, depth: int) -> Any:
+        torch = self._torch
+        if torch is None:
+            return None
+        if issubclass(kind, torch.Tensor):
+            return self._of_tensors.Tensor(value, self.large, self.known)
+        if issubclass(kind, torch.nn.Module):
+            self._parts += 1
+            return self._of_tensors.Module(
+                value, lambda item: self.read(item, depth), lambda item: self.read(item, depth + 1)
+            )
+        if issubclass(kind, torch.optim.Optimizer):
+            groups = self._items(value.param_groups, lambda group: self._pairs(group, _settings, depth + 2))
+            return self._of_tensors.Optimizer(
+                value, groups, [self.read(state, depth + 1) for state in value.state.values()]
+            )
+        if issubclass(kind, torch.Generator):
+            if value is torch.default_generator:
+                return records.Unread(value, is_global_generator)
+            return records.State(value, _torch_state)
+        return None
+
+    def _of_numpy(self, kind: type, value: Any) -> Any:
+        numpy = self._numpy
+        if numpy is None:
+            return None
+        if issubclass(kind, numpy.ndarray):
+            return records.Unread(value, _is_unread) if _is_unread(value) else self._of_tensors.Array(value)
+        if issubclass(kind, numpy.random.Generator):
+            return records.State(value, _numpy_state)
+        if issubclass(kind, numpy.random.RandomState):
+            if is_global_generator(value):
+                return records.Unread(value, is_global_generator)
+            return records.State(value, _numpy_global_state)
+        return None
+
+    def _of_python(self, kind: type, value: Any, depth: int) -> records.Record | None:
+        if issubclass(kind, random.Random):
+            if is_global_generator(value):
+                return records.Unread(value, is_global_generator)
+            return records.State(value, _python_state)
+        if issubclass(kind, (list, tuple, deque)):
+            return self._items(value, lambda item: self.read(item, depth + 1))
+        if issubclass(kind, dict):
+            return self._pairs(value, _dict_itself if kind is dict else _dict_items, depth)
+        if kind in (set, frozenset):
+            return records.State(value, _elements)
+        if kind is bytearray:
+            return records.State(value, bytes)
+        return self._attributes(value, depth) if is_users(kind) else None
+
+    def _items(self, value: Any, read: Callable[[Any], records.Record]) -> records.Record:
+        built_in: Any = next(kind for kind in (list, tuple, deque) if issubclass(type(value), kind))
+        items = list(built_in.__iter__(value))
+        if len(items) > _MOST_PARTS:
             raise _TooMuch
-        self.put(path, ("length", type(whole).__name__, len(whole)))
-        for name, item in items:
-            self.read(path + name, item, depth + 1)
+        found = list(map(read, items))
+        if type(value) is tuple and all(map(records.is_frozen, found)):
+            return records.Frozen(value, found)
+        return records.Items(value, items, found, built_in.__iter__)
 
-    def _tensor(self, path: str, tensor: Any) -> None:
-        from pytest_tensorcheck.determinism.hashing import has_memory, hash_tensor
+    def _pairs(self, value: Any, pairs_of: Callable[[Any], Mapping[Any, Any]], depth: int) -> records.Record:
+        pairs = pairs_of(value)
+        if len(pairs) > _MOST_PARTS:
+            raise _TooMuch
+        found = {key: self.read(item, depth + 1) for key, item in pairs.items() if _is_name(key)}
+        return records.Pairs(value, pairs_of, found, _is_name, "[{!r}]")
 
-        numbers, version = None, (0, 0)
-        if has_memory(tensor) and tensor.device.type == "cpu":
-            version = tensor._version, tensor.data_ptr()
-            known = self.known.get(path)
-            if tensor.nbytes > _HASH_AGAIN and isinstance(known, _TensorContents) and known.version == version:
-                numbers = known.numbers
-            else:
-                numbers = hash_tensor(tensor.detach())
-        shape = tuple(tensor.shape)
-        self.put(path, _TensorContents(shape, str(tensor.dtype), tensor.requires_grad, numbers, version))
-        if tensor.is_leaf and tensor.requires_grad:
-            if tensor.grad is None:
-                self.put(f"{path}.grad", None)
-            else:
-                self._tensor(f"{path}.grad", tensor.grad)
-
-    def _module(self, path: str, module: Any, depth: int) -> None:
-        for name, tensor in (*module.named_parameters(), *module.named_buffers()):
-            if id(tensor) not in self._seen:
-                self._seen.add(id(tensor))
-                self._tensor(f"{path}.{name}", tensor)
-        for name, part in module.named_modules():
-            self._seen.add(id(part))
-            here = f"{path}.{name}" if name else path
-            self.put(f"{here}, its hooks", tuple(len(vars(part).get(hooks) or ()) for hooks in _HOOKS))
-            self.put(f"{here}, its layers", tuple(part._modules))
-            for key, item in vars(part).items():
-                if not key.startswith("_"):
-                    self.read(f"{here}.{key}", item, depth + 1)
+    def _attributes(self, value: Any, depth: int) -> records.Record:
+        found = {name: self.read(item, depth + 1) for name, item in vars(value).items()}
+        return records.Pairs(value, vars, found, lambda _: True, ".{}")
 
 
-_HOOKS = (
-    "_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks", "_state_dict_hooks",
-    "_load_state_dict_pre_hooks",
-)  # fmt: skip
+def _dict_itself(value: Any) -> Any:
+    return value
 
 
-def _is_letter(value: object) -> bool:
-    return isinstance(value, (*_LETTERS, float)) and (not isinstance(value, (str, bytes)) or len(value) < 200)
+def _dict_items(value: Any) -> dict[Any, Any]:
+    """By the built-in's own method: a subclass may count who asks."""
+    return dict(dict.items(value))
 
 
-def _without_parameters(group: dict[str, Any]) -> dict[str, Any]:
+def _settings(group: dict[str, Any]) -> dict[str, Any]:
+    """Of a group of an optimizer, without its parameters."""
     return {key: value for key, value in group.items() if key != "params"}
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, NUMBERS_AND_TEXTS) and (not isinstance(value, (str, bytes)) or len(value) < 200)
+
+
+def _is_unread(array: Any) -> bool:
+    return bool(array.dtype.hasobject or array.nbytes > _MOST_BYTES)
+
+
+def _elements(value: Any) -> Any:
+    return type(value).__name__, frozenset(value) if all(map(_is_name, value)) else len(value)
+
+
+def _torch_state(generator: Any) -> Any:
+    from pytest_tensorcheck.determinism.hashing import copy_memory
+
+    state = generator.get_state()
+    return "generator", copy_memory(state.data_ptr(), state.nbytes)
+
+
+def _numpy_state(generator: Any) -> Any:
+    return "generator", _frozen(generator.bit_generator.state)
+
+
+def _numpy_global_state(generator: Any) -> Any:
+    return "generator", _frozen(generator.get_state(legacy=False))
+
+
+def _python_state(generator: Any) -> Any:
+    return "generator", generator.getstate()
+
+
+def _frozen(state: Any) -> Any:
+    """A dict of numbers, texts and arrays as it is now."""
+    if isinstance(state, dict):
+        return tuple((key, _frozen(value)) for key, value in state.items())
+    return state.tobytes() if hasattr(state, "tobytes") else state

@@ -27,6 +27,7 @@ _TITLES = {
     "rerun": "failed, then passed on a rerun",
     "seeds": "tests that fail in the sweep",
 }
+_MANY = 4  # tests that leave the same change
 _SHOWN = 20  # hot spots of one kind in the summary; the JSON file has all
 
 
@@ -140,7 +141,8 @@ def summary_lines(findings: Findings) -> list[str]:
     by_check: dict[str, list[HotSpot]] = {}
     for spot in spots:
         by_check.setdefault(spot.check, []).append(spot)
-    for check, group in by_check.items():
+    for check, seen in by_check.items():
+        group = _together(seen) if check == "state" else seen
         places = len(group)
         tests = len({test for spot in group for test in spot.tests})
         lines.append(f"{_TITLES.get(check, check)}: {_plural(places, 'finding')} in {_plural(tests, 'test')}")
@@ -153,6 +155,23 @@ def summary_lines(findings: Findings) -> list[str]:
     if findings.unjudged:
         lines.append(_unjudged_line(findings))
     return lines
+
+
+def _together(spots: list[HotSpot]) -> list[HotSpot]:
+    """Changes of global state: one that many tests leave, as by a setUp that they inherit, is one finding, and must not
+    take all of the lines that are shown."""
+    alike: dict[str, list[HotSpot]] = {}
+    for spot in spots:
+        what, left, test = spot.message.partition(", left by ")
+        if left and spot.tests == (test,):
+            alike.setdefault(what, []).append(spot)
+    merged: dict[HotSpot, HotSpot] = {}
+    for what, group in alike.items():
+        if len(group) >= _MANY:
+            (first, *_), tests = group, tuple(test for spot in group for test in spot.tests)
+            one = HotSpot(first.check, first.place, f"{what}, left by {first.tests[0]} and others", len(tests), tests)
+            merged.update(dict.fromkeys(group, one))
+    return sorted(dict.fromkeys(merged.get(spot, spot) for spot in spots), key=lambda spot: -spot.times)
 
 
 def _spot_line(spot: HotSpot) -> str:

@@ -15,14 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
-from pytest_tensorcheck.object_contents import (
-    Contents,
-    changed_parts,
-    contents,
-    is_constant,
-    is_users_class,
-    may_change,
-)
+from pytest_tensorcheck.object_contents import Contents, changed_parts, contents, looking
+from pytest_tensorcheck.object_kinds import is_constant, is_users_class, may_change
 from pytest_tensorcheck.user_line import is_user_file
 
 _SHOWN = 3  # parts of an object, and tests, named in one line
@@ -41,13 +35,19 @@ class Shared:
     changed_by: dict[str, list[str]] = field(default_factory=dict)  # node id of a test -> the parts that it changed
 
     def look(self, nodeid: str) -> bool:
-        """After the test: whether it has changed the object."""
-        now = contents(self.value, self.contents)
-        if now is None or not (changed := changed_parts(self.contents, now)):
+        """After the test: whether it has changed the object. Inside `looking()`."""
+        if self.contents.same(self.value):
             return False
-        self.changed_by[nodeid] = changed
-        self.contents = now
-        return True
+        now = contents(self.value, self.contents)
+        if now is None:
+            return False
+        before, after = self.contents.parts(), now.parts()
+        changed = changed_parts(before, after)
+        if changed:
+            self.changed_by[nodeid] = changed
+        if changed or before == after:  # else its numbers cannot be read now, and those that were known stand
+            self.contents = now
+        return bool(changed)
 
     def said(self, tests: Sequence[str]) -> str:
         changed = dict.fromkeys(part for test in tests for part in self.changed_by[test])
@@ -121,8 +121,9 @@ class SharedObjects:
             return
         title = f"the {fixturedef.scope} fixture {fixturedef.argname}"
         if may_change(value) and (held := contents(value)) is not None:
-            self._of_fixtures[id(fixturedef)] = Shared(title, fixturedef.argname, node, value, held)
-            self._any = True
+            if not held.fixed:
+                self._of_fixtures[id(fixturedef)] = Shared(title, fixturedef.argname, node, value, held)
+                self._any = True
         elif is_user_file(getattr(getattr(fixturedef.func, "__code__", None), "co_filename", "<frozen")):
             self._unseen[id(fixturedef)] = _Unseen(
                 f"{title} (of type {type(value).__name__})", fixturedef.argname, node
@@ -170,9 +171,10 @@ class SharedObjects:
         """After the teardown of a test: what it has changed."""
         if not self._any:
             return
-        for shared in self._in_use(item):
-            if shared.look(item.nodeid):
-                self._mattered[item.nodeid] = None
+        with looking():
+            for shared in self._in_use(item):
+                if shared.look(item.nodeid):
+                    self._mattered[item.nodeid] = None
         for unseen in self._in_reach(item, self._unseen.values()):
             unseen.used += 1
 
@@ -230,5 +232,5 @@ def _held_by(holder: Any, whose: str) -> Iterable[Shared]:
     for name, value in names.items():
         if not name.startswith("__") and name != "pytestmark" and may_change(value):
             held = contents(value)
-            if held is not None:
+            if held is not None and not held.fixed:
                 yield Shared(f"{name} {whose}", name, holder, value, held)

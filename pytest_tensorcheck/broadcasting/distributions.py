@@ -32,6 +32,15 @@ def is_distribution_code(frame: FrameType) -> bool:
     return _FOLDER in frame.f_code.co_filename
 
 
+def is_of_events(frame: FrameType) -> bool:
+    """Whether a user's own distribution computes here with events that have axes: its parameters (batch, 1) and a value
+    (event,) of all of them meet by the rule of batch and event shapes."""
+    import torch
+
+    this = frame.f_locals.get("self")
+    return issubclass(type(this), torch.distributions.Distribution) and bool(getattr(this, "_event_shape", ()))
+
+
 def meeting(frame: FrameType) -> Meeting | None:
     """What the user brought together in the outermost distribution call that `frame` is running."""
     outermost = None

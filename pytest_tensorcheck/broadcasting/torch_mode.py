@@ -26,7 +26,7 @@ from pytest_tensorcheck.broadcasting.callers import (
     is_running,
     nearest_user_frame,
 )
-from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, meeting
+from pytest_tensorcheck.broadcasting.distributions import is_distribution_code, is_of_events, meeting
 from pytest_tensorcheck.broadcasting.guard import allowed, deliver
 from pytest_tensorcheck.broadcasting.messages import Maker, axis_observation, broadcast_observation, user_line_at
 from pytest_tensorcheck.broadcasting.operations import Operation
@@ -140,11 +140,10 @@ class BroadcastMode(TorchFunctionMode):
         kind = type(result)
         if kind is _Tensor or kind is _Parameter:
             self._remember(result, func, args, kwargs, sys._getframe(1))
-        elif isinstance(result, tuple):
-            frame = sys._getframe(1)
-            for each in result:
-                if isinstance(each, _Tensor):
-                    self._remember(each, func, args, kwargs, frame)
+        elif isinstance(result, tuple) and kind is not torch.Size:
+            self._remember_all(
+                [each for each in result if isinstance(each, _Tensor)], func, args, kwargs, sys._getframe(1)
+            )
         elif isinstance(result, _Tensor):
             self._remember(result, func, args, kwargs, sys._getframe(1))
         if self.named:
@@ -215,6 +214,19 @@ class BroadcastMode(TorchFunctionMode):
         if len(entries) > self._sweep_at:
             self._sweep()
 
+    def _remember_all(self, results: list[Any], func: Any, args: Any, kwargs: Any, frame: FrameType) -> None:
+        """Going through a tensor makes one of each of its rows, by the thousand: what made them is found out once."""
+        if not results:
+            return
+        first, *others = results
+        self._remember(first, func, args, kwargs, frame)
+        entries = self.entries
+        made = entries[id(first)][1:]
+        for each in others:
+            entries[id(each)] = Entry(weakref.ref(each), *made)
+        if len(entries) > self._sweep_at:
+            self._sweep()
+
     def _only_parent(self, args: Any) -> Entry | None:
         """The entry of the one tensor among the arguments; None where there are more."""
         found = None
@@ -270,7 +282,7 @@ class BroadcastMode(TorchFunctionMode):
                         return
                     mine = self._operand(operation.kind, first, first_shape, acting)
                     theirs = self._operand(operation.kind, second, second_shape, acting)
-                    if is_accident(operation.kind, how, mine, theirs):
+                    if is_accident(operation.kind, how, mine, theirs) and not is_of_events(acting):
                         observation = broadcast_observation(
                             operation,
                             how,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from pytest_tensorcheck.own_reads import own_reads
 
 _ON_DEVICE = 1 << 16  # bytes: below this a copy to the host costs less than the kernels
 _ROW = 4096  # 64-bit words
+_BY_COPY = 1 << 13  # bytes: below this a copy to compare with costs less than a foreign function with three arguments
 
 
 def hash_memory(address: int, nbytes: int) -> int:
@@ -23,6 +25,31 @@ def hash_memory(address: int, nbytes: int) -> int:
     if nbytes == 0:
         return 0
     return zlib.crc32((ctypes.c_char * nbytes).from_address(address))
+
+
+def copy_memory(address: int, nbytes: int) -> bytes:
+    """The `nbytes` at `address`."""
+    return ctypes.string_at(address, nbytes)
+
+
+def memory_is(address: int, numbers: bytes) -> bool:
+    """Whether these bytes stand at `address`: several times as fast as to hash them."""
+    nbytes = len(numbers)
+    if _memcmp is None or nbytes < _BY_COPY:
+        return ctypes.string_at(address, nbytes) == numbers
+    return not _memcmp(address, numbers, nbytes)
+
+
+def _find_memcmp() -> Any:
+    try:
+        memcmp: Any = ctypes.PyDLL(None).memcmp
+    except (OSError, AttributeError, TypeError):  # Windows has no library of the process itself
+        return None
+    memcmp.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
+    return memcmp
+
+
+_memcmp = _find_memcmp()
 
 
 def physical_layout(tensor: Any) -> tuple[int, ...] | None:
@@ -40,9 +67,9 @@ def physical_layout(tensor: Any) -> tuple[int, ...] | None:
     return tuple(strides)
 
 
-def hash_tensor(tensor: Any) -> Any:
+def hash_tensor(tensor: Any, of_memory: Callable[[int, int], Any] = hash_memory) -> Any:
     """The hash of a strided tensor's elements: an int, or (int, strides) where they lie densely in another order than
-    the standard one.
+    the standard one. `copy_memory` instead of `hash_memory` gives the bytes themselves, of a tensor on the CPU.
 
     Never changes the tensor, its version or the autograd graph.
     """
@@ -55,7 +82,7 @@ def hash_tensor(tensor: Any) -> Any:
             layout = physical_layout(tensor)
             if layout is not None:
                 flat = tensor.as_strided((tensor.numel(),), (1,))
-                return (hash_tensor(flat), layout)
+                return (hash_tensor(flat, of_memory), layout)
             tensor = tensor.contiguous()
         if tensor.is_conj() or tensor.is_neg():
             tensor = tensor.resolve_conj().resolve_neg()
@@ -64,7 +91,7 @@ def hash_tensor(tensor: Any) -> Any:
                 if tensor.nbytes >= _ON_DEVICE:
                     return hash_on_device(tensor)
                 tensor = tensor.cpu()
-        return hash_memory(tensor.data_ptr(), tensor.nbytes)
+        return of_memory(tensor.data_ptr(), tensor.nbytes)
 
 
 def hash_on_device(tensor: Any) -> int:

@@ -43,6 +43,51 @@ def test_the_error_names_operands_makers_and_remedy():
     assert lines[4].endswith("[TSR111]")
 
 
+def test_the_maker_of_each_of_many_results_is_known_and_found_out_once(monkeypatch):
+    from pytest_tensorcheck.broadcasting import torch_mode
+
+    asked = []
+    remember = torch_mode.BroadcastMode._remember
+
+    def counting(mode, *given):
+        asked.append(given[1].__name__)
+        return remember(mode, *given)
+
+    monkeypatch.setattr(torch_mode.BroadcastMode, "_remember", counting)
+    for made in (lambda table: table.unbind(), lambda table: [*table]):
+        asked.clear()
+        with observe() as seen:
+            rows = made(torch.rand(50, 4, 1))
+            rows[49] - torch.rand(4)
+        (only,) = seen
+        assert f"was made by .unbind() at {only.where.shown_file}:" in only.detail
+        assert len(asked) < 10
+
+
+class Box(torch.distributions.Distribution):
+    """A distribution of one's own, over boxes of `event` axes."""
+
+    arg_constraints: dict = {}
+
+    def __init__(self, center, event):
+        self.center = center
+        shape = center.shape
+        at = len(shape) - event
+        super().__init__(shape[:at], shape[at:], validate_args=False)
+
+    def log_prob(self, value):
+        return -(value - self.center).abs().sum(-1)
+
+
+def test_a_distribution_of_ones_own_over_events_with_axes_broadcasts_by_its_rule():
+    with observe() as seen:
+        assert Box(torch.rand(2, 1), 1).log_prob(torch.rand(2)).shape == (2,)
+    assert seen == []
+    with observe() as seen:
+        Box(torch.rand(2, 1), 0).log_prob(torch.rand(2))
+    assert [one.message for one in seen] == ["vector (2,) and column (2, 1) became (2, 2) in subtraction"]
+
+
 def test_the_remedies_do_what_they_say():
     """Whatever the message says to write is written, and must be silent; the squeeze must give one axis."""
     pred, target = torch.rand(4, 1), torch.rand(4)

@@ -598,3 +598,45 @@ def test_a_leak_of_a_test_that_is_expected_to_fail_is_not_expected(pytester):
     result.assert_outcomes(xfailed=3, xpassed=2, errors=2)
     result.stdout.fnmatch_lines(["*StateLeak: *LEFT_A: unset*", "*StateLeak: *LEFT_B: unset*"])
     pytester.runpytest("-p", "no:randomly", "--tensorcheck").assert_outcomes(xfailed=3, xpassed=2)
+
+
+def test_what_many_tests_leave_alike_is_one_line_of_the_summary(pytester):
+    pytest.importorskip("xdist")
+    pytester.makepyfile("""
+        import os
+        import unittest
+        import pytest
+
+        class Base(unittest.TestCase):
+            def setUp(self): os.environ["FROM_SETUP"] = "1"
+
+        class TestMany(Base):
+            pass
+
+        for number in range(30):
+            setattr(TestMany, f"test_{number}", lambda self: None)
+
+        def test_other(): os.environ["ONE_MORE"] = "1"
+
+        @pytest.mark.parametrize("n", range(3))
+        def test_few(n): os.environ["A_FEW"] = "1"
+
+        @pytest.mark.parametrize("n", range(4))
+        def test_differently(n): os.environ["EACH_ITS_OWN"] = str(n)
+        """)
+    report = pytester.path / "found.json"
+    for workers in ("-n0", "-n2"):
+        result = pytester.runpytest("-p", "no:randomly", "--tensorcheck", f"--tensorcheck-json={report}", workers)
+        result.assert_outcomes(passed=38)
+        file = "test_what_many_tests_leave_alike_is_one_line_of_the_summary.py"
+        lines = result.outlines
+        start = lines.index("global state left changed: 9 findings in 38 tests")
+        said = lines[start + 1 : start + 10]
+        variable = "environment variable FROM_SETUP: unset → '1', left by"
+        assert said[0].partition("  ")[2].endswith("  [30 times, 30 tests]")
+        assert f"{variable} {file}::TestMany::test_" in said[0]
+        assert " and others  [" in said[0]
+        assert sum("A_FEW" in line for line in said) == 3
+        assert sum("EACH_ITS_OWN" in line for line in said) == 4
+        assert sum("ONE_MORE" in line for line in said) == 1
+        assert len(json.loads(report.read_text())["summary"]["hot_spots"]) == 38

@@ -218,7 +218,7 @@ class Operators(State):
                     call, sign, *((Scalar("float"), other) if side is left else (other, Scalar("float")))
                 )
                 if isinstance(side, Tensor) and isinstance(result, Tensor) and sign not in _COMPARISONS:
-                    result.dtype = None  # a number leaves it as it is, an array without axes does not
+                    result = copy(result, dtype=None)  # a number leaves it as it is, an array without axes does not
                 return _beside_scalar(result, other, sign)
         self.note_meeting(sign, left, right)
         result = self.with_outer(elementwise.binary(call, sign, left, right))

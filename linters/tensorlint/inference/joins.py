@@ -209,7 +209,7 @@ def _layers(value: Value) -> tuple[Value, ...]:
 
 def _one_layer(layers: tuple[Value, ...], a: Value, b: Value) -> Opaque:
     # To follow several modules of the program's own at each call takes too long.
-    few = len(layers) <= _MOST_LAYERS and sum(isinstance(layer, Instance) for layer in layers) < 2
+    few = len(layers) <= _MOST_LAYERS and sum(isinstance(layer, Instance) for layer in layers) <= 2
     either = Opaque(None, kind=ONE_LAYER if few else None, parts=layers)
     either.optional = _may_be_none(a) or _may_be_none(b)
     return either

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, gone_through, own_lists
+from tensorlint.inference import aliases, built_containers, gone_through, own_lists
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
@@ -39,6 +39,7 @@ from tensorlint.inference.values import (
     is_integer,
     is_named_tuple,
     opaque_serial,
+    unknown_members,
 )
 from tensorlint.inference.variants import covers, freshen
 from tensorlint.inference.walking import walk
@@ -197,6 +198,7 @@ class Loops(State):
         if outer_start is None:
             self.loop_start = start
         overwritten = len(self.overwritten)
+        first_log = len(self.mutations)
         begun = self.now()
         fields: dict[tuple[int, str], tuple[Instance, Value]] = {}
         lists: _Lists = []
@@ -207,6 +209,8 @@ class Loops(State):
         free = 0  # sizes since then are whatever a round begins with
         for attempt in range(last + 1):
             saved = self.begin_attempt()
+            if attempt:
+                built_containers.begin_adding(self, overwritten)
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
             log = len(self.mutations)
             outer_first = self.begin_first_round() if attempt == 0 else self.first_round
@@ -304,6 +308,7 @@ class Loops(State):
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
+        built_containers.keep_added(self, overwritten, first_log, start)
         frame.env = dict(merge(entry, frame.env))
         frame.breaks, frame.continues = outer_breaks, outer_continues
         # What left by `break` does not come through `else`.
@@ -375,6 +380,8 @@ class Loops(State):
         """What was changed of the object in place is not known any more."""
         if isinstance(owner, (Sequence, Dictionary)):
             self.forget_contents(owner, seen)
+        elif name == built_containers.ADDED:
+            owner.fields["members"] = unknown_members(owner.path)
         elif isinstance(owner, Opaque) and name is None:
             owner.axes = None
         elif isinstance(owner, (Instance, LibraryObject, Class, Opaque)) and name is not None:

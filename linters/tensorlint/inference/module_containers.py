@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from tensorlint.inference import aliases
+from tensorlint.inference import aliases, built_containers
 from tensorlint.inference import sizes as S
-from tensorlint.inference.containers import call_method, joined_items
+from tensorlint.inference.containers import call_method
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join, join_all
 from tensorlint.inference.layer_changes import EACH, changed_anywhere, held
@@ -223,14 +223,14 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
             added = None if _NAMES in receiver.fields else [*members.items, *more.items]
         if added is not None:
             changed = Sequence("list", added)
-    elif (
-        isinstance(members, Sequence)
-        and name in ("append", "add_module")
-        and args
-        and receiver.path == "torch.nn.ModuleList"
-    ):
-        # Built up in a loop: one member stands for all if they are alike.
-        changed = Sequence("list", None, joined_items(members, [args[-1]]) if members.items != [] else args[-1])
+    elif receiver.path == "torch.nn.ModuleList" and args:
+        more = args[0] if name == "extend" else None
+        if name in ("append", "add_module"):
+            built_containers.note_added(interp, receiver, members, args[-1:])
+            return receiver if name in _GIVE_ITSELF else UNKNOWN
+        if isinstance(more, Sequence) and more.items:
+            built_containers.note_added(interp, receiver, members, more.items)
+            return receiver
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))

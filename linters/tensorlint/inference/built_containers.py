@@ -1,0 +1,69 @@
+"""Containers of layers that a loop fills: one member stands for all that its rounds have added.
+
+    self.layers = nn.ModuleList()
+    for width in widths:
+        self.layers.append(nn.Linear(width, width))
+
+What a round adds is known once the loop is followed from what is true of every round; while it is, nothing is known of the
+container's members, and what this following of it has added is kept beside them.
+"""
+
+from __future__ import annotations
+
+from tensorlint.inference.containers import joined_items
+from tensorlint.inference.layer_changes import EACH
+from tensorlint.inference.state import State
+from tensorlint.inference.values import UNKNOWN, LibraryObject, Opaque, Sequence, Value, unknown_members
+
+# Of a container: what has been added to it by a line that may run any number of times.
+ADDED = "members added"
+
+
+def note_added(interp: State, receiver: LibraryObject, members: Value | None, layers: list[Value]) -> None:
+    """Members were added to a container that held these before."""
+    before = receiver.fields.get(ADDED)
+    interp.overwritten.append((receiver, ADDED, (members, before)))
+    receiver.fields[ADDED] = joined_items(Sequence("list", layers), [] if before is None else [before])
+    receiver.fields["members"] = unknown_members(receiver.path)
+    receiver.fields.pop(EACH, None)
+    interp.mutations.append((receiver, ADDED))
+
+
+def begin_adding(interp: State, overwritten: int) -> None:
+    """A loop is followed anew: nothing has been added by it so far."""
+    for owner, (_, added) in _first(interp, overwritten):
+        if added is None:
+            owner.fields.pop(ADDED, None)
+        else:
+            owner.fields[ADDED] = added
+
+
+def keep_added(interp: State, overwritten: int, log: int, start: int) -> None:
+    """Behind a loop that had begun when there were so many changes: what it added to containers, however often it ran."""
+    filled = _first(interp, overwritten)
+    if not filled:
+        return
+    otherwise = {id(owner) for owner, name in interp.mutations[log:] if name != ADDED}
+    for owner, (members, _) in filled:
+        added = owner.fields.get(ADDED)
+        if added is None or id(owner) in otherwise or owner.several or not isinstance(members, Sequence):
+            continue
+        if members.items is None and members.element is UNKNOWN:
+            continue
+        one = added if members.items == [] else joined_items(members, [added])
+        each = interp.settled(Sequence("list", None, one), start)
+        if isinstance(each, Sequence) and not (each.element is UNKNOWN or _says_nothing(each.element)):
+            owner.fields["members"] = each
+
+
+def _says_nothing(value: Value) -> bool:
+    return isinstance(value, Opaque) and value.kind is None and not value.parts
+
+
+def _first(interp: State, overwritten: int) -> list[tuple[LibraryObject, tuple[Value, Value | None]]]:
+    """What containers held before the first addition since then."""
+    found: dict[int, tuple[LibraryObject, tuple[Value, Value | None]]] = {}
+    for owner, name, value in interp.overwritten[overwritten:]:
+        if name == ADDED:
+            found.setdefault(id(owner), (owner, value))
+    return list(found.values())

@@ -8,6 +8,7 @@ import contextlib
 import copy
 import ctypes
 import enum
+import gc
 import random
 import weakref
 from collections.abc import Callable
@@ -322,10 +323,12 @@ def test_a_look_keeps_nothing_alive_and_makes_no_weak_references(case: str) -> N
         torch.utils.swap_tensors(value, torch.zeros(1))  # which refuses tensors with weak references
         assert held is not None
     with contextlib.suppress(TypeError):  # built-in containers have none
-        there = weakref.ref(value)
+        other = CHANGES[case][0]()
+        there, beside = weakref.ref(value), weakref.ref(other)
         held = contents(value)
-        del value
-        assert there() is None
+        del value, other
+        gc.collect()  # a scripted module may be part of a cycle
+        assert there() is None or beside() is not None, "torch may keep scripted modules, seen or not"
         assert held is not None
 
 

@@ -243,7 +243,7 @@ MEANS_AS_MATRICES = {
 def test_a_row_of_means_times_its_transpose_that_is_given_back(name: str) -> None:
     code = program(f"Z = X[:7]\n{MEANS[name]}\n\n\nr = f(X, Z)")
     scope = run(code, "numpy")
-    assert np.ndim(scope["r"]) == 0
+    assert scope["r"].ndim == 0
     # As rows and columns of two axes it is one number, too.
     kept = re.sub(r"(mean|median|sum|std)\(([^()]*)\)", r"\1(\2, keepdims=True)", MEANS[name])
     assert kept != MEANS[name]

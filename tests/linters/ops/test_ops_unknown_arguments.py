@@ -211,3 +211,28 @@ def test_what_is_known(call: str, shape: tuple[object, ...] | None) -> None:
     (row,) = analyse(ast.parse(source), source).bindings
     assert row.shape == shape
     assert row.framework == "torch"
+
+
+@pytest.mark.parametrize(
+    ("call", "values"),
+    [
+        ("torch.fft.fft(x, dim={})", [0, -1]),
+        ("torch.rot90(x, {}, (0, 1))", [0, 1, -2]),
+        ("torch.swapdims(x, {}, 1)", [0, -1]),
+        ("torch.movedim(x, {}, 1)", [0, 3]),
+        ("torch.diff(x, 1, {})", [0, 2]),
+        ("nn.functional.glu(x, {})", [0, 2]),
+        ("nn.functional.max_pool2d(x, 3, 2, ceil_mode={})", [True, False]),
+        ("nn.functional.avg_pool2d(x, 3, 2, ceil_mode={})", [True, False]),
+        ("nn.MaxPool2d(3, 2, ceil_mode={})(x)", [True, False]),
+        ("torch.flip(x, {})", [(0,), (1, 2)]),
+        ("x.transpose({}, 1)", [0, 2]),
+    ],
+)
+def test_the_rank_stays_whatever_the_argument_is(call: str, values: list[Any]) -> None:
+    x = torch.zeros(4, 2, 8, 8)
+    ranks = {eval(call.format(value), {"torch": torch, "nn": torch.nn, "x": x}).dim() for value in values}
+    claimed = said(call.format("unknown"), ["unknown"], ["x = torch.zeros(4, 2, 8, 8)"])
+    assert isinstance(claimed, Tensor)
+    assert claimed.shape is not None
+    assert ranks == {len(claimed.shape)}

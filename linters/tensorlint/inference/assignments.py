@@ -69,6 +69,8 @@ _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
 class Assignments(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
         if value.__class__ is Sequence and not isinstance(target, (ast.Tuple, ast.List)):
             value = iterators.hold(self, value, source)

@@ -52,6 +52,8 @@ MOST_NAMES = 256
 class Bindings(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def note_binding(self, target: ast.Name, value: Tensor) -> None:
         if value.framework is not None and self.file is self.own_file and "optional" not in value.marks:
             # What is asked of it further down is not known here yet.

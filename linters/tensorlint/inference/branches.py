@@ -21,6 +21,8 @@ _BRANCHES = 4  # ways that a tensor may have come which are kept apart
 class Branches(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def exec_if(self, node: ast.If) -> None:
         test = self.eval(node.test)
         truth = self.truth(test)

@@ -54,6 +54,8 @@ class FollowOn:
 class BroadcastReports(Outcomes):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def report_broadcast(self, node: ast.AST, facts: dict[str, Any], loss: bool = False) -> None:
         left: Tensor = facts["left"]
         right: Tensor = facts["right"]

@@ -161,6 +161,8 @@ _MOST_STARRED = 16
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
+    __slots__ = ()
+
     def arguments(self, node: ast.Call) -> Arguments | None:
         """The evaluated arguments; None where a star hides how many there are."""
         args: list[Value] = []

@@ -17,6 +17,8 @@ _MAKERS = ("__new__", "__init__")
 class ClassMaking(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def decorated_class(self, node: ast.ClassDef, cls: Value) -> Value:
         """What the class's name stands for. A decorator of another file is taken to give the class back, as registries do."""
         for decorator in reversed(node.decorator_list):

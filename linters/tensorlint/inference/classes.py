@@ -72,6 +72,8 @@ _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualn
 class Classes(Inheritance):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def define_class(self, node: ast.ClassDef) -> Value:
         bases = tuple(self.eval(base) for base in node.bases)
         keywords = {keyword.arg: self.eval(keyword.value) for keyword in node.keywords}

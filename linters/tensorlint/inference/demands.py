@@ -56,6 +56,8 @@ UNTOLD, BESIDE, TOLD = range(3)
 class Demands(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def start_demands(self) -> None:
         self.places: list[Place | None] = []
         # What was learnt of each object in the function that is followed: by the node that bound it, by region.

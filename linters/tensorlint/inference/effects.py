@@ -128,6 +128,8 @@ class Together:
 class Effects(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def not_followed(
         self,
         function: Value,

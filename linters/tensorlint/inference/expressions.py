@@ -89,6 +89,8 @@ def _builtin(name: str) -> Library:
 class Expressions(State):
     """Mixed into the interpreter: `eval` and what it dispatches to."""
 
+    __slots__ = ()
+
     # -- names ---------------------------------------------------------------------------------------------------
 
     def eval_name(self, node: ast.Name) -> Value:

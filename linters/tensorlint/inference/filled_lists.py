@@ -33,6 +33,8 @@ _NOT_FOLLOWED = (*_FUNCTIONS, ast.ClassDef, ast.Try, ast.TryStar)
 class FilledLists(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def relate_filled(
         self, node: ast.For | ast.AsyncFor | ast.While, before: Environment, start: int, rounds: Size | None
     ) -> None:

@@ -54,6 +54,8 @@ _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 class Following(State):
     """Mixed into the interpreter: `call_function`, `follow` and the binding of parameters."""
 
+    __slots__ = ()
+
     def call_function(
         self, function: Function, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:

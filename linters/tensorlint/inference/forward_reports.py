@@ -67,6 +67,8 @@ CALLING_METHODS = frozenset({
 class ForwardReports(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     @property
     def module_evidence(self) -> ModuleEvidence:
         known: ModuleEvidence | None = self.memory.get(ModuleEvidence)

@@ -35,6 +35,8 @@ _CHANGED_IN_PLACE = (Sequence, Dictionary, Instance, LibraryObject, Opaque)
 class Handling(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def exec_try(self, node: ast.Try) -> None:
         frame = self.frame
         before = dict(frame.env)

@@ -58,6 +58,8 @@ def may_change(value: Value) -> bool:
 class ImplicitCalls(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def runs_unseen(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
         given = [item for value in (*args, *kwargs.values()) if value.__class__ not in _BARE for item in held_by(value)]

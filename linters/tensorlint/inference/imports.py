@@ -65,6 +65,8 @@ def _of_library(path: str, name: str) -> Value:
 class Imports(State):
     """Mixed into the interpreter: what an imported name is, and what another file's module has."""
 
+    __slots__ = ()
+
     def library_attribute(self, path: str, name: str) -> Value:
         return UNKNOWN if name in self.patched else _of_library(path, name)
 

@@ -146,6 +146,8 @@ def _first_attribute(node: ast.expr, own: str) -> str | None:
 class Inheritance(State):
     """Mixed into the interpreter, with `Classes`."""
 
+    __slots__ = ()
+
     def changed_by_makers(self, cls: Class, makers: list[Function]) -> None:
         """What decorators, and `__init_subclass__` of a base, assign to the class when it is made, or to its bases."""
         above = [base for base in method_order(cls)[1:] if isinstance(base, Class)]

@@ -47,6 +47,8 @@ _LONGEST = 200
 class Instances(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if cls.made_otherwise:
             self.escape(args, kwargs)

@@ -126,6 +126,8 @@ class Interpreter(
 ):
     """One analysis of one file."""
 
+    __slots__ = ()
+
     def __init__(
         self,
         file: SourceFile,

@@ -36,6 +36,8 @@ _MOST_LETTERS = 64
 class Iteration(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def eval_comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
         kind: Any = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "iterator"}[type(node)]
         first = self.eval(node.generators[0].iter)

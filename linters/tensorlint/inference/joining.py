@@ -22,6 +22,8 @@ OF_ONE_RANK = frozenset(
 class Joining(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def joined_tensors(self, parts: Sequence) -> Sequence:
         """What `torch.cat` is given: objects nobody knows are tensors here."""
         if parts.items is None or all(isinstance(item, Tensor) for item in parts.items):

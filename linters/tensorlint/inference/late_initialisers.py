@@ -65,6 +65,8 @@ class Waiting:
 class LateInitialisers(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def may_wait(self, method: Function, cls: Class, bound: dict[str, Value]) -> bool:
         # A function that is given may call those that are kept, which change things.
         if not self.module_frame.finished or self.kept or not self.makes_quietly(cls):

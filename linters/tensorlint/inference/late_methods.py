@@ -53,6 +53,8 @@ class LateMethods:
 class MethodMaking(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def body_of(self, node: ast.ClassDef) -> Body:
         if self.file.own or node.decorator_list or not all(map(self.is_of_abstract_class, node.keywords)):
             return Body(node.body, {}, {})

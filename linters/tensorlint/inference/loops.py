@@ -55,6 +55,8 @@ _DEEP = 3  # loops this deep are followed once, with everything they assign unkn
 class Loops(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
         counted = self.eval(node.iter)
         spent = isinstance(counted, Sequence) and counted.spent

@@ -157,6 +157,8 @@ _CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", 
 class Methods(State):
     """Mixed into the interpreter: `call_method` and what it dispatches to."""
 
+    __slots__ = ()
+
     def call_method(
         self, receiver: Value, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:

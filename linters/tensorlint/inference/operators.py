@@ -85,6 +85,8 @@ def decided_by_classes(words: frozenset[str]) -> frozenset[str]:
 class Operators(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def eval_binary(self, node: ast.BinOp) -> Value:
         left = self.eval(node.left)
         right = self.eval(node.right)

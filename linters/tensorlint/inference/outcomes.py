@@ -64,6 +64,8 @@ class Outcome:
 class Outcomes(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def note_outer(self, node: ast.AST, left: Tensor, right: Tensor, shape: tuple[Size, ...] | None) -> None:
         """From here on it is watched what becomes of the operation's result."""
         key = f"{WHOLE}{id(node)}"

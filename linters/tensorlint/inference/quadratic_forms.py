@@ -23,6 +23,8 @@ class QuadraticForms(State):
     """Mixed into the interpreter. `sides` says of products of a vector and a matrix whether they are rows or columns,
     `harmless_transposes` of transposes, and of names of such, which quadratic form they stand in."""
 
+    __slots__ = ()
+
     def report_vector_product(self, node: ast.AST, facts: dict[str, Any]) -> None:
         left, right = rank_of(facts["left"]), rank_of(facts["right"])
         left_node, right_node = operand_nodes(node)

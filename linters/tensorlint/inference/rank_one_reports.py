@@ -22,6 +22,8 @@ _FROM_LISTS = frozenset({"array", "asarray", "tensor"})
 class RankOneReports(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def report_matrix_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
         """The same transpose meets matrices too: code for either rank, as in `for x in (X, X[0])`."""
         self.matrix_transposes.add(node)

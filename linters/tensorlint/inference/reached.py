@@ -133,6 +133,8 @@ class _Step:
 class Reaching(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def changes_something(self, code: ast.AST) -> bool:
         changes = self.changes_in(code)
         return bool(changes.names or changes.attributes)

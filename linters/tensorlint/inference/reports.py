@@ -67,6 +67,8 @@ class Reports(
 ):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def start_reports(self) -> None:
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]] = {}

@@ -39,11 +39,10 @@ class CalledFrom:
 class ReportsAtCalls(State):
     """Mixed into the interpreter."""
 
-    called_from_here: CalledFrom | None = None
-    places_at_calls: dict[tuple[ast.AST, ast.AST], ast.AST]
-    operations_elsewhere: dict[int, int]  # by the ids of those places
+    __slots__ = ()
 
     def start_reports_at_calls(self) -> None:
+        self.called_from_here = None
         self.places_at_calls = {}
         self.operations_elsewhere = {}
 

@@ -41,6 +41,8 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
 class SharedNames(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def modules_in_reach(self) -> list[str]:
         if self.reach is None:
             assert self.project is not None

@@ -17,6 +17,8 @@ _PRIMARY = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 class SourceText(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def text_of(self, node: ast.AST | None, limit: int = 60) -> str:
         """The source of an expression of this file, or of the one that is looked at, on one line."""
         if node is None or not hasattr(node, "lineno"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.frames import Frame, SourceFile
@@ -13,11 +14,15 @@ from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Tensor, Value
 
 if TYPE_CHECKING:
+    from tensorlint.inference.import_effects import ImportEffects
     from tensorlint.inference.module_tensors import Around
     from tensorlint.inference.outside_changes import Assigned
+    from tensorlint.inference.reports import Attempt
+    from tensorlint.inference.reports_at_calls import CalledFrom
     from tensorlint.project import Project
 
 
+@dataclass(slots=True, init=False, eq=False, repr=False)
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
     analysed). `conditional` counts the branches around the current statement, `left_early` says that a
@@ -137,6 +142,12 @@ class State:
     solved: dict[ast.AST, dict[tuple[int, int], tuple[int, int]]]
     solved_regions: set[tuple[int, int]]
     exits: dict[int, list[int]]
+    called_from_here: CalledFrom | None
+    places_at_calls: dict[tuple[ast.AST, ast.AST], ast.AST]
+    operations_elsewhere: dict[int, int]  # by the ids of those places
+    imports: ImportEffects
+    lasting: Attempt
+    failures: list[Exception]
 
     @property
     def perhaps_left(self) -> bool:

@@ -44,6 +44,8 @@ _WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can ch
 class Statements(State):
     """Mixed into the interpreter: `block` and what it dispatches to."""
 
+    __slots__ = ()
+
     def block(self, body: list[ast.stmt], entry: str = SOMETIMES) -> None:
         """Follow statements; `entry` says whether the block is run wherever the statement it belongs to is."""
         frame = self.frame

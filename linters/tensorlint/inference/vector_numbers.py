@@ -59,6 +59,8 @@ class VectorNumber:
 class VectorNumbers(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def note_factor(self, matrix: Value, vector: Value, side: str) -> None:
         """`A.T @ b`: whoever writes so takes `b` for a column, wherever else it stands."""
         if isinstance(matrix, Tensor) and matrix.rank == 2 and isinstance(vector, Tensor) and vector.source is None:

@@ -21,6 +21,8 @@ _LONGEST = 60
 class ViewReports(State):
     """Mixed into the interpreter."""
 
+    __slots__ = ()
+
     def report_view(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         result: ViewResult = facts["result"]

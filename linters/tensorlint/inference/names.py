@@ -48,6 +48,8 @@ class FileFacts:
     unstable_attributes: set[str] = field(default_factory=set)
     # Attributes that are assigned to something that is not called `self`: `model.norm = nn.Identity()`.
     foreign_attributes: set[str] = field(default_factory=set)
+    # Of these, what a container of layers does not tell of itself, as it does of `layers.add_module("norm", ...)`.
+    foreign_members: set[str] = field(default_factory=set)
     distant: DistantChanges = field(default_factory=DistantChanges)
     statements: int = 0
     # (torch, relu) of `torch.relu = mine`, and the names that imports bind.
@@ -186,6 +188,8 @@ class _Walk:
                 # What is changed in place is itself afterwards.
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]
                 self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign, value)  # type: ignore[attr-defined]
+                if kind is ast.AugAssign:
+                    facts.distant.augmented(statement.target, statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
                 if isinstance(statement.value, (ast.Yield, ast.YieldFrom)):  # type: ignore[attr-defined]
                     scope.is_generator = True
@@ -257,11 +261,14 @@ class _Walk:
             if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")) and not _is_super(owner):
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     self.facts.foreign_attributes.update(name.value.split("."))
+                    if call.func.attr != "add_module":
+                        self.facts.foreign_members.update(name.value.split("."))
         if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
             owner, name = call.args[0], call.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
                     self.facts.foreign_attributes.add(name.value)
+                    self.facts.foreign_members.add(name.value)
 
     def target(
         self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None
@@ -275,6 +282,7 @@ class _Walk:
             owner = target.value  # type: ignore[attr-defined]
             if not (type(owner) is ast.Name and owner.id in ("self", "cls") and self.in_class):
                 self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
+                self.facts.foreign_members.add(target.attr)  # type: ignore[attr-defined]
                 self.facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
             if type(owner) is ast.Name:
                 place = (owner.id, target.attr)  # type: ignore[attr-defined]

@@ -118,6 +118,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             if isinstance(func, ast.Name):
                 found.functions.add(func.id)
                 if func.id in ("setattr", "delattr") and len(part.args) > 1:
+                    found.methods.add(f"__{func.id}__")
                     _set_by_name(part, found)
                 elif func.id in ("getattr", "hasattr") and part.args:
                     if isinstance(part.args[0], ast.Name):

@@ -25,6 +25,7 @@ from tensorlint.inference.values import (
     Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
     Number,
     Opaque,
@@ -244,6 +245,8 @@ def _is_module(value: Value) -> bool | None:
         return True if value.cls.is_module else (None if not value.cls.complete or value.cls.made_otherwise else False)
     if isinstance(value, Opaque):
         return False if value.integer or value.told is not None or value.kind in (PLAIN, SCALAR) else None
+    if isinstance(value, Library):  # a function or a class of theirs
+        return False if value.path.startswith(("torch.", "builtins.", "numpy.")) else None
     return False if isinstance(value, _NO_MODULES) else None
 
 

@@ -19,6 +19,8 @@ CHANGES = frozenset(
 PUTS = CHANGES | {
     "add_module", "register_module", "set_submodule", "__setitem__", "__delitem__", "__iadd__", "__setattr__", "__delattr__",
 }  # fmt: skip
+# Methods of a module that give it an attribute by a name.
+_REGISTER = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "__setattr__"})
 _DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
@@ -130,6 +132,8 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                             found.reshapes |= {_CALLED[name.value]}
             elif isinstance(func, ast.Attribute):
                 found.methods.add(func.attr)
+                if func.attr in _REGISTER and part.args and isinstance(part.args[0], ast.Constant):
+                    _changed(ast.Attribute(func.value, str(part.args[0].value), ast.Store()), found)
                 if isinstance(func.value, ast.Name):
                     found.receivers.add(func.value.id)
                     found.called_of.add((func.value.id, func.attr))

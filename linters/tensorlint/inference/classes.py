@@ -26,6 +26,7 @@ from tensorlint.inference.layer_changes import (
     container_of,
     held,
     held_elsewhere,
+    set_elsewhere,
 )
 from tensorlint.inference.module_bases import is_module_whichever
 from tensorlint.inference.module_sources import BASES, is_base
@@ -377,7 +378,7 @@ class Classes(Inheritance):
                 self.one_of_several(name, found)
             elif isinstance(found, (Sequence, Dictionary)) and value.lasting | value.generic:
                 changes = self.is_changed_anywhere if value.generic else self.is_changed_later
-                if not self.initialising(value) and changes(name):
+                if not self.initialising(value) and (changes(name) or set_elsewhere(self, name)):
                     self.forget_contents(found)  # between the calls of functions
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
                 return held_elsewhere(self, name, found, value.generic or value.lasting)

@@ -219,6 +219,8 @@ class DistantChanges:
                 self.filled.append((parameter, sure))
             elif isinstance(value, ast.Name):  # of the module, it may be
                 self.of_names.add(value.id)
+                if (given := _parameter(scope, value.id)) is not None:
+                    self.filled.append((given, sure))
                 self._change_held(value, sure)
             elif value is None or not (isinstance(scope, _FUNCTIONS) and value is scope.args.kwarg):  # a new dictionary
                 self._change_held(value, sure)

@@ -42,6 +42,8 @@ from tensorlint.inference.walking import walk
 # Lines of an initialiser of another file's class, no module, that is still followed: `Accelerator(...)`, of 400 lines and
 # with what it calls, took a quarter of the time for accelerate's scripts.
 _LONGEST = 200
+# Methods of a module that give a part by the names that lead there.
+_BY_PATH = frozenset({"get_submodule", "get_parameter", "get_buffer"})
 
 
 class Instances(State):
@@ -165,6 +167,8 @@ class Instances(State):
                 return Sequence("iterator", None, Opaque(None, parts=(value,)))
             if name in ("named_modules", "named_children"):
                 return Sequence("iterator", None, Sequence("tuple", [UNKNOWN, Opaque(None, parts=(value,))]))
+            if name in _BY_PATH:
+                return self.part_by_path(value, args[0] if args else UNKNOWN, node)
             if name in FORWARD_HOOKS:
                 self.escape(args, kwargs)
                 if may_return(args[:1]):
@@ -198,6 +202,17 @@ class Instances(State):
                         return self.call_base_module(base.path, value, args, kwargs, node)
         self.escape([*args, *self.changed_by_base(value)], kwargs)
         return UNKNOWN
+
+    def part_by_path(self, value: Instance, path: Value, node: ast.AST | None) -> Value:
+        """`model.get_submodule("blocks.0.norm")`: where it is not known what that is, it may be anything in the module."""
+        found: Value = value
+        if isinstance(path, Const) and isinstance(path.value, str) and path.value:
+            for name in path.value.split("."):
+                if name.isdigit() and isinstance(found, LibraryObject):
+                    found = self.item(found, Const(int(name)), node)
+                else:
+                    found = self.attribute_of(found, name, node)
+        return Opaque(None, parts=(value,)) if found is UNKNOWN or found is value else found
 
 
 def _is_long(code: ast.AST) -> bool:

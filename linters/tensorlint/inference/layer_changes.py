@@ -181,11 +181,17 @@ def changed_elsewhere(interp: State, receiver: LibraryObject) -> Value:
     return _with_settings(receiver, settings)
 
 
-def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | Tensor, generic: bool) -> Value:
-    """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
+def set_elsewhere(interp: State, name: str, generic: bool = True) -> set[str]:
+    """What other code than the class's gave other values, of what objects of the class hold under that name."""
     settings = interp.file.facts.distant.settings(name, generic)
     if interp.file is not interp.own_file:
         settings = settings | interp.own_file.facts.distant.settings(name, generic)
+    return settings
+
+
+def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | Tensor, generic: bool) -> Value:
+    """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
+    settings = set_elsewhere(interp, name, generic)
     if isinstance(layer, Tensor):
         if "shape" not in settings:
             return layer

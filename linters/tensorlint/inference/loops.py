@@ -13,7 +13,7 @@ from tensorlint.inference.containers import ADDED_TO
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
-from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.frames import Environment, differing, merge
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
@@ -228,7 +228,9 @@ class Loops(State):
                 self.keep_attempt(saved)
                 break
             again = merge(entry, frame.env)
-            changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
+            changed = [
+                name for name in differing(entry, again) if name in entry and not _same(entry[name], again[name])
+            ]
             for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
                 changed.append(name)

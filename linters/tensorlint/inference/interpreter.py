@@ -542,9 +542,10 @@ class Interpreter(
         if kind is ast.Constant:
             return Const(node.value)  # type: ignore[attr-defined]
         handler = self.handlers.get(kind)
-        if handler is None or self.nesting >= MAX_NESTING:
+        nesting = self.nesting
+        if handler is None or nesting >= MAX_NESTING:
             return UNKNOWN
-        self.nesting += 1
+        self.nesting = nesting + 1
         value: Value = handler(node)
-        self.nesting -= 1
+        self.nesting = nesting
         return value

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice
 from operator import is_
+from types import NoneType
 from typing import Any
 
 from tensorlint.inference import declared, table_values
@@ -48,6 +50,8 @@ from tensorlint.inference.walking import parameters_of, walk
 NEVER = Unknown()
 _CACHES = frozenset({"lru_cache", "cache"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error"})
+_KNOWN_OBJECTS = frozenset({Const, LibraryObject, Function, Class})
+_PLAIN_CONSTANTS = frozenset({int, float, str, bool, NoneType})
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 
 
@@ -91,7 +95,7 @@ class Following(State):
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
             return self.unseen_result(function, args, kwargs)
-        if isinstance(code, ast.AsyncFunctionDef) or (
+        if code.__class__ is ast.AsyncFunctionDef or (
             (own := function.scope.file.facts.scopes.get(code)) is not None and own.is_generator
         ):
             if self.changes_something(code):
@@ -100,7 +104,7 @@ class Following(State):
                 return UNKNOWN if isinstance(code, ast.AsyncFunctionDef) else Sequence("iterator")
         if isinstance(code, ast.Lambda):
             return self.follow(function, bound, node)
-        key = (id(code), id(function.scope), tuple((name, _memo_key(value)) for name, value in bound.items()))
+        key = (id(code), id(function.scope), *bound, *map(_memo_key, bound.values()))
         remembered = self.memory.get(key)
         mutations = len(self.mutations)
         if remembered is not None and remembered[2] == mutations and _identical(remembered[4], read_early()):
@@ -236,56 +240,62 @@ class Following(State):
     ) -> dict[str, Value] | None:
         """Arguments by parameter name as Python binds them; None where the call does not fit."""
         spec = function.node.args
-        bound: dict[str, Value] = {}
-        names = [*spec.posonlyargs, *spec.args]
-        if len(args) > len(names) and spec.vararg is None:
+        names, alone = spec.args, spec.kwonlyargs
+        if spec.posonlyargs:
+            names = [*spec.posonlyargs, *names]
+        parameters = {parameter.arg: parameter.annotation for parameter in (*names, *alone)}
+        vararg, kwarg = spec.vararg, spec.kwarg
+        if len(args) > len(names) and vararg is None:
             return None
-        for parameter, value in zip(names, args, strict=False):
-            bound[parameter.arg] = value
-        if spec.vararg is not None:
-            bound[spec.vararg.arg] = Sequence("tuple", [contained(value) for value in args[len(names) :]])
+        bound: dict[str, Value] = dict(zip(islice(parameters, len(names)), args, strict=False))
+        if vararg is not None:
+            bound[vararg.arg] = Sequence("tuple", [contained(value) for value in args[len(names) :]])
         rest: dict[Any, Value] = {}
-        keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)} if kwargs else ()
-        words = kwargs.get(OPEN)
-        for name, value in kwargs.items():
-            if name == OPEN:
-                continue
-            if name in keyword_names and name not in bound:
-                bound[name] = value
-            elif spec.kwarg is not None:
-                rest[name] = contained(value)
-            else:
-                return None
-        if spec.kwarg is not None:
-            bound[spec.kwarg.arg] = Dictionary(rest, born=self.steps)
-            if words is not None:
-                bound[spec.kwarg.arg] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
-        for parameter in (*names, *spec.kwonlyargs):
-            if parameter.arg not in bound:
-                default = function.defaults.get(parameter.arg)
-                if words is not None:
-                    default = _perhaps_given(words, default)
-                if default is None:
+        words: Value | None = None
+        if kwargs:
+            words = kwargs.get(OPEN)
+            by_place = {parameter.arg for parameter in spec.posonlyargs}
+            for name, value in kwargs.items():
+                if name == OPEN:
+                    continue
+                if name in parameters and name not in bound and name not in by_place:
+                    bound[name] = value
+                elif kwarg is not None:
+                    rest[name] = contained(value)
+                else:
                     return None
-                bound[parameter.arg] = default
+        if kwarg is not None:
+            bound[kwarg.arg] = Dictionary(rest, born=self.steps)
+            if words is not None:
+                bound[kwarg.arg] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
+        if len(bound) < len(parameters) + (vararg is not None) + (kwarg is not None):
+            for name in parameters:
+                if name not in bound:
+                    default = function.defaults.get(name)
+                    if words is not None:
+                        default = _perhaps_given(words, default)
+                    if default is None:
+                        return None
+                    bound[name] = default
         for name, value in bound.items():
             if value is UNKNOWN:
                 bound[name] = Opaque(None)
-            elif isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
-                bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
-            elif isinstance(value, (Sequence, Dictionary)):
-                share(value)
-        for parameter in (*names, *spec.kwonlyargs):
-            if parameter.annotation is not None and isinstance(given := bound[parameter.arg], Opaque):
-                declared = self.annotation_in(function.scope, parameter.annotation)
-                if isinstance(declared, Tensor) and is_none(function.defaults.get(parameter.arg, UNKNOWN)):
+            elif value.__class__ is Sequence or value.__class__ is Dictionary:
+                if isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
+                    bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
+                else:
+                    share(value)
+        for name, annotation in parameters.items():
+            if annotation is not None and isinstance(given := bound[name], Opaque):
+                declared = self.annotation_in(function.scope, annotation)
+                if isinstance(declared, Tensor) and is_none(function.defaults.get(name, UNKNOWN)):
                     declared = copy(declared, marks=declared.marks | {"optional"})
                 if isinstance(declared, Opaque) and declared.kind == PLAIN:
                     # It is that object, and a number.
                     declared._symbol = given._symbol if given.name is None else given.size
                     declared.name, declared.scope = given.name, given.scope
                 if declared is not None:
-                    bound[parameter.arg] = declared
+                    bound[name] = declared
         return bound
 
     def defaults_of(self, spec: ast.arguments) -> dict[str, Value]:
@@ -310,22 +320,27 @@ def _NO_FACTS() -> Any:
 
 def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function of another file may tell something: it is given a shape, or nothing that is unknown."""
-    values = [*args, *kwargs.values()]
-    if any(isinstance(value, Tensor) and value.shape is not None for value in values):
-        return True
-    return all(
-        isinstance(value, (Const, LibraryObject, Function, Class))
-        or (isinstance(value, Instance) and (bool(value.fields) or _has_no_initialiser(value.cls)))
-        or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
-        for value in values
-    )
+    values = [*args, *kwargs.values()] if kwargs else args
+    for value in values:
+        if value.__class__ is Tensor and value.shape is not None:
+            return True
+    for value in values:
+        if value.__class__ in _KNOWN_OBJECTS:
+            continue
+        if isinstance(value, Instance):
+            if not (value.fields or _has_no_initialiser(value.cls)):
+                return False
+        elif not isinstance(value, (Sequence, Dictionary)) or value.items is None:
+            return False
+    return True
 
 
 def gives_two(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function is given two tensors of which the shapes are known: they may not go together, whatever it gives."""
     found = 0
-    for value in (*args, *kwargs.values()):
-        found += isinstance(value, Tensor) and value.shape is not None
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if value.__class__ is Tensor and value.shape is not None:
+            found += 1
     return found > 1
 
 
@@ -427,10 +442,6 @@ def _can_change(value: Value, source: str) -> bool:
 
 
 def _memo_key(value: Value) -> object:
-    if isinstance(value, Const):
-        return (
-            (type(value.value), value.value)
-            if isinstance(value.value, (int, float, str, bool, type(None)))
-            else id(value)
-        )
+    if isinstance(value, Const) and value.value.__class__ in _PLAIN_CONSTANTS:
+        return value.value.__class__, value.value
     return id(value)

@@ -164,11 +164,12 @@ class Outcomes(State):
 
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
-        if self.outcomes:
-            self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
         if self.vector_numbers and operation[0].isalpha():  # operators have told of it
             self.note_number_use(operation, operands)
-        for at, operand in enumerate(operands if self.outcomes else ()):
+        if not self.outcomes:
+            return
+        self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
+        for at, operand in enumerate(operands):
             if isinstance(operand, Sequence):
                 self.note_unseen(*(operand.items or [operand.element]))  # joined with others
             if not (isinstance(operand, Tensor) and operand.marks):

@@ -162,10 +162,14 @@ class Assignments(State):
     def name_size(self, value: Number | Opaque, target: ast.Name) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
         name = target.id
-        if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
+        if name.startswith("_"):
             return
-        if isinstance(value, Opaque) and value._symbol is None:
-            value.formula = None  # the name says it
+        opaque = value if isinstance(value, Opaque) else None
+        if opaque is not None:
+            if opaque.name is not None or opaque.variant:
+                return
+            if opaque._symbol is None:
+                opaque.formula = None  # the name says it
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
             atom = terms[0][0][0]
@@ -174,7 +178,6 @@ class Assignments(State):
                 atom.scope = self.frame.node
                 if self.loop_start is not None and atom.serial >= self.loop_start:
                     atom.held = (target.lineno, target.col_offset), self.end_of_block(target)
-                opaque = value if isinstance(value, Opaque) else None
                 if opaque is not None:
                     opaque.name, opaque.scope = name, self.frame.node
                 self.names_given.append((atom, opaque))
@@ -200,8 +203,8 @@ class Assignments(State):
         """`_, _ = pair`: behind the statement a name holds what it was given last."""
         last: dict[str, ast.Name] = {}
         for element in target.elts:
-            each = element.value if isinstance(element, ast.Starred) else element
-            if isinstance(each, ast.Name):
+            each = element.value if element.__class__ is ast.Starred else element
+            if each.__class__ is ast.Name:
                 if each.id in last:
                     self.bindings.pop(last[each.id], None)
                 last[each.id] = each
@@ -439,7 +442,7 @@ class Assignments(State):
             for part in parts:
                 if isinstance(part, Instance) and not part.generic:
                     hold_still(part, [value])  # `vars(box)["rows"] = rows`
-        if isinstance(value, (Function, Attribute, Partial)):
+        if value.__class__ in _CALLED_LATER:
             self.keep(value)
         if isinstance(receiver, Instance):
             receiver = receiver.fields.get(BASE, UNKNOWN)

@@ -537,7 +537,7 @@ class Calls(State):
                 dense = {name: value for name, value in kwargs.items() if name != "layout"}
                 return _in_layout(self.apply(entry, args, dense, node), kind)
         call = self.call_context(entry.name, node)
-        if entry.name in JOINING and args and isinstance(args[0], Sequence):
+        if entry.name in JOINING and args and args[0].__class__ is Sequence:
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         if entry.name in OF_ONE_RANK and entry.framework == "torch":
@@ -546,7 +546,7 @@ class Calls(State):
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
             self.note_given(args, kwargs, result)
-        if isinstance(result, Tensor) and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
+        if result.__class__ is Tensor and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
             result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:
             aliases.tie_result(result, args)
@@ -556,14 +556,14 @@ class Calls(State):
             for parameter, arg in zip(entry.parameters, args, strict=False):
                 if parameter.name == "out":  # `np.add(x, 1, x)`
                     aliases.tie(result, arg)
-        if isinstance(result, Tensor) and entry.name in _PARAMETERS:
-            return layer_changes.held(self, copy(result))  # an object of its own
-        if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
-            if entry.framework == "torch":
+        if result.__class__ is Tensor:
+            if entry.name in _PARAMETERS:
+                return layer_changes.held(self, copy(result))  # an object of its own
+            if result.shape is not None:
+                return result
+            if args and result.axes is None and entry.framework == "torch":
                 result.axes = known_axes.after_function(entry.name.rpartition(".")[2], args, kwargs) or None
-        if args and ((isinstance(result, Tensor) and result.shape is None) or not isinstance(result, Tensor)):
-            return self.related_result(entry, result, args, kwargs, node)
-        return result
+        return self.related_result(entry, result, args, kwargs, node) if args else result
 
     def written(self, result: Value, out: Value, node: ast.AST | None) -> Value:
         """What `out` is once a result was written into it: torch gives it the result's shape, it keeps its own dtype."""
@@ -692,7 +692,7 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
-        if args and isinstance(first := args[0], Tensor) and first.framework is None and _LAYER.match(receiver.path):
+        if args and (first := args[0]).__class__ is Tensor and first.framework is None and _LAYER.match(receiver.path):
             args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
             self.note_meeting("@", *args)
@@ -702,7 +702,7 @@ class Calls(State):
         result = layer_changes.after_assignment(receiver, result)
         if aliases.TIES.on:
             aliases.tie_result(result, args)
-        if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
+        if result.__class__ is Tensor and result.shape is None and result.axes is None and args:
             result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
             result = self.keep_rank(result, args[0])

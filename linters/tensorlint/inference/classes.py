@@ -269,15 +269,14 @@ class Classes(Inheritance):
         if found is not None or not cls.bases:
             return found
         order = method_order(cls)
-        for place in range(1, len(order)):
-            base = order[place]
+        for base in order:  # in the class itself there is nothing
             if base.__class__ is Class:
                 found = base.held.get(name)
                 if found is None and base.late is not None:
                     found = base.own(name)
                 if found is not None:
                     # Of a base that nobody knows and that comes first, it may be another one.
-                    hidden = name not in INITIALISERS and any(map(self.may_have_anything, order[1:place]))
+                    hidden = name not in INITIALISERS and any(map(self.may_have_anything, order[: order.index(base)]))
                     return UNKNOWN if hidden else found
         return None
 

@@ -301,14 +301,16 @@ class Following(State):
     def defaults_of(self, spec: ast.arguments) -> dict[str, Value]:
         """The values of a function's defaults, made once where it is defined."""
         defaults: dict[str, Value] = {}
+        if not (spec.defaults or spec.kw_defaults):
+            return defaults
         names = [*spec.posonlyargs, *spec.args]
         for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
-            defaults[parameter.arg] = share(self.eval(default))
-            lasts(defaults[parameter.arg])
+            value = defaults[parameter.arg] = share(self.eval(default))
+            lasts(value)
         for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
             if keyword_default is not None:
-                defaults[parameter.arg] = share(self.eval(keyword_default))
-                lasts(defaults[parameter.arg])
+                value = defaults[parameter.arg] = share(self.eval(keyword_default))
+                lasts(value)
         return defaults
 
 

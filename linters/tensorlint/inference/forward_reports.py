@@ -270,14 +270,10 @@ class ForwardReports(State):
             return
         while isinstance(function, Partial):
             function = function.function
-        if not (
-            (isinstance(function, Attribute) and function.name == "forward")
-            or (
-                isinstance(function, Function)
-                and function.receiver is not None
-                and getattr(function.node, "name", "") == "forward"
-            )
-        ):
+        if function.__class__ is Function:
+            if function.receiver is None or getattr(function.node, "name", "") != "forward":
+                return
+        elif function.__class__ is not Attribute or function.name != "forward":
             return
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "forward":

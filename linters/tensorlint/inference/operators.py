@@ -473,8 +473,10 @@ def _constants(sign: str, left: Any, right: Any) -> Value:
 
 
 def _identical(left: Value, right: Value) -> bool | None:
-    for side, other in ((left, right), (right, left)):
-        if isinstance(side, Const) and side.value is None:
+    for side, other in ((right, left), (left, right)):
+        if side.__class__ is Const and side.value is None:
+            if other.__class__ is Opaque or other is UNKNOWN:
+                return None
             if isinstance(other, Const):
                 return other.value is None
             if isinstance(other, Tensor) and other.marks & MAY_BE_NONE:

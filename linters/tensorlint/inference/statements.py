@@ -127,7 +127,7 @@ class Statements(State):
         sign = self.operator_sign(node.op)
         target = node.target
         if isinstance(target, ast.Name):
-            left = self.eval_name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            left = self.eval_name(target)
             right = self.eval(node.value)
             result = self.in_place(sign, left, right, node)
             self.assign(target, result, None)

@@ -340,8 +340,9 @@ class Assignments(State):
             self.mutations.append((receiver, name))
             if name == "__class__":
                 self.forget_fields(receiver)
-                receiver.fields[layer_changes.CHANGED] = UNKNOWN
-            base = receiver.fields.get(BASE)
+                fields = receiver.fields
+                fields[layer_changes.CHANGED] = UNKNOWN
+            base = fields.get(BASE)
             if base is not None and isinstance(base, LibraryObject) and name != BASE:
                 self.store_attribute(base, name, value)
         elif isinstance(receiver, LibraryObject):

@@ -142,7 +142,7 @@ class Demands(State):
 
     def is_solved(self) -> bool:
         """Whether following the function again, knowing what was learnt, would show more."""
-        return any(
+        return bool(self.learnt) and any(
             torch is TOLD or ranks.single(mask) is not None
             for regions in self.learnt.values()
             for mask, torch in _narrowed(regions)

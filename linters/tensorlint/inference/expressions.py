@@ -567,8 +567,7 @@ class ItemKey(str):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ItemKey) and str.__eq__(self, other)
 
-    def __hash__(self) -> int:
-        return hash(("item", str(self)))
+    __hash__ = str.__hash__
 
 
 def named_result(value: Sequence, name: str) -> Value | None:

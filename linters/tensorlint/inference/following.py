@@ -305,12 +305,14 @@ class Following(State):
             return defaults
         names = [*spec.posonlyargs, *spec.args]
         for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
-            value = defaults[parameter.arg] = share(self.eval(default))
-            lasts(value)
+            value = defaults[parameter.arg] = self.eval(default)
+            if value.__class__ is not Const:
+                lasts(share(value))
         for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
             if keyword_default is not None:
-                value = defaults[parameter.arg] = share(self.eval(keyword_default))
-                lasts(value)
+                value = defaults[parameter.arg] = self.eval(keyword_default)
+                if value.__class__ is not Const:
+                    lasts(share(value))
         return defaults
 
 

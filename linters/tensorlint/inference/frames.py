@@ -89,7 +89,9 @@ class Frame:
         times = facts.assigned.get(name)
         if times is None:
             return name not in facts.shared
-        return times <= 1 and name not in facts.shared and name not in _given_anew(self.node)
+        if times > 1 or name in facts.shared:
+            return False
+        return self.parent is None or name not in _given_anew(self.node)
 
     def is_bound_before(self, name: str, inner: ast.AST) -> bool:
         """Whether a parameter has got the object that it holds in the end before there was the function that reads it."""
@@ -129,7 +131,7 @@ def found_ones(frame: Frame | None, sizes: Iterable[Size]) -> dict[Symbol, Size]
 
 def _given_anew(node: ast.AST) -> dict[str, int]:
     """The parameters that a function binds itself, with the last line of those that do."""
-    if node.__class__ is ast.Module or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return _NONE_ANEW
     return kept_with(node, "given anew", lambda: _found_anew(node))
 

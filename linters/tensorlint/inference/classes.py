@@ -83,10 +83,10 @@ class Classes(Inheritance):
         cls.made_otherwise = any(isinstance(base, Class) and base.made_otherwise for base in bases) or (
             isinstance(meta, Class) and self.find_in_class(meta, "__call__") is not None
         )
-        # Nor what a `__new__` gives, which may be an object that was made before.
-        cls.made_otherwise = cls.made_otherwise or any(
-            isinstance(each, ast.FunctionDef) and each.name == "__new__" for each in node.body
-        )
+        for each in node.body:
+            # Nor what a `__new__` gives, which may be an object that was made before.
+            if each.__class__ is ast.FunctionDef and each.name == "__new__":
+                cls.made_otherwise = True
         self.classes.append(cls)
         cls.is_module = any(self.is_module_base(base) for base in bases) or self.has_one_of_several_bases(node, bases)
         cls.complete = all(self.is_known_base(base) for base in bases)

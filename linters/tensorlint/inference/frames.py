@@ -23,7 +23,7 @@ class Inner(Environment):
     """The names that a comprehension sees. It binds its own, and changes what the others hold for those around it too."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class SourceFile:
     """The file a scope belongs to. `own` is false for other files of the project, where nothing is reported."""
 
@@ -47,7 +47,7 @@ class SourceFile:
 READ_EARLY: dict[Frame, set[str]] = {}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Frame:
     """One activation of a module, class body or function.
 

@@ -382,7 +382,7 @@ class Loops(State):
 
     def forget_change(self, owner: Any, name: str | None, seen: set[int] | None = None) -> None:
         """What was changed of the object in place is not known any more."""
-        if isinstance(owner, (Sequence, Dictionary)):
+        if owner.__class__ is Sequence or owner.__class__ is Dictionary:
             self.forget_contents(owner, seen)
         elif name == built_containers.ADDED:
             owner.fields["members"] = unknown_members(owner.path)
@@ -517,6 +517,8 @@ def _same(a: Value, b: Value) -> bool:
     """Whether going round once more would see nothing new."""
     if a is b:
         return True
+    if a.__class__ is not b.__class__:
+        return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return (
             a.shape == b.shape
@@ -545,7 +547,7 @@ def _same(a: Value, b: Value) -> bool:
         return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
-    return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+    return isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
 
 
 def _alike(a: LibraryObject, b: LibraryObject) -> bool:

@@ -34,7 +34,7 @@ _OF_MATRICES = frozenset(
 Reading = Literal["heap", "along", "chosen"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Outcome:
     """`axes` are those of the matrix that grew, the column's own, of size 1, the last. `reduced` says that all of it became
     a number, `partly` that what an axis-wise reduction or an index left of it did, `where` is the first place of this file

@@ -269,7 +269,7 @@ class Classes(Inheritance):
         if found is not None or not cls.bases:
             return found
         order = method_order(cls)
-        for base in order:  # in the class itself there is nothing
+        for base in order[1:]:
             if base.__class__ is Class:
                 found = base.held.get(name)
                 if found is None and base.late is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from itertools import islice
+from dataclasses import dataclass
 from operator import is_
 from types import NoneType
 from typing import Any
@@ -53,6 +53,39 @@ _ENDS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error"})
 _KNOWN_OBJECTS = frozenset({Const, LibraryObject, Function, Class})
 _PLAIN_CONSTANTS = frozenset({int, float, str, bool, NoneType})
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Signature:
+    """The names of a function's parameters: those that take arguments by their place, and by name; `*args` and `**words`.
+    `names` are all but the last two, `count` is the number of all."""
+
+    by_place: tuple[str, ...]
+    by_name: frozenset[str]
+    names: tuple[str, ...]
+    rest_of_args: str | None
+    rest_of_words: str | None
+    count: int
+    annotated: tuple[tuple[str, ast.expr], ...]
+
+
+def signature_of(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Signature:
+    return kept_with(code, "signature", lambda: _signature(code.args))
+
+
+def _signature(spec: ast.arguments) -> Signature:
+    parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    names = tuple(each.arg for each in parameters)
+    only_by_place = len(spec.posonlyargs)
+    return Signature(
+        names[: only_by_place + len(spec.args)],
+        frozenset(names[only_by_place:]),
+        names,
+        None if spec.vararg is None else spec.vararg.arg,
+        None if spec.kwarg is None else spec.kwarg.arg,
+        len(names) + (spec.vararg is not None) + (spec.kwarg is not None),
+        tuple((each.arg, each.annotation) for each in parameters if each.annotation is not None),
+    )
 
 
 class Following(State):
@@ -239,37 +272,32 @@ class Following(State):
         self, function: Function, args: list[Value], kwargs: dict[str, Value]
     ) -> dict[str, Value] | None:
         """Arguments by parameter name as Python binds them; None where the call does not fit."""
-        spec = function.node.args
-        names, alone = spec.args, spec.kwonlyargs
-        if spec.posonlyargs:
-            names = [*spec.posonlyargs, *names]
-        parameters = {parameter.arg: parameter.annotation for parameter in (*names, *alone)}
-        vararg, kwarg = spec.vararg, spec.kwarg
-        if len(args) > len(names) and vararg is None:
+        signature = signature_of(function.node)
+        by_place, rest_of_args, rest_of_words = signature.by_place, signature.rest_of_args, signature.rest_of_words
+        if len(args) > len(by_place) and rest_of_args is None:
             return None
-        bound: dict[str, Value] = dict(zip(islice(parameters, len(names)), args, strict=False))
-        if vararg is not None:
-            bound[vararg.arg] = Sequence("tuple", [contained(value) for value in args[len(names) :]])
+        bound: dict[str, Value] = dict(zip(by_place, args, strict=False))
+        if rest_of_args is not None:
+            bound[rest_of_args] = Sequence("tuple", [contained(value) for value in args[len(by_place) :]])
         rest: dict[Any, Value] = {}
         words: Value | None = None
         if kwargs:
             words = kwargs.get(OPEN)
-            by_place = {parameter.arg for parameter in spec.posonlyargs}
             for name, value in kwargs.items():
                 if name == OPEN:
                     continue
-                if name in parameters and name not in bound and name not in by_place:
+                if name in signature.by_name and name not in bound:
                     bound[name] = value
-                elif kwarg is not None:
+                elif rest_of_words is not None:
                     rest[name] = contained(value)
                 else:
                     return None
-        if kwarg is not None:
-            bound[kwarg.arg] = Dictionary(rest, born=self.steps)
+        if rest_of_words is not None:
+            bound[rest_of_words] = Dictionary(rest, born=self.steps)
             if words is not None:
-                bound[kwarg.arg] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
-        if len(bound) < len(parameters) + (vararg is not None) + (kwarg is not None):
-            for name in parameters:
+                bound[rest_of_words] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
+        if len(bound) < signature.count:
+            for name in signature.names:
                 if name not in bound:
                     default = function.defaults.get(name)
                     if words is not None:
@@ -285,8 +313,8 @@ class Following(State):
                     bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
                 else:
                     share(value)
-        for name, annotation in parameters.items():
-            if annotation is not None and isinstance(given := bound[name], Opaque):
+        for name, annotation in signature.annotated:
+            if isinstance(given := bound[name], Opaque):
                 declared = self.annotation_in(function.scope, annotation)
                 if isinstance(declared, Tensor) and is_none(function.defaults.get(name, UNKNOWN)):
                     declared = copy(declared, marks=declared.marks | {"optional"})

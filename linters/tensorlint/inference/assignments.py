@@ -62,6 +62,8 @@ from tensorlint.inference.values import (
 from tensorlint.inference.variants import freshen
 
 _MOST_SHARED = 400  # objects that a name has been bound to, and those that they hold
+_SIZES = frozenset({Number, Opaque, Scalar})  # what may get the name of a size
+_CALLED_LATER = frozenset({Function, Attribute, Partial})
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
 
@@ -72,16 +74,16 @@ class Assignments(State):
     __slots__ = ()
 
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
-        if value.__class__ is Sequence and not isinstance(target, (ast.Tuple, ast.List)):
+        if value.__class__ is Sequence and target.__class__ is not ast.Tuple and target.__class__ is not ast.List:
             value = iterators.hold(self, value, source)
         if self.vector_numbers and value.__class__ is Tensor:
             self.note_number_kept(target, value)
         if target.__class__ is ast.Name:
             self.assign_name(target, value)
-        elif isinstance(target, (ast.Tuple, ast.List)):
+        elif target.__class__ is ast.Tuple or target.__class__ is ast.List:
             self.unpack(target, value, source)
             self.show_last(target)
-        elif isinstance(target, ast.Attribute):
+        elif target.__class__ is ast.Attribute:
             receiver = self.eval(target.value)
             instance = _instance_of_class(target.value)
             if instance is not None:
@@ -91,7 +93,7 @@ class Assignments(State):
                     value = UNKNOWN if owner.generic else value  # of a subclass, it may be
                 elif not isinstance(owner, (Tensor, Const)):
                     self.forget_in_classes({target.attr})
-            if isinstance(value, (Sequence, Dictionary)) and isinstance(source, ast.Name):
+            if isinstance(source, ast.Name) and isinstance(value, (Sequence, Dictionary)):
                 value.shared = True
             self.store_attribute(receiver, target.attr, value)
             if target.attr == "data" and isinstance(target.value, ast.Attribute):
@@ -117,18 +119,13 @@ class Assignments(State):
             self.assign(target.value, Sequence("list"), None)
 
     def assign_name(self, target: ast.Name, value: Value) -> None:
-        frame = self.frame
+        frame, name = self.frame, target.id
         if frame.record:
-            name = target.id
             value = self.related(value, target)
-            if (
-                isinstance(value, (Number, Opaque, Scalar))
-                and frame.facts.textual.get(name) == 1
-                and name not in self.parameters
-            ):
-                if not isinstance(value, Scalar):
+            if value.__class__ in _SIZES and frame.facts.textual.get(name) == 1 and name not in self.parameters:
+                if isinstance(value, (Opaque, Number)):
                     self.name_size(value, target)
-                elif value.kind == "int":
+                elif isinstance(value, Scalar) and value.kind == "int":
                     value = an_integer()
                     self.name_size(value, target)
             if self.rounds is not None:
@@ -139,12 +136,11 @@ class Assignments(State):
                     self.note_binding(target, value)
         if value.__class__ is Sequence and value.kind == "iterator":
             self.iterators_named = True
-        if target.id in frame.facts.shared:
-            self.hold_shared(
-                target.id, value
-            )  # a function that declares it global or nonlocal may rebind it at any call
+        if name in frame.facts.shared:
+            # A function that declares it global or nonlocal may rebind it at any call.
+            self.hold_shared(name, value)
             value = UNKNOWN
-        frame.env[target.id] = value
+        frame.env[name] = value
 
     def hold_shared(self, name: str, value: Value) -> None:
         """Whoever reads the name, which functions may bind anew, may get what the value is or holds."""
@@ -170,10 +166,14 @@ class Assignments(State):
     def name_size(self, value: Number | Opaque, target: ast.Name) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
         name = target.id
-        if name.startswith("_") or (isinstance(value, Opaque) and (value.name is not None or value.variant)):
+        if name.startswith("_"):
             return
-        if isinstance(value, Opaque) and value._symbol is None:
-            value.formula = None  # the name says it
+        opaque = value if isinstance(value, Opaque) else None
+        if opaque is not None:
+            if opaque.name is not None or opaque.variant:
+                return
+            if opaque._symbol is None:
+                opaque.formula = None  # the name says it
         terms = value.size.terms
         if len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1:
             atom = terms[0][0][0]
@@ -182,7 +182,6 @@ class Assignments(State):
                 atom.scope = self.frame.node
                 if self.loop_start is not None and atom.serial >= self.loop_start:
                     atom.held = (target.lineno, target.col_offset), self.end_of_block(target)
-                opaque = value if isinstance(value, Opaque) else None
                 if opaque is not None:
                     opaque.name, opaque.scope = name, self.frame.node
                 self.names_given.append((atom, opaque))
@@ -208,15 +207,15 @@ class Assignments(State):
         """`_, _ = pair`: behind the statement a name holds what it was given last."""
         last: dict[str, ast.Name] = {}
         for element in target.elts:
-            each = element.value if isinstance(element, ast.Starred) else element
-            if isinstance(each, ast.Name):
+            each = element.value if element.__class__ is ast.Starred else element
+            if each.__class__ is ast.Name:
                 if each.id in last:
                     self.bindings.pop(last[each.id], None)
                 last[each.id] = each
 
     def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
         elements = target.elts
-        starred = [position for position, element in enumerate(elements) if isinstance(element, ast.Starred)]
+        starred = [position for position, element in enumerate(elements) if element.__class__ is ast.Starred]
         if isinstance(value, Sequence) and value.shape_of is not None and not starred:
             torch = len(elements) > 1 and self.uses_torch and refinement.asks_torch(source)
             if source is not None:  # which the target of a loop has not: there may be no round
@@ -292,27 +291,28 @@ class Assignments(State):
             for part in parts:
                 if isinstance(part, Instance) and not part.generic:
                     hold_still(part, [value])
-        if isinstance(value, (Function, Attribute, Partial)):
+        if value.__class__ in _CALLED_LATER:
             self.keep(value)
-        if isinstance(receiver, Instance):
+        if receiver.__class__ is Instance:
             if receiver.generic and not self.initialising(receiver):
                 return
             if receiver.several and not self.initialising(receiver):
                 value = UNKNOWN
             shown = self.find_in_class(receiver.cls, name)
-            if isinstance(shown, Function) and (shown.kind == "property" or shown.decorated):
-                # A setter, which may set any attribute.
-                self.forget_fields(receiver)
-                self.not_followed(shown, [receiver, value], {})
-                return
-            if isinstance(shown, Instance) and self.find_in_class(shown.cls, "__set__") is not None:
-                self.forget_fields(receiver)
-                receiver.fields[name] = UNKNOWN
-                return
-            if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:
-                value = UNKNOWN  # elsewhere it is computed
-            if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
-                value = UNKNOWN  # an object that nobody knows, which may decide what is stored
+            if shown is not None:
+                if isinstance(shown, Function) and (shown.kind == "property" or shown.decorated):
+                    # A setter, which may set any attribute.
+                    self.forget_fields(receiver)
+                    self.not_followed(shown, [receiver, value], {})
+                    return
+                if isinstance(shown, Instance) and self.find_in_class(shown.cls, "__set__") is not None:
+                    self.forget_fields(receiver)
+                    receiver.fields[name] = UNKNOWN
+                    return
+                if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:
+                    value = UNKNOWN  # elsewhere it is computed
+                if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
+                    value = UNKNOWN  # an object that nobody knows, which may decide what is stored
             if not receiver.cls.is_module and self.find_in_class(receiver.cls, "__setattr__") is not None:
                 value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
@@ -321,13 +321,13 @@ class Assignments(State):
                 value = UNKNOWN
             if (
                 self.frame.record
-                and isinstance(value, (Opaque, Number))
+                and (value.__class__ is Opaque or value.__class__ is Number)
                 and name not in self.file.facts.unstable_attributes
-                and self.stored_once(receiver.cls, name)
                 and not self.frame.loops
+                and self.stored_once(receiver.cls, name)
             ):
                 self.name_field(receiver, name, value)
-            if value is UNKNOWN and receiver.generic and self.stored_once(receiver.cls, name) and not self.frame.loops:
+            if value is UNKNOWN and receiver.generic and not self.frame.loops and self.stored_once(receiver.cls, name):
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
             if self.file is not self.own_file and not self.initialising(receiver):
@@ -337,15 +337,17 @@ class Assignments(State):
             if before is not None and before is not value:
                 # Of two functions of different names either may be called.
                 value = UNKNOWN if isinstance(before, Function) else aliases.joined(before, value)
-            if name in receiver.fields:
-                self.overwritten.append((receiver, name, receiver.fields[name]))
-            receiver.fields[name] = value
+            fields = receiver.fields
+            if name in fields:
+                self.overwritten.append((receiver, name, fields[name]))
+            fields[name] = value
             self.mutations.append((receiver, name))
             if name == "__class__":
                 self.forget_fields(receiver)
-                receiver.fields[layer_changes.CHANGED] = UNKNOWN
-            base = receiver.fields.get(BASE)
-            if isinstance(base, LibraryObject) and name != BASE:
+                fields = receiver.fields
+                fields[layer_changes.CHANGED] = UNKNOWN
+            base = fields.get(BASE)
+            if base is not None and isinstance(base, LibraryObject) and name != BASE:
                 self.store_attribute(base, name, value)
         elif isinstance(receiver, LibraryObject):
             if layer_changes.keeps_result(self, receiver, name, value):
@@ -447,7 +449,7 @@ class Assignments(State):
             for part in parts:
                 if isinstance(part, Instance) and not part.generic:
                     hold_still(part, [value])  # `vars(box)["rows"] = rows`
-        if isinstance(value, (Function, Attribute, Partial)):
+        if value.__class__ in _CALLED_LATER:
             self.keep(value)
         if isinstance(receiver, Instance):
             receiver = receiver.fields.get(BASE, UNKNOWN)
@@ -610,6 +612,8 @@ def one_of_items(value: Opaque) -> Opaque:
 
 def _instance_of_class(node: ast.expr) -> ast.expr | None:
     """`x` of `type(x)` and `x.__class__`."""
+    if node.__class__ is ast.Name:
+        return None
     if isinstance(node, ast.Call):
         plain = isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 1
         return node.args[0] if plain else None

@@ -9,7 +9,7 @@ from tensorlint.inference import kind_tests, refinement
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.frames import Environment, differing, merge
 from tensorlint.inference.joins import fit
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor
@@ -77,7 +77,8 @@ class Branches(State):
 
     def remember_branches(self, merged: Environment, first: Environment, second: Environment, test: ast.expr) -> None:
         """A tensor that the two branches laid out differently remembers both, unless the test asked for its layout."""
-        for name, value in merged.items():
+        for name in differing(first, second):
+            value = merged[name]
             if value.__class__ is not Tensor:
                 continue
             a, b = first.get(name), second.get(name)

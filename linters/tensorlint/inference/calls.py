@@ -81,6 +81,7 @@ _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
 
 _OF_STAND_INS = frozenset({Instance, Sequence})
+_CALLED_LATER = frozenset({Attribute, Function, Partial})
 _MAY_BE_TENSORS = frozenset({Tensor, Opaque, Unknown})
 # Functions that give tensors another shape in place, beside `torch.Tensor.unsqueeze_(x, 0)` and its like.
 _RESHAPES = frozenset({"torch.utils.swap_tensors", "numpy.ndarray.resize"})
@@ -132,8 +133,18 @@ def _is_layer(value: Value) -> bool:
 @lru_cache(4096)
 def _reshapes(path: str) -> bool:
     """`torch.Tensor.t_`, `torch.ops.aten.transpose_.default`, `torch.Tensor.data.__set__`."""
+    if path in _RESHAPES or not path.startswith(("torch.", "numpy.ndarray.")):
+        return path in _RESHAPES
     *_, before, last = path.split(".")
     return last in RESHAPING or (before in RESHAPING and path.startswith("torch.ops.")) or last == "__set__"
+
+
+@lru_cache(4096)
+def _put_by(path: str) -> str | None:
+    """The method of a container of layers that puts something into the first argument: `nn.Sequential.append(layers, layer)`."""
+    owner, _, method = path.rpartition(".")
+    is_class = path.startswith("torch.nn.") and owner.rpartition(".")[2][:1].isupper()
+    return method if is_class and method in PUTS else None
 
 
 # Builtins that go through no iterator, or no further than one item.
@@ -167,15 +178,30 @@ class Calls(State):
         """The evaluated arguments; None where a star hides how many there are."""
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
+        for argument in node.args:
+            if argument.__class__ is ast.Starred:
+                return self.starred_arguments(node, args, kwargs)
+            args.append(self.eval(argument))
+        for keyword in node.keywords:
+            name = keyword.arg
+            if name is None:
+                return self.starred_arguments(node, args, kwargs)
+            kwargs[name] = self.eval(keyword.value)
+        self.starred = self.open_call = None
+        given = self.unsure = args, kwargs
+        return given
+
+    def starred_arguments(self, node: ast.Call, args: list[Value], kwargs: dict[str, Value]) -> Arguments | None:
+        """The arguments from the first with a star on; `args` and `kwargs` are those before it."""
         known = True
         unsure: tuple[Value, ...] = ()
         starred: Sequence | None = None
         before = 0
         only_words = True
-        for argument in node.args:
-            if argument.__class__ is not ast.Starred:
+        for argument in node.args[len(args) :]:
+            if not isinstance(argument, ast.Starred):
                 args.append(self.eval(argument))
-            elif isinstance(argument, ast.Starred):
+            else:
                 value = self.eval(argument.value)
                 items = self.iterate(value) if isinstance(value, (Sequence, LibraryObject)) else None
                 if isinstance(value, Tensor) and value.framework == "numpy":
@@ -190,7 +216,7 @@ class Calls(State):
                         kin = None if value.kin is None else moved(value.kin, len(node.args) - 1)
                         starred = Sequence("tuple", None, UNKNOWN if items is None else items.element, kin=kin)
                         before = len(args)
-        for keyword in node.keywords:
+        for keyword in node.keywords[len(kwargs) :]:
             value = self.eval(keyword.value)
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
@@ -222,52 +248,50 @@ class Calls(State):
 
     def eval_call(self, node: ast.Call) -> Value:
         func = node.func
-        if isinstance(func, ast.Attribute):
-            if (
-                isinstance(func.value, ast.Call)
-                and isinstance(func.value.func, ast.Name)
-                and func.value.func.id == "super"
-            ):
-                return self.call_super(node, func.attr)
-            receiver = self.eval(func.value)
+        if func.__class__ is ast.Attribute:
+            held, name = func.value, func.attr
+            if held.__class__ is ast.Call and held.func.__class__ is ast.Name and held.func.id == "super":
+                return self.call_super(node, name)
+            receiver = self.eval(held)
             arguments = self.arguments(node)
-            if func.attr in sizes_in_place.TOLD_SIZES and arguments is not None and self.frame.record:
+            if name in sizes_in_place.TOLD_SIZES and arguments is not None and self.frame.record:
                 sizes_in_place.read(self, node, *arguments)
-            if isinstance(receiver, (Library, ModuleScope)):
-                function = self.attribute_of(receiver, func.attr, func)
-                if func.attr == "forward" and arguments is not None:
+            if receiver.__class__ is Library or receiver.__class__ is ModuleScope:
+                function = self.attribute_of(receiver, name, func)
+                if name == "forward" and arguments is not None:
                     self.saw_unbound_forward(receiver, node, arguments[0])
                 return self.call_known(function, arguments, node)
-            if func.attr == "forward":
-                if isinstance(receiver, Class) or class_of(func.value) is not None:
+            if name == "forward":
+                if isinstance(receiver, Class) or class_of(held) is not None:
                     self.saw_unbound_forward(receiver, node, self.unsure[0] if arguments is None else arguments[0])
                 else:
                     self.saw_forward(receiver, node, called=True, known=arguments is not None)
-            if arguments is None and self.open_call is not None and self.is_own_method(receiver, func.attr):
+            if arguments is None and self.open_call is not None and self.is_own_method(receiver, name):
                 arguments = self.open_call
             if arguments is None:
                 self.escape(*self.unsure)
                 self.escape_receiver(receiver)
                 if isinstance(receiver, Instance):
-                    self.not_followed(self.attribute_of(receiver, func.attr, func), *self.unsure)
-                return self.starred_method(receiver, func.attr, node)
-            if self.takes_forward and func.attr in CALLING_METHODS and not isinstance(receiver, (Instance, Class)):
+                    self.not_followed(self.attribute_of(receiver, name, func), *self.unsure)
+                return self.starred_method(receiver, name, node)
+            if receiver.__class__ is Instance or receiver.__class__ is Class:
+                if receiver.__class__ is Instance and (kept := receiver.fields.get(name)) is not None:
+                    self.saw_kept_forward(kept, node)
+                elif self.takes_forward and hands_forward(node):
+                    if not self.is_rebound(receiver if isinstance(receiver, Class) else receiver.cls, name):
+                        self.saw_handed_forward(self.attribute_of(receiver, name, func), node)
+            elif self.takes_forward and name in CALLING_METHODS:
                 self.saw_forward_among(node, self.text_of(func))
-            if isinstance(receiver, Instance) and func.attr in receiver.fields:
-                self.saw_kept_forward(receiver.fields[func.attr], node)
-            elif isinstance(receiver, (Instance, Class)) and hands_forward(node):
-                if not self.is_rebound(receiver if isinstance(receiver, Class) else receiver.cls, func.attr):
-                    self.saw_handed_forward(self.attribute_of(receiver, func.attr, func), node)
-            if isinstance(receiver, Sequence) and isinstance(func.value, (ast.Name, ast.Attribute)):
+            if receiver.__class__ is Sequence and isinstance(held, (ast.Name, ast.Attribute)):
                 given = iterators.held_arguments(self, arguments[0], node)
-                changed = containers.mutate(self, receiver, func.attr, given, arguments[1], func.value)
+                changed = containers.mutate(self, receiver, name, given, arguments[1], held)
                 if changed is not None:
                     return changed
-            return self.call_method(receiver, func.attr, arguments[0], arguments[1], node)
+            return self.call_method(receiver, name, arguments[0], arguments[1], node)
         function = self.eval(func)
         arguments = self.arguments(node)
         if (
-            isinstance(func, ast.Name)
+            func.__class__ is ast.Name
             and func.id in sizes_in_place.TOLD_SIZES
             and arguments is not None
             and self.frame.record
@@ -277,7 +301,7 @@ class Calls(State):
 
     def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
         if self.takes_forward:
-            if isinstance(function, (Attribute, Function, Partial)):
+            if function.__class__ in _CALLED_LATER:
                 self.saw_kept_forward(function, node)
             self.saw_handed_forward(function, node)
         if arguments is None and isinstance(function, (Function, Class, Instance)):
@@ -340,32 +364,42 @@ class Calls(State):
     # -- dispatch ------------------------------------------------------------------------------------------------
 
     def call(self, function: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        if isinstance(function, Library):
+        if function.__class__ is Library:
             return self.call_library(function.path, args, kwargs, node)
-        if isinstance(function, Function):
+        if function.__class__ is Function:
             return self.call_function(function, args, kwargs, node)
-        if isinstance(function, Class):
+        if function.__class__ is Class:
             return self.with_end(self.construct(function, args, kwargs, node))
-        if isinstance(function, Instance):
+        if function.__class__ is Instance:
             given = self.call_instance(function, args, kwargs, node)
             if function.generic and function.parts:
                 return one_of_class.result(self, function, args, kwargs, given)
             return given
-        if isinstance(function, LibraryObject):
+        if function.__class__ is LibraryObject:
             return self.call_library_object(function, args, kwargs, node)
-        if isinstance(function, Partial):
+        if function.__class__ is Partial:
             return self.call(function.function, [*function.positional, *args], {**function.keywords, **kwargs}, node)
-        if isinstance(function, Opaque) and function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs:
-            return self.kept_shape(args[0], node)
-        if isinstance(function, Opaque) and function.kind == ONE_LAYER:
-            return self.call_one_layer(function, args, kwargs, node)
-        if isinstance(function, Attribute):
+        if function.__class__ is Opaque and function.kind is not None:
+            if function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs:
+                return self.kept_shape(args[0], node)
+            if function.kind == ONE_LAYER:
+                return self.call_one_layer(function, args, kwargs, node)
+        if function.__class__ is Attribute:
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds.
         result: Value = UNKNOWN
-        if parts_of(function):
-            result = one_within([each for each in parts_of(function) if not _is_layer(each)])
+        parts = parts_of(function)
+        if parts:
+            result = one_within([each for each in parts if not _is_layer(each)])
         self.escape(args, kwargs)
+        if parts:
+            self.run_parts(function, args, kwargs)
+        if self.kept:
+            self.run_kept(args, kwargs)
+        return result
+
+    def run_parts(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """Any of those may run that the function, which nobody knows, is one of."""
         seen: set[int] = set()
         run: set[ast.AST | None] = set()
         handed: Value | None = None
@@ -388,9 +422,6 @@ class Calls(State):
                 run.add(code)
             else:
                 self.not_followed(part, args, kwargs)
-        if self.kept:
-            self.run_kept(args, kwargs)
-        return result
 
     def call_one_layer(
         self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
@@ -412,7 +443,7 @@ class Calls(State):
 
     def with_end(self, made: Value) -> Value:
         """The new object; what its `__del__` changes of what it holds may be changed from here on."""
-        if isinstance(made, Instance):
+        if made.__class__ is Instance:
             end = self.find_in_class(made.cls, "__del__")
             if isinstance(end, Function):
                 self.not_followed(end, [made], {})
@@ -447,34 +478,34 @@ class Calls(State):
                 if value.__class__ in CALLED and may_change(value):
                     self.escape_callbacks(path[9:], args, kwargs)
                     break
-            if path.rpartition(".")[2] in CHANGES and args and isinstance(args[0], Opaque):
+            if args and args[0].__class__ is Opaque and path.rpartition(".")[2] in CHANGES:
                 self.changed_items(args[0], longer=True)  # `list.append(rows, row)`
             result = builtins.call(self, path[9:], args, kwargs, node)
             for value in args:
                 if value.__class__ is Sequence and path not in _LEAVES:
                     iterators.spend(self, value)
             return result
-        if path.startswith("torch.nn.") and args:
-            *_, owner, method = path.split(".")
-            if method in PUTS and owner[:1].isupper():  # `nn.Sequential.append(layers, layer)`
-                return self.call_method(args[0], method, args[1:], kwargs, node)
-        series = table_values.computed(path, args, kwargs, node)
-        if series is not None:
-            return series
-        if path in _RESHAPES or (path.startswith(("torch.", "numpy.ndarray.")) and _reshapes(path)):
+        if args and (method := _put_by(path)):
+            return self.call_method(args[0], method, args[1:], kwargs, node)
+        if args and args[0].__class__ is LibraryObject:
+            series = table_values.computed(path, args, kwargs, node)
+            if series is not None:
+                return series
+        if _reshapes(path):
             for value in args:
                 if value.__class__ in _MAY_BE_TENSORS:
                     self.reshape(value)
             return UNKNOWN
         entry = ops.function(path)
         if entry is not None:
-            if args and isinstance(args[0], LibraryObject):
+            if args and args[0].__class__ is LibraryObject:
                 args = tables.as_array(path, args, node)
-            if entry.framework == "numpy" and path not in _ARRAY_OF_TABLES and any(map(table_values.is_table, args)):
-                return UNKNOWN
-            if args and entry.framework == "numpy" and path not in _MAKES_ARRAY and any(map(_decides, args)):
-                self.escape(args, kwargs)
-                return UNKNOWN
+            if args and entry.framework == "numpy":
+                if path not in _ARRAY_OF_TABLES and any(map(table_values.is_table, args)):
+                    return UNKNOWN
+                if path not in _MAKES_ARRAY and any(map(_decides, args)):
+                    self.escape(args, kwargs)
+                    return UNKNOWN
             if path in _OF_SCALARS:
                 for value in (*args, *kwargs.values()):
                     refinement.take_for_scalar(self, value)
@@ -508,14 +539,15 @@ class Calls(State):
             ):
                 self.escape(args, kwargs)
                 return UNKNOWN
-        if entry.framework == "torch" and not is_none(kwargs.get("out", NONE)):
-            plain = {name: value for name, value in kwargs.items() if name != "out"}
-            return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
-        if entry.framework == "torch" and not is_none(kind := kwargs.get("layout", NONE)):
-            dense = {name: value for name, value in kwargs.items() if name != "layout"}
-            return _in_layout(self.apply(entry, args, dense, node), kind)
+        if kwargs and entry.framework == "torch":
+            if not is_none(kwargs.get("out", NONE)):
+                plain = {name: value for name, value in kwargs.items() if name != "out"}
+                return self.written(self.apply(entry, args, plain, node), kwargs["out"], node)
+            if not is_none(kind := kwargs.get("layout", NONE)):
+                dense = {name: value for name, value in kwargs.items() if name != "layout"}
+                return _in_layout(self.apply(entry, args, dense, node), kind)
         call = self.call_context(entry.name, node)
-        if entry.name in JOINING and args and isinstance(args[0], Sequence):
+        if entry.name in JOINING and args and args[0].__class__ is Sequence:
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         if entry.name in OF_ONE_RANK and entry.framework == "torch":
@@ -524,7 +556,7 @@ class Calls(State):
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
             self.note_given(args, kwargs, result)
-        if isinstance(result, Tensor) and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
+        if result.__class__ is Tensor and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
             result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:
             aliases.tie_result(result, args)
@@ -534,14 +566,14 @@ class Calls(State):
             for parameter, arg in zip(entry.parameters, args, strict=False):
                 if parameter.name == "out":  # `np.add(x, 1, x)`
                     aliases.tie(result, arg)
-        if isinstance(result, Tensor) and entry.name in _PARAMETERS:
-            return layer_changes.held(self, copy(result))  # an object of its own
-        if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
-            if entry.framework == "torch":
+        if result.__class__ is Tensor:
+            if entry.name in _PARAMETERS:
+                return layer_changes.held(self, copy(result))  # an object of its own
+            if result.shape is not None:
+                return result
+            if args and result.axes is None and entry.framework == "torch":
                 result.axes = known_axes.after_function(entry.name.rpartition(".")[2], args, kwargs) or None
-        if args and ((isinstance(result, Tensor) and result.shape is None) or not isinstance(result, Tensor)):
-            return self.related_result(entry, result, args, kwargs, node)
-        return result
+        return self.related_result(entry, result, args, kwargs, node) if args else result
 
     def written(self, result: Value, out: Value, node: ast.AST | None) -> Value:
         """What `out` is once a result was written into it: torch gives it the result's shape, it keeps its own dtype."""
@@ -670,7 +702,7 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
-        if args and isinstance(first := args[0], Tensor) and first.framework is None and _LAYER.match(receiver.path):
+        if args and (first := args[0]).__class__ is Tensor and first.framework is None and _LAYER.match(receiver.path):
             args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
             self.note_meeting("@", *args)
@@ -680,7 +712,7 @@ class Calls(State):
         result = layer_changes.after_assignment(receiver, result)
         if aliases.TIES.on:
             aliases.tie_result(result, args)
-        if isinstance(result, Tensor) and result.shape is None and result.axes is None and args:
+        if result.__class__ is Tensor and result.shape is None and result.axes is None and args:
             result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
             result = self.keep_rank(result, args[0])

@@ -86,10 +86,10 @@ class Classes(Inheritance):
         cls.made_otherwise = any(isinstance(base, Class) and base.made_otherwise for base in bases) or (
             isinstance(meta, Class) and self.find_in_class(meta, "__call__") is not None
         )
-        # Nor what a `__new__` gives, which may be an object that was made before.
-        cls.made_otherwise = cls.made_otherwise or any(
-            isinstance(each, ast.FunctionDef) and each.name == "__new__" for each in node.body
-        )
+        for each in node.body:
+            # Nor what a `__new__` gives, which may be an object that was made before.
+            if each.__class__ is ast.FunctionDef and each.name == "__new__":
+                cls.made_otherwise = True
         self.classes.append(cls)
         cls.is_module = any(self.is_module_base(base) for base in bases) or self.has_one_of_several_bases(node, bases)
         cls.complete = all(self.is_known_base(base) for base in bases)
@@ -266,32 +266,40 @@ class Classes(Inheritance):
 
     def find_in_class(self, cls: Class, name: str) -> Value | None:
         """A class attribute in the method resolution order; None if no known base has it."""
-        found = cls.own(name)
+        found = cls.held.get(name)
+        if found is None and cls.late is not None:
+            found = cls.own(name)
         if found is not None or not cls.bases:
             return found
-        hidden = False
-        for base in method_order(cls)[1:]:
+        order = method_order(cls)
+        for base in order[1:]:
             if base.__class__ is Class:
                 found = base.held.get(name)
                 if found is None and base.late is not None:
                     found = base.own(name)
                 if found is not None:
                     # Of a base that nobody knows and that comes first, it may be another one.
-                    return UNKNOWN if hidden and name not in INITIALISERS else found
-            else:
-                hidden = hidden or not (self.is_known_base(base) or is_plain(base))
+                    hidden = name not in INITIALISERS and any(map(self.may_have_anything, order[: order.index(base)]))
+                    return UNKNOWN if hidden else found
         return None
+
+    def may_have_anything(self, base: Value) -> bool:
+        """Whether nobody knows what the class, which is none of the program's, has."""
+        return base.__class__ is not Class and not (self.is_known_base(base) or is_plain(base))
 
     def decided_elsewhere(self, value: Instance, name: str) -> bool:
         """Whether the attribute is something else than assignments show: the initialiser's own count while it is followed."""
-        if not self.initialising(value):
+        if value not in self.being_made:
             return self.is_rebound(value.cls, name, value)
         return answers_otherwise(value.cls) or "__getattribute__" in value.cls.scope.file.facts.foreign_attributes
 
     def is_rebound(self, cls: Class, name: str, of: Instance | None = None) -> bool:
         """Whether the attribute, perhaps `of` an object, is changed where no assignment shows it: by `setattr` with a name
         that is computed, or by a method that an operator calls."""
-        if name in changed_by_operators(cls) or (name.startswith("_") and name in self.private_names()):
+        changed = cls.changed_by_operators
+        if name in (changed_by_operators(cls) if changed is None else changed):
+            return True
+        if name[:1] == "_" and name in self.private_names():
             return True
         if self.rebound is not NOTHING and self.changed_in(self.rebound, cls, name, of):
             return True
@@ -350,42 +358,41 @@ class Classes(Inheritance):
                 change_unseen(self, container)  # whose members these are, for whoever changes them
         if self.decided_elsewhere(value, name):
             return self.perhaps_its_own(value, name)
-        if (
-            value.generic
-            and name in value.cls.overridden
-            and (name not in value.fields or not self.initialising(value))
-        ):
+        cls, generic = value.cls, value.generic
+        if generic and name in cls.overridden and (name not in value.fields or not self.initialising(value)):
             made = value.overridden_fields.get(name)
             if made is None:
-                stable = name not in value.cls.unstable and name not in self.file.facts.unstable_attributes
+                stable = name not in cls.unstable and name not in self.file.facts.unstable_attributes
                 made = value.overridden_fields[name] = Opaque(f"self.{name}" if stable else None)
             return made
         if value.lasting and not self.initialising(value):
-            facts = value.cls.scope.file.facts
+            facts = cls.scope.file.facts
             if name in facts.unstable_attributes or name in facts.foreign_attributes:
                 return perhaps(value.fields.get(name))
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN:
-                return Opaque(None, parts=() if value.cls.is_module else value.given)
-            if value.generic and name in value.cls.unstable:
-                return changing_numbers.whenever(self, value.cls, name, found) or perhaps(found)
-            if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
-                return perhaps(value.fields.get(name))
-            if isinstance(found, Tensor) and value.cls.is_module and not self.initialising(value):
+                return Opaque(None, parts=() if cls.is_module else value.given)
+            if generic:
+                if name in cls.unstable:
+                    return changing_numbers.whenever(self, cls, name, found) or perhaps(found)
+                if name in self.file.facts.foreign_attributes and not self.initialising(value):
+                    return perhaps(value.fields.get(name))
+            if found.__class__ is Tensor and cls.is_module and not self.initialising(value):
                 held(self, found)
             if value.several:
                 self.one_of_several(name, found)
-            elif isinstance(found, (Sequence, Dictionary)) and value.lasting | value.generic:
-                changes = self.is_changed_anywhere if value.generic else self.is_changed_later
+            elif (found.__class__ is Sequence or found.__class__ is Dictionary) and value.lasting | generic:
+                changes = self.is_changed_anywhere if generic else self.is_changed_later
                 if not self.initialising(value) and (changes(name) or set_elsewhere(self, name)):
                     self.forget_contents(found)  # between the calls of functions
-            if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
-                return held_elsewhere(self, name, found, value.generic or value.lasting)
+            if found.__class__ is Tensor or found.__class__ is LibraryObject or found.__class__ is Instance:
+                if not self.initialising(value):
+                    return held_elsewhere(self, name, found, generic or value.lasting)
             return found
-        found = self.find_in_class(value.cls, name)
+        found = self.find_in_class(cls, name)
         if found is not None:
-            if value.generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
+            if generic and name in self.file.facts.foreign_attributes and not self.initialising(value):
                 return Opaque(None)
             if isinstance(found, Function):
                 if found.kind in ("property", "cached"):

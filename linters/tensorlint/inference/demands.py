@@ -53,6 +53,13 @@ FUNCTION = "function"
 UNTOLD, BESIDE, TOLD = range(3)
 
 
+def _is_open(value: Value) -> bool:
+    """Whether something may be learnt of the value: how many axes it has, or whose it is."""
+    if value.__class__ is Tensor:
+        return value.shape is None or value.framework is None
+    return value.__class__ is Opaque
+
+
 class Demands(State):
     """Mixed into the interpreter."""
 
@@ -81,10 +88,10 @@ class Demands(State):
     def demand(self, value: Value | None, mask: int, torch: bool = False, beside: bool = False) -> None:
         """The program goes on from here only if the value has one of these ranks (and is torch's; `beside` its rank that
         is worth knowing, but alone it is not)."""
-        if isinstance(value, Tensor):
+        if value.__class__ is Tensor:
             if value.shape is not None and (value.framework is not None or not (torch or beside)):
                 return
-        elif not isinstance(value, Opaque):
+        elif value.__class__ is not Opaque:
             return
         kin = value.kin
         says = TOLD if torch else BESIDE if beside else UNTOLD
@@ -135,7 +142,7 @@ class Demands(State):
 
     def is_solved(self) -> bool:
         """Whether following the function again, knowing what was learnt, would show more."""
-        return any(
+        return bool(self.learnt) and any(
             torch is TOLD or ranks.single(mask) is not None
             for regions in self.learnt.values()
             for mask, torch in _narrowed(regions)
@@ -214,10 +221,10 @@ class Demands(State):
         frame = self.frame
         if value is UNKNOWN:
             value = Opaque(None)
-        if isinstance(value, Tensor):
+        if value.__class__ is Tensor:
             if value.shape is not None:
                 return value
-        elif not isinstance(value, Opaque) or value.kind is not None:
+        elif value.__class__ is not Opaque or value.kind is not None:
             return value
         if value.kin is None:
             value.kin = (Rank(origin, frame), 0, 0)
@@ -228,7 +235,7 @@ class Demands(State):
     # -- what operations demand and keep -------------------------------------------------------------------------
 
     def demand_of_function(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
-        if not args:
+        if not args or not (_is_open(args[0]) or (len(args) > 1 and _is_open(args[1]))):
             return
         last = name.rpartition(".")[2]
         mask = ranks.FUNCTIONS.get(last)
@@ -268,7 +275,7 @@ class Demands(State):
         """`x * 2` and `x + x.amax(1, keepdim=True)` of objects nobody knows: should they be tensors, the result has as many
         axes."""
         for side, other in ((left, right), (right, left)):
-            if isinstance(side, Opaque) and side.kind is None and side.kin is not None:
+            if side.__class__ is Opaque and side.kind is None and side.kin is not None:
                 if (
                     isinstance(other, (Number, Scalar))
                     or (isinstance(other, Const) and type(other.value) in (int, float, bool))

@@ -73,7 +73,8 @@ _RESULT_FIELDS = {
     "Q": 0, "R": 1, "solution": 0,
 }  # fmt: skip
 
-_CALLED_LATER = (Function, Attribute, Partial)
+_CALLED_LATER = frozenset({Function, Attribute, Partial})
+_DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
 # Parts of a function that can be changed.
 _CHANGEABLE = frozenset({"__kwdefaults__", "__closure__", "__globals__", "__dict__"})
@@ -94,27 +95,29 @@ class Expressions(State):
     # -- names ---------------------------------------------------------------------------------------------------
 
     def eval_name(self, node: ast.Name) -> Value:
-        env = self.frame.env
-        value = env.get(node.id)
+        name = node.id
+        frame = self.frame
+        value = frame.env.get(name)
         if value is not None:
-            if type(value) is Imported and node.id not in self.frame.facts.shared:
+            if value is not UNKNOWN and value.__class__ is not Imported:
+                return value
+            if name in frame.facts.shared:
+                return self.held_shared(name)
+            if value.__class__ is Imported:
                 return self.resolve(value)
-            if value is UNKNOWN or type(value) is Imported:
-                if node.id in self.frame.facts.shared:
-                    return self.held_shared(node.id)
-                # Whatever it is, it is one object until the name is bound anew.
-                value = env[node.id] = Opaque(None)
+            # Whatever it is, it is one object until the name is bound anew.
+            value = frame.env[name] = Opaque(None)
             return value
-        value = self.frame.lookup(node.id)
+        value = frame.lookup_around(name)
         if value is None:
-            value = self.awaited(node.id)
-        if type(value) is Imported:
+            value = self.awaited(name)
+            if value is None:
+                if (name in self.patched and "builtins" in self.file.text) or self.is_bound_around(name):
+                    return UNKNOWN
+                return _builtin(name)
+        if value.__class__ is Imported:
             return self.resolve(value)
-        if value is None:
-            if (node.id in self.patched and "builtins" in self.file.text) or self.is_bound_around(node.id):
-                return UNKNOWN
-            return _builtin(node.id)
-        return self.held_shared(node.id) if value is UNKNOWN and node.id in self.shared_names else value
+        return self.held_shared(name) if value is UNKNOWN and name in self.shared_names else value
 
     def is_bound_around(self, name: str) -> bool:
         """Whether a scope binds the name of which nothing is held: an error may have come before."""
@@ -140,12 +143,13 @@ class Expressions(State):
         return value
 
     def eval_tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
-        kind: Any = "tuple" if isinstance(node, ast.Tuple) else "list" if isinstance(node, ast.List) else "set"
-        if len(node.elts) > _MAX_ITEMS:
+        kind: Any = _DISPLAYS[node.__class__]
+        elements = node.elts
+        if len(elements) > _MAX_ITEMS:
             return self.eval_long_literal(node, kind)
         items: list[Value] = []
-        for element in node.elts:
-            if isinstance(element, ast.Starred):
+        for element in elements:
+            if element.__class__ is ast.Starred:
                 inner = self.eval(element.value)
                 spend(self, inner)
                 known = isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None
@@ -171,7 +175,7 @@ class Expressions(State):
                     item = share(item) if isinstance(element, _NAMED) else hold(self, item, element)
                     if kind == "list":
                         within(item)
-                elif isinstance(item, _CALLED_LATER):
+                elif item.__class__ in _CALLED_LATER:
                     self.keep(item)
                 items.append(item)
         whole = Sequence(kind, items, born=self.steps)
@@ -192,10 +196,11 @@ class Expressions(State):
         items: dict[Any, Value] | None = {}
         held: list[Value] = []
         for key, value in zip(node.keys, node.values, strict=True):
-            evaluated = share(self.eval(value)) if isinstance(value, _NAMED) else hold(self, self.eval(value), value)
+            evaluated: Value = self.eval(value)
             if evaluated.__class__ in _HELD:
+                evaluated = share(evaluated) if isinstance(value, _NAMED) else hold(self, evaluated, value)
                 within(evaluated)
-            if isinstance(evaluated, _CALLED_LATER):
+            elif evaluated.__class__ in _CALLED_LATER:
                 self.keep(evaluated)
             held.append(evaluated)
             if key is None:
@@ -250,22 +255,24 @@ class Expressions(State):
         return self.attribute_of(self.eval(node.value), node.attr, node)
 
     def attribute_of(self, value: Value, name: str, node: ast.AST | None) -> Value:
-        if isinstance(value, Library):
+        if value.__class__ is Library:
             return self.library_attribute(value.path, name)
-        if isinstance(value, Tensor):
+        if value.__class__ is Instance:
+            found = self.instance_attribute(value, name, node)
+            if value.generic and value.parts:
+                found = one_of_class.attribute(self, value, name, found)
+            return contained(found) if found.__class__ is Sequence else found
+        if value.__class__ is Tensor:
             return self.tensor_attribute(value, name, node)
-        if isinstance(value, Opaque):
+        if value.__class__ is Opaque:
             if name in RESHAPING:
                 return Attribute(value, name)
             if name == "shape" and value.kind is None and (value.fields is None or "shape" not in value.fields):
                 return self.shape_of(value)
             return self.opaque_field(value, name)
-        if isinstance(value, Instance):
-            found = self.instance_attribute(value, name, node)
-            if value.generic and value.parts:
-                found = one_of_class.attribute(self, value, name, found)
-            return contained(found) if found.__class__ is Sequence else found
-        if isinstance(value, LibraryObject):
+        if value is UNKNOWN:
+            return Attribute(value, name) if name in RESHAPING else UNKNOWN
+        if value.__class__ is LibraryObject:
             if name in value.fields:
                 if isinstance(stored := value.fields[name], Tensor) and modules.known(value.path):
                     held(self, stored)
@@ -297,11 +304,11 @@ class Expressions(State):
             if name == "__dict__":
                 self.touch_all(value)
             return Attribute(value, name)
-        if isinstance(value, Class):
+        if value.__class__ is Class:
             return self.class_attribute(value, name)
-        if isinstance(value, ModuleScope):
+        if value.__class__ is ModuleScope:
             return self.module_attribute(value, name)
-        if isinstance(value, Sequence) and name in _RESULT_FIELDS:
+        if value.__class__ is Sequence and name in _RESULT_FIELDS:
             field = named_result(value, name)
             if field is not None:
                 return field
@@ -311,7 +318,7 @@ class Expressions(State):
             if isinstance(value, Function) and value.held:
                 return one_within([value])
             return Attribute(value, name)
-        return Attribute(value, name) if value is UNKNOWN and name in RESHAPING else UNKNOWN
+        return UNKNOWN
 
     def asked_for_parts(self, value: Value, name: str) -> None:
         """What `f.__kwdefaults__` and `partial.keywords` give can be changed, by whatever name it is then called."""
@@ -337,13 +344,14 @@ class Expressions(State):
         return self.apply(entry, [Sequence("tuple", list(parts))], {}, node)
 
     def opaque_field(self, value: Opaque, name: object) -> Value:
-        if isinstance(name, str) and name in self.file.facts.unstable_attributes:
+        if name in self.file.facts.unstable_attributes:
             either = aliases.perhaps(value.fields.get(name) if value.fields else None)
             either.parts += value.parts
             return either
-        if value.fields is None:
-            value.fields = {}
-        found = value.fields.get(name)
+        fields = value.fields
+        if fields is None:
+            fields = value.fields = {}
+        found = fields.get(name)
         if self.rebound is not NOTHING and (
             name in self.rebound.attributes
             or (
@@ -361,7 +369,7 @@ class Expressions(State):
             else:
                 text = f"{value.name}[{name!s}]"
             kind = value.kind if value.kind == PLAIN else None
-            found = value.fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
+            found = fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
             found.scope = value.scope
             found.integer = value.told == "ints" and isinstance(name, ItemKey)
             if value.since and is_setting(value.scope, name, self.file.text):
@@ -424,15 +432,18 @@ class Expressions(State):
         )
 
     def eval_subscript(self, node: ast.Subscript) -> Value:
-        value = self.eval(node.value)
+        held = node.value
+        value = self.eval(held)
         index = self.eval(node.slice)
         found = self.item(value, index, node)
-        if node.value.__class__ is ast.Attribute and (found is UNKNOWN or found.__class__ is Opaque):
-            return memoized.item(self, node.value) or found
+        if held.__class__ is ast.Attribute and (found is UNKNOWN or found.__class__ is Opaque):
+            return memoized.item(self, held) or found
         return found
 
     def item(self, value: Value, index: Value, node: ast.AST) -> Value:
-        if isinstance(value, Tensor):
+        if value is UNKNOWN:
+            return UNKNOWN
+        if value.__class__ is Tensor:
             found = indexing.getitem(self.call_context("indexing", node), value, index)
             if value.shape is not None:
                 return found
@@ -445,9 +456,9 @@ class Expressions(State):
             self.demand(value, ranks.of_index(index))
             change = ranks.change_of_index(index)
             return found if change is None else self.keep_rank(found, value, change)
-        if isinstance(value, Sequence):
+        if value.__class__ is Sequence:
             return self.sequence_item(value, index)
-        if isinstance(value, Dictionary):
+        if value.__class__ is Dictionary:
             if isinstance(index, Const) and value.items is not None:
                 try:
                     return value.items.get(index.value, UNKNOWN)
@@ -462,8 +473,8 @@ class Expressions(State):
                 or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
             )
             return Opaque(None, parts=parts) if parts else UNKNOWN
-        if isinstance(value, Opaque):
-            if isinstance(index, Const) and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
+        if value.__class__ is Opaque:
+            if index.__class__ is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
             return Opaque(None, parts=value.parts)
         if isinstance(value, LibraryObject):
@@ -556,8 +567,7 @@ class ItemKey(str):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ItemKey) and str.__eq__(self, other)
 
-    def __hash__(self) -> int:
-        return hash(("item", str(self)))
+    __hash__ = str.__hash__
 
 
 def named_result(value: Sequence, name: str) -> Value | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from operator import is_
+from types import NoneType
 from typing import Any
 
 from tensorlint.inference import declared, table_values
@@ -48,7 +50,42 @@ from tensorlint.inference.walking import parameters_of, walk
 NEVER = Unknown()
 _CACHES = frozenset({"lru_cache", "cache"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error"})
+_KNOWN_OBJECTS = frozenset({Const, LibraryObject, Function, Class})
+_PLAIN_CONSTANTS = frozenset({int, float, str, bool, NoneType})
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Signature:
+    """The names of a function's parameters: those that take arguments by their place, and by name; `*args` and `**words`.
+    `names` are all but the last two, `count` is the number of all."""
+
+    by_place: tuple[str, ...]
+    by_name: frozenset[str]
+    names: tuple[str, ...]
+    rest_of_args: str | None
+    rest_of_words: str | None
+    count: int
+    annotated: tuple[tuple[str, ast.expr], ...]
+
+
+def signature_of(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Signature:
+    return kept_with(code, "signature", lambda: _signature(code.args))
+
+
+def _signature(spec: ast.arguments) -> Signature:
+    parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
+    names = tuple(each.arg for each in parameters)
+    only_by_place = len(spec.posonlyargs)
+    return Signature(
+        names[: only_by_place + len(spec.args)],
+        frozenset(names[only_by_place:]),
+        names,
+        None if spec.vararg is None else spec.vararg.arg,
+        None if spec.kwarg is None else spec.kwarg.arg,
+        len(names) + (spec.vararg is not None) + (spec.kwarg is not None),
+        tuple((each.arg, each.annotation) for each in parameters if each.annotation is not None),
+    )
 
 
 class Following(State):
@@ -91,7 +128,7 @@ class Following(State):
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
             return self.unseen_result(function, args, kwargs)
-        if isinstance(code, ast.AsyncFunctionDef) or (
+        if code.__class__ is ast.AsyncFunctionDef or (
             (own := function.scope.file.facts.scopes.get(code)) is not None and own.is_generator
         ):
             if self.changes_something(code):
@@ -100,7 +137,7 @@ class Following(State):
                 return UNKNOWN if isinstance(code, ast.AsyncFunctionDef) else Sequence("iterator")
         if isinstance(code, ast.Lambda):
             return self.follow(function, bound, node)
-        key = (id(code), id(function.scope), tuple((name, _memo_key(value)) for name, value in bound.items()))
+        key = (id(code), id(function.scope), *bound, *map(_memo_key, bound.values()))
         remembered = self.memory.get(key)
         mutations = len(self.mutations)
         if remembered is not None and remembered[2] == mutations and _identical(remembered[4], read_early()):
@@ -238,70 +275,75 @@ class Following(State):
         self, function: Function, args: list[Value], kwargs: dict[str, Value]
     ) -> dict[str, Value] | None:
         """Arguments by parameter name as Python binds them; None where the call does not fit."""
-        spec = function.node.args
-        bound: dict[str, Value] = {}
-        names = [*spec.posonlyargs, *spec.args]
-        if len(args) > len(names) and spec.vararg is None:
+        signature = signature_of(function.node)
+        by_place, rest_of_args, rest_of_words = signature.by_place, signature.rest_of_args, signature.rest_of_words
+        if len(args) > len(by_place) and rest_of_args is None:
             return None
-        for parameter, value in zip(names, args, strict=False):
-            bound[parameter.arg] = value
-        if spec.vararg is not None:
-            bound[spec.vararg.arg] = Sequence("tuple", [contained(value) for value in args[len(names) :]])
+        bound: dict[str, Value] = dict(zip(by_place, args, strict=False))
+        if rest_of_args is not None:
+            bound[rest_of_args] = Sequence("tuple", [contained(value) for value in args[len(by_place) :]])
         rest: dict[Any, Value] = {}
-        keyword_names = {parameter.arg for parameter in (*spec.args, *spec.kwonlyargs)} if kwargs else ()
-        words = kwargs.get(OPEN)
-        for name, value in kwargs.items():
-            if name == OPEN:
-                continue
-            if name in keyword_names and name not in bound:
-                bound[name] = value
-            elif spec.kwarg is not None:
-                rest[name] = contained(value)
-            else:
-                return None
-        if spec.kwarg is not None:
-            bound[spec.kwarg.arg] = Dictionary(rest, born=self.steps)
-            if words is not None:
-                bound[spec.kwarg.arg] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
-        for parameter in (*names, *spec.kwonlyargs):
-            if parameter.arg not in bound:
-                default = function.defaults.get(parameter.arg)
-                if words is not None:
-                    default = _perhaps_given(words, default)
-                if default is None:
+        words: Value | None = None
+        if kwargs:
+            words = kwargs.get(OPEN)
+            for name, value in kwargs.items():
+                if name == OPEN:
+                    continue
+                if name in signature.by_name and name not in bound:
+                    bound[name] = value
+                elif rest_of_words is not None:
+                    rest[name] = contained(value)
+                else:
                     return None
-                bound[parameter.arg] = default
+        if rest_of_words is not None:
+            bound[rest_of_words] = Dictionary(rest, born=self.steps)
+            if words is not None:
+                bound[rest_of_words] = Dictionary(None, one_within([*rest.values(), words]), born=self.steps)
+        if len(bound) < signature.count:
+            for name in signature.names:
+                if name not in bound:
+                    default = function.defaults.get(name)
+                    if words is not None:
+                        default = _perhaps_given(words, default)
+                    if default is None:
+                        return None
+                    bound[name] = default
         for name, value in bound.items():
             if value is UNKNOWN:
                 bound[name] = Opaque(None)
-            elif isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
-                bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
-            elif isinstance(value, (Sequence, Dictionary)):
-                share(value)
-        for parameter in (*names, *spec.kwonlyargs):
-            if parameter.annotation is not None and isinstance(given := bound[parameter.arg], Opaque):
-                declared = self.annotation_in(function.scope, parameter.annotation)
-                if isinstance(declared, Tensor) and is_none(function.defaults.get(parameter.arg, UNKNOWN)):
+            elif value.__class__ is Sequence or value.__class__ is Dictionary:
+                if isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
+                    bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
+                else:
+                    share(value)
+        for name, annotation in signature.annotated:
+            if isinstance(given := bound[name], Opaque):
+                declared = self.annotation_in(function.scope, annotation)
+                if isinstance(declared, Tensor) and is_none(function.defaults.get(name, UNKNOWN)):
                     declared = copy(declared, marks=declared.marks | {"optional"})
                 if isinstance(declared, Opaque) and declared.kind == PLAIN:
                     # It is that object, and a number.
                     declared._symbol = given._symbol if given.name is None else given.size
                     declared.name, declared.scope = given.name, given.scope
                 if declared is not None:
-                    bound[parameter.arg] = declared
+                    bound[name] = declared
         return bound
 
     def defaults_of(self, spec: ast.arguments) -> dict[str, Value]:
         """The values of a function's defaults, made once where it is defined."""
         defaults: dict[str, Value] = {}
+        if not (spec.defaults or spec.kw_defaults):
+            return defaults
         names = [*spec.posonlyargs, *spec.args]
         for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
-            defaults[parameter.arg] = share(self.eval(default))
-            lasts(defaults[parameter.arg])
+            value = defaults[parameter.arg] = self.eval(default)
+            if value.__class__ is not Const:
+                lasts(share(value))
         for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
             if keyword_default is not None:
-                defaults[parameter.arg] = share(self.eval(keyword_default))
-                lasts(defaults[parameter.arg])
+                value = defaults[parameter.arg] = self.eval(keyword_default)
+                if value.__class__ is not Const:
+                    lasts(share(value))
         return defaults
 
 
@@ -313,22 +355,27 @@ def _NO_FACTS() -> Any:
 
 def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function of another file may tell something: it is given a shape, or nothing that is unknown."""
-    values = [*args, *kwargs.values()]
-    if any(isinstance(value, Tensor) and value.shape is not None for value in values):
-        return True
-    return all(
-        isinstance(value, (Const, LibraryObject, Function, Class))
-        or (isinstance(value, Instance) and (bool(value.fields) or _has_no_initialiser(value.cls)))
-        or (isinstance(value, (Sequence, Dictionary)) and value.items is not None)
-        for value in values
-    )
+    values = [*args, *kwargs.values()] if kwargs else args
+    for value in values:
+        if value.__class__ is Tensor and value.shape is not None:
+            return True
+    for value in values:
+        if value.__class__ in _KNOWN_OBJECTS:
+            continue
+        if isinstance(value, Instance):
+            if not (value.fields or _has_no_initialiser(value.cls)):
+                return False
+        elif not isinstance(value, (Sequence, Dictionary)) or value.items is None:
+            return False
+    return True
 
 
 def gives_two(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function is given two tensors of which the shapes are known: they may not go together, whatever it gives."""
     found = 0
-    for value in (*args, *kwargs.values()):
-        found += isinstance(value, Tensor) and value.shape is not None
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        if value.__class__ is Tensor and value.shape is not None:
+            found += 1
     return found > 1
 
 
@@ -430,10 +477,6 @@ def _can_change(value: Value, source: str) -> bool:
 
 
 def _memo_key(value: Value) -> object:
-    if isinstance(value, Const):
-        return (
-            (type(value.value), value.value)
-            if isinstance(value.value, (int, float, str, bool, type(None)))
-            else id(value)
-        )
+    if isinstance(value, Const) and value.value.__class__ in _PLAIN_CONSTANTS:
+        return value.value.__class__, value.value
     return id(value)

@@ -202,10 +202,11 @@ class ForwardReports(State):
         """`checkpoint(self.block.forward, x)`: calls the bound forward as `self.block.forward(x)` would."""
         if not self.takes_forward or self.file is not self.own_file:
             return
-        if isinstance(function, Library) and function.path in _CALLERS:
-            self.saw_forward_among(node, function.path.rpartition(".")[2])
-        if isinstance(function, Function) and function.scope.file is self.own_file and not function.decorated:
-            if isinstance(function.node, ast.FunctionDef):
+        if function.__class__ is Library:
+            if function.path in _CALLERS:
+                self.saw_forward_among(node, function.path.rpartition(".")[2])
+        elif function.__class__ is Function and function.scope.file is self.own_file and not function.decorated:
+            if isinstance(function.node, ast.FunctionDef) and hands_forward(node):
                 self.saw_forward_parameter(function, function.node, node)
 
     def saw_forward_among(self, node: ast.Call, handed: str) -> None:
@@ -267,6 +268,13 @@ class ForwardReports(State):
         """A bound `module.forward` that was kept under another name, called."""
         if not self.takes_forward or self.file is not self.own_file:
             return
+        while isinstance(function, Partial):
+            function = function.function
+        if function.__class__ is Function:
+            if function.receiver is None or getattr(function.node, "name", "") != "forward":
+                return
+        elif function.__class__ is not Attribute or function.name != "forward":
+            return
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "forward":
             return
@@ -277,15 +285,8 @@ class ForwardReports(State):
                 func.id == each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
             ):
                 return
-        while isinstance(function, Partial):
-            function = function.function
-        if (isinstance(function, Attribute) and function.name == "forward") or (
-            isinstance(function, Function)
-            and function.receiver is not None
-            and getattr(function.node, "name", "") == "forward"
-        ):
-            if not self.may_be_patched(function.receiver):
-                self.saw_forward(function.receiver, node, called=False, known=True)
+        if not self.may_be_patched(function.receiver):
+            self.saw_forward(function.receiver, node, called=False, known=True)
 
     def is_scripted(self, base: Value) -> bool:
         path = getattr(base, "path", "")
@@ -334,8 +335,14 @@ def class_of(node: ast.expr) -> str | None:
 
 
 def hands_forward(node: ast.Call) -> bool:
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return any(isinstance(arg, ast.Attribute) and arg.attr == "forward" for arg in given)
+    for arg in node.args:
+        if arg.__class__ is ast.Attribute and arg.attr == "forward":
+            return True
+    for keyword in node.keywords:
+        arg = keyword.value
+        if arg.__class__ is ast.Attribute and arg.attr == "forward":
+            return True
+    return False
 
 
 def calls_parameter(code: ast.FunctionDef, name: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import is_not
 
 from tensorlint.inference.aliases import joined
 from tensorlint.inference.kept import kept_with
@@ -21,7 +23,7 @@ class Inner(Environment):
     """The names that a comprehension sees. It binds its own, and changes what the others hold for those around it too."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class SourceFile:
     """The file a scope belongs to. `own` is false for other files of the project, where nothing is reported."""
 
@@ -45,7 +47,7 @@ class SourceFile:
 READ_EARLY: dict[Frame, set[str]] = {}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Frame:
     """One activation of a module, class body or function.
 
@@ -84,7 +86,12 @@ class Frame:
     def is_stable(self, name: str) -> bool:
         """Whether functions within find the same object under the name whenever they run."""
         facts = self.facts
-        return facts.is_stable(name) and not (name in facts.assigned and name in _given_anew(self.node))
+        times = facts.assigned.get(name)
+        if times is None:
+            return name not in facts.shared
+        if times > 1 or name in facts.shared:
+            return False
+        return self.parent is None or name not in _given_anew(self.node)
 
     def is_bound_before(self, name: str, inner: ast.AST) -> bool:
         """Whether a parameter has got the object that it holds in the end before there was the function that reads it."""
@@ -92,18 +99,22 @@ class Frame:
 
     def lookup(self, name: str) -> Value | None:
         """The value of a name as Python's scopes give it; None if no scope binds it."""
-        frame: Frame | None = self
+        value = self.env.get(name)
+        return self.lookup_around(name) if value is None else value
+
+    def lookup_around(self, name: str) -> Value | None:
+        """Likewise, of a name that the scope itself does not bind."""
+        frame = self.parent
         while frame is not None:
-            if not (frame.is_class and frame is not self):
+            if not frame.is_class:
                 value = frame.env.get(name)
                 if value is not None:
-                    if frame is not self:
-                        if not frame.is_stable(name):
-                            if frame.finished and not frame.is_bound_before(name, self.node):
-                                return UNKNOWN
-                            READ_EARLY.setdefault(frame, set()).add(name)
-                        elif value.__class__ is Sequence and not frame.finished:
-                            frame.lists_read = frame.lists_read | {name}
+                    if not frame.is_stable(name):
+                        if frame.finished and not frame.is_bound_before(name, self.node):
+                            return UNKNOWN
+                        READ_EARLY.setdefault(frame, set()).add(name)
+                    elif value.__class__ is Sequence and not frame.finished:
+                        frame.lists_read = frame.lists_read | {name}
                     return value
             frame = frame.parent
         return None
@@ -149,10 +160,14 @@ def merge(a: Environment, b: Environment) -> Environment:
     if a is b:
         return a
     merged = dict(a)
-    for name, value in b.items():
+    for name in differing(a, b):
+        value = b[name]
         other = merged.get(name)
-        if other is None:
-            merged[name] = value
-        elif other is not value:
-            merged[name] = joined(other, value)
+        merged[name] = value if other is None else joined(other, value)
     return merged
+
+
+def differing(a: Environment, b: Environment) -> Iterator[str]:
+    """The names of the second that hold another object in the first, or none. Most hold the same in both: no step of the
+    interpreter is made for each of these."""
+    return compress(b, map(is_not, b.values(), map(a.get, b)))

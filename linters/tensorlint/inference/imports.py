@@ -107,11 +107,11 @@ class Imports(State):
 
     def awaited(self, name: str) -> Value | None:
         """A name of another module that has not been made yet, or one that a star import brings."""
-        frame: Frame | None = self.frame
-        while frame is not None and frame.parent is not None:
-            frame = frame.parent
-        if frame is not None and frame.waiting:
-            statement = frame.waiting.pop(name, None)
+        if self.file is not self.own_file:
+            frame = self.frame
+            while frame.parent is not None:
+                frame = frame.parent
+            statement = frame.waiting.pop(name, None) if frame.waiting else None
             if statement is not None:
                 self.follow_in(frame, statement)
                 return frame.env.get(name)

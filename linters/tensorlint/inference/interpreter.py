@@ -406,11 +406,12 @@ class Interpreter(
         dimensions: dict[str, Any] = {}
         since = S.symbol_serial()
         for parameter in (*names, *spec.kwonlyargs):
-            if parameter.arg in facts.shared:
-                frame.env[parameter.arg] = UNKNOWN  # a function within may bind it anew at any call
+            name = parameter.arg
+            if name in facts.shared:
+                frame.env[name] = UNKNOWN  # a function within may bind it anew at any call
                 continue
-            value = frame.env[parameter.arg] = self.parameter_value(function, parameter, facts, dimensions, since)
-            if isinstance(value, Tensor) or (isinstance(value, Opaque) and value.kind is None):
+            value = frame.env[name] = self.parameter_value(function, parameter, facts, dimensions, since)
+            if value.__class__ is Tensor or (value.__class__ is Opaque and value.kind is None):
                 value.kin = (Rank(parameter, frame), 0, 0)
         if receiver is not None and names and function.kind != "static":
             frame.env[names[0].arg] = receiver
@@ -420,7 +421,7 @@ class Interpreter(
             frame.env[spec.kwarg.arg] = Dictionary(None)
         outer = (self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early)
         self.frame, self.file, self.conditional, self.left_early = frame, file, 0, False
-        self.parameters = frozenset(parameter.arg for parameter in (*names, *spec.kwonlyargs))
+        self.parameters = frozenset([parameter.arg for parameter in (*names, *spec.kwonlyargs)])
         self.active.append(code)
         changed, begun = len(self.mutations), self.steps
         calls, waiting = len(self.calls_made), len(self.pending)
@@ -542,9 +543,10 @@ class Interpreter(
         if kind is ast.Constant:
             return Const(node.value)  # type: ignore[attr-defined]
         handler = self.handlers.get(kind)
-        if handler is None or self.nesting >= MAX_NESTING:
+        nesting = self.nesting
+        if handler is None or nesting >= MAX_NESTING:
             return UNKNOWN
-        self.nesting += 1
+        self.nesting = nesting + 1
         value: Value = handler(node)
-        self.nesting -= 1
+        self.nesting = nesting
         return value

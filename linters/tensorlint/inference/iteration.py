@@ -228,7 +228,9 @@ class Iteration(State):
 
     def iterate(self, value: Value) -> Sequence:
         """What iterating over the value gives, one after the other."""
-        if isinstance(value, Sequence):
+        if value is UNKNOWN:
+            return Sequence("iterator")
+        if value.__class__ is Sequence:
             if value.view_of is not None:
                 iterators.look(self, value)
             if value.kind == "set" and value.items is not None:  # in whatever order, equal ones once
@@ -239,9 +241,9 @@ class Iteration(State):
                 )  # an array of its items may have none, and no second axis
             iterators.spend(self, value)
             return value if value.shape_of is None else Sequence("iterator")
-        if isinstance(value, Range):
+        if value.__class__ is Range:
             return self.iterate_range(value)
-        if isinstance(value, Tensor):
+        if value.__class__ is Tensor:
             if value.shape:
                 item = indexing.getitem(self.call_context("iteration", value.made), value, Const(0))
                 first = value.shape[0]
@@ -249,7 +251,7 @@ class Iteration(State):
                     return Sequence("iterator", None, item, first)
                 return Sequence("iterator", None, UNKNOWN, first)
             return Sequence("iterator")
-        if isinstance(value, LibraryObject):
+        if value.__class__ is LibraryObject:
             members = self.members(value)
             if isinstance(members, Dictionary):
                 return self.iterate(members)

@@ -43,7 +43,7 @@ _MAX_DEPTH = 12
 _PLAIN = (Const, Number, Scalar, Library)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Waiting:
     """An initialiser that is to be followed: with which arguments, and where the program was when it was called."""
 

@@ -37,7 +37,7 @@ class Body:
     tables: dict[str, ast.Assign | ast.AnnAssign]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LateMethods:
     """The methods of one class that have not been made yet."""
 

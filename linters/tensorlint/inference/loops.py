@@ -13,7 +13,7 @@ from tensorlint.inference.containers import ADDED_TO
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
-from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.frames import Environment, differing, merge
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.joins import join
@@ -228,7 +228,9 @@ class Loops(State):
                 self.keep_attempt(saved)
                 break
             again = merge(entry, frame.env)
-            changed = [name for name, value in again.items() if name in entry and not _same(entry[name], value)]
+            changed = [
+                name for name in differing(entry, again) if name in entry and not _same(entry[name], again[name])
+            ]
             for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
                 changed.append(name)
@@ -380,7 +382,7 @@ class Loops(State):
 
     def forget_change(self, owner: Any, name: str | None, seen: set[int] | None = None) -> None:
         """What was changed of the object in place is not known any more."""
-        if isinstance(owner, (Sequence, Dictionary)):
+        if owner.__class__ is Sequence or owner.__class__ is Dictionary:
             self.forget_contents(owner, seen)
         elif name == built_containers.ADDED:
             owner.fields["members"] = unknown_members(owner.path)
@@ -515,6 +517,8 @@ def _same(a: Value, b: Value) -> bool:
     """Whether going round once more would see nothing new."""
     if a is b:
         return True
+    if a.__class__ is not b.__class__:
+        return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return (
             a.shape == b.shape
@@ -543,7 +547,7 @@ def _same(a: Value, b: Value) -> bool:
         return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
-    return type(a) is type(b) and isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+    return isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
 
 
 def _alike(a: LibraryObject, b: LibraryObject) -> bool:

@@ -149,6 +149,7 @@ def _is_size(value: Value) -> bool:
     return isinstance(value, Number) or (isinstance(value, Const) and type(value.value) is int)
 
 
+_PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Methods whose result has as many axes as they are given numbers.
 _SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
@@ -169,12 +170,14 @@ class Methods(State):
             for arg in args if name not in ("set_", "resize_as_") else ():  # `type(x).t_(x)`
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)
-        if isinstance(receiver, Tensor):
+        if receiver.__class__ is Tensor:
             result = self.call_tensor_method(receiver, name, args, kwargs, node)
             if result is UNKNOWN:
                 aliases.lose(receiver)
             return result
-        if isinstance(receiver, Instance):
+        if receiver.__class__ is Opaque:
+            return self.call_opaque_method(receiver, name, args, kwargs, node)
+        if receiver.__class__ is Instance:
             if name in ("_replace", "_asdict") and self.fields_of_tuple(receiver) is not None:
                 if name == "_replace":
                     return library_objects.replaced(self, receiver, kwargs, node)
@@ -183,21 +186,19 @@ class Methods(State):
             if receiver.generic and receiver.parts:
                 return one_of_class.result(self, receiver, args, kwargs, given)
             return given
-        if isinstance(receiver, LibraryObject):
+        if receiver.__class__ is LibraryObject:
             if name == "__setattr__":
                 self.set_by_name(receiver, args)
                 return NONE
             return self.call_object_method(receiver, name, args, kwargs, node)
-        if isinstance(receiver, Class):
+        if receiver.__class__ is Class:
             given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
             if args and isinstance(first := args[0], Instance) and first.generic and first.parts:
                 return one_of_class.result(self, first, args[1:], kwargs, given)  # `Block.forward(block, x)`
             return given
-        if isinstance(receiver, Opaque):
-            return self.call_opaque_method(receiver, name, args, kwargs, node)
-        if isinstance(receiver, Library):
+        if receiver.__class__ is Library:
             return self.call(self.library_attribute(receiver.path, name), args, kwargs, node)
-        if isinstance(receiver, (Sequence, Dictionary, Const)):
+        if receiver.__class__ in _PYTHONS:
             for arg in args:  # `"".join(parts)`
                 iterators.spend(self, arg)
             return containers.call_method(self, receiver, name, args, kwargs)
@@ -222,7 +223,7 @@ class Methods(State):
         kwargs: dict[str, Value],
         node: ast.AST | None,
     ) -> Value:
-        if receiver.shape is None:
+        if receiver.shape is None and receiver.kin is not None:
             self.demand(receiver, ranks.of_method(name, args, kwargs))
         if name in self.patched:
             return UNKNOWN
@@ -313,11 +314,12 @@ class Methods(State):
                 self.touch(receiver, None)
         if name in CHANGES:
             self.changed_items(receiver, longer=True)
-        if self.uses_torch:
-            beside = name in TORCH_ONLY or (bool(kwargs or name == "flatten") and is_torchs(name, args, kwargs))
-            self.demand(receiver, ranks.of_method(name, args, kwargs), name == "permute", beside)
-        else:
-            self.demand(receiver, ranks.of_method(name, args, kwargs))
+        if receiver.kin is not None:  # or nothing is learnt of it
+            torch = beside = False
+            if self.uses_torch:
+                torch = name == "permute"
+                beside = name in TORCH_ONLY or (bool(kwargs or name == "flatten") and is_torchs(name, args, kwargs))
+            self.demand(receiver, ranks.of_method(name, args, kwargs), torch, beside)
         if name in RESHAPING or name == "resize":
             (self.reshape if name in RESHAPING else self.changed_shape)(receiver)
             self.escape(args, kwargs)

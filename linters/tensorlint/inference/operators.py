@@ -34,6 +34,7 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     an_integer,
     copy,
@@ -91,20 +92,21 @@ class Operators(State):
         left = self.eval(node.left)
         right = self.eval(node.right)
         result = self.binary(OPERATORS[type(node.op)], left, right, node)
-        if (result is UNKNOWN or isinstance(result, Opaque)) and node.op.__class__ is not ast.MatMult:
-            return self.kept_by_arithmetic(result, left, right)
+        if (result is UNKNOWN or result.__class__ is Opaque) and node.op.__class__ is not ast.MatMult:
+            if left.__class__ is Opaque or right.__class__ is Opaque:
+                return self.kept_by_arithmetic(result, left, right)
         return result
 
     def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
-        if isinstance(left, Opaque) and isinstance(right, Opaque):  # most are
+        if left.__class__ is Opaque and right.__class__ is Opaque:  # most are
             if sign in _OF_SIZES:
                 return self.opaque_operation(sign, left, right)
             return self.scalar_operation(sign, left, right)
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
+        if left.__class__ is Tensor or right.__class__ is Tensor:
             return self.tensor_operation(sign, left, right, node)
-        if isinstance(left, Const) and isinstance(right, Const):
+        if left.__class__ is Const and right.__class__ is Const:
             return _constants(sign, left.value, right.value)
-        if isinstance(left, Sequence) or isinstance(right, Sequence):
+        if left.__class__ is Sequence or right.__class__ is Sequence:
             return self.sequence_operation(sign, left, right)
         if sign == "**" and isinstance(left, (Number, Opaque)) and integer(right) in (2, 3):
             square = self.binary("*", left, left, node)
@@ -113,12 +115,12 @@ class Operators(State):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None:
                 return self.size_operation(sign, a, b, left, right)
-        if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
+        if left.__class__ is LibraryObject or right.__class__ is LibraryObject:
             return table_values.operation(left, right, node) or UNKNOWN
         for side in (left, right):
-            if isinstance(side, Instance):
+            if side.__class__ is Instance:
                 aliases.lose(side)
-        if isinstance(left, Dictionary) or isinstance(right, Dictionary):
+        if left.__class__ is Dictionary or right.__class__ is Dictionary:
             # `a | b` holds what the two hold.
             return one_within([left, right])
         return self.scalar_operation(sign, left, right)
@@ -230,10 +232,10 @@ class Operators(State):
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
-        if isinstance(node.op, ast.Not):
+        if node.op.__class__ is ast.Not:
             truth = self.truth(operand)
             return Scalar("bool") if truth is None else Const(not truth)
-        if isinstance(operand, Tensor):
+        if operand.__class__ is Tensor:
             sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
             result = elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
             if self.outcomes and sign != "~":
@@ -261,6 +263,8 @@ class Operators(State):
 
     def eval_compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
+        if len(node.ops) == 1:
+            return self.compare(node.ops[0], left, self.eval(node.comparators[0]), node)
         result: Value = UNKNOWN
         for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
             # All but the first are evaluated only if what stands before is true.
@@ -283,18 +287,19 @@ class Operators(State):
         return result
 
     def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
-        if isinstance(op, (ast.Is, ast.IsNot)):
+        kind = op.__class__
+        if kind is ast.Is or kind is ast.IsNot:
             same = _identical(left, right)
             return Scalar("bool") if same is None else Const(same is isinstance(op, ast.Is))
-        if isinstance(op, (ast.In, ast.NotIn)):
+        if kind is ast.In or kind is ast.NotIn:
             iterators.spend(self, right)
             if isinstance(left, Const) and isinstance(right, Sequence) and right.items is not None:
                 if all(isinstance(item, Const) for item in right.items):
                     found = any(item.value == left.value for item in right.items)  # type: ignore[attr-defined]
                     return Const(found is isinstance(op, ast.In))
             return Scalar("bool")
-        sign = OPERATORS[type(op)]
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
+        sign = OPERATORS[kind]
+        if left.__class__ is Tensor or right.__class__ is Tensor:
             if (
                 left is NONE
                 or right is NONE
@@ -305,23 +310,24 @@ class Operators(State):
             ):
                 return UNKNOWN
             return self.tensor_operation(sign, left, right, node)
-        if isinstance(left, Const) and isinstance(right, Const):
+        if left.__class__ is Const and right.__class__ is Const:
             return _constants(sign, left.value, right.value)
-        if isinstance(left, LibraryObject) or isinstance(right, LibraryObject):
+        if left.__class__ is LibraryObject or right.__class__ is LibraryObject:
             return table_values.operation(left, right, node) or UNKNOWN
-        if isinstance(left, Sequence) and isinstance(right, Sequence) and sign in ("==", "!="):
+        if left.__class__ is Sequence and right.__class__ is Sequence and sign in ("==", "!="):
             equal = _same_items(left, right)
             return UNKNOWN if equal is None else Const(equal is (sign == "=="))
-        if isinstance(left, (Number, Const)) and isinstance(right, (Number, Const)) and sign in ("==", "!="):
+        if left.__class__ in _SIZES and right.__class__ in _SIZES and sign in ("==", "!="):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None and a == b:
                 return Const(sign == "==")
         return Scalar("bool") if numbers.kind_of(left) and numbers.kind_of(right) else UNKNOWN
 
     def eval_bool(self, node: ast.BoolOp) -> Value:
-        is_and = isinstance(node.op, ast.And)
+        is_and = node.op.__class__ is ast.And
         result: Value | None = None
         log = len(self.mutations)
+        final = len(node.values) - 1
         for position, operand in enumerate(node.values):
             if position == 0:
                 value = self.eval(operand)
@@ -335,31 +341,28 @@ class Operators(State):
                 self.end_perhaps(proven)
                 self.forget_since(log)
             truth = self.truth(share(value))
-            last = position == len(node.values) - 1
-            if truth is not None and truth is not is_and and not last:
+            if truth is not None and position != final:
+                if truth is is_and:
+                    continue
                 # Decided here: what follows is not evaluated.
                 return value if result is None else aliases.joined(result, value)
-            if truth is is_and and not last:
-                continue
             result = value if result is None else aliases.joined(result, value)
         return UNKNOWN if result is None else result
 
     def truth(self, value: Value) -> bool | None:
         """Whether the value is true, where that is known."""
+        kind = value.__class__
+        if kind is Opaque or kind is Unknown or kind is Scalar:  # most are
+            return None
         if isinstance(value, Const):
             return bool(value.value)
-        if (
-            isinstance(value, Sequence)
-            and value.shape_of is None
-            and value.items is not None
-            and value.kind != "iterator"
-        ):
-            return bool(value.items)
-        if isinstance(value, (Function, Class, Instance, Library)):
-            if isinstance(value, Instance) or (isinstance(value, Library) and not _surely_true(value.path)):
-                return None
-            return True
-        return None
+        if isinstance(value, Sequence):
+            if value.shape_of is None and value.items is not None and value.kind != "iterator":
+                return bool(value.items)
+            return None
+        if isinstance(value, Library):
+            return True if _surely_true(value.path) else None
+        return True if kind is Function or kind is Class else None
 
     def eval_conditional(self, node: ast.IfExp) -> Value:
         truth = self.truth(self.eval(node.test))
@@ -470,8 +473,10 @@ def _constants(sign: str, left: Any, right: Any) -> Value:
 
 
 def _identical(left: Value, right: Value) -> bool | None:
-    for side, other in ((left, right), (right, left)):
-        if isinstance(side, Const) and side.value is None:
+    for side, other in ((right, left), (left, right)):
+        if side.__class__ is Const and side.value is None:
+            if other.__class__ is Opaque or other is UNKNOWN:
+                return None
             if isinstance(other, Const):
                 return other.value is None
             if isinstance(other, Tensor) and other.marks & MAY_BE_NONE:
@@ -517,6 +522,7 @@ def _may_be_none(value: Value, other: Value) -> bool:
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})
+_SIZES = frozenset({Const, Number})
 
 
 def _kind_of_both(left: Value, right: Value) -> str | None:

@@ -34,7 +34,7 @@ _OF_MATRICES = frozenset(
 Reading = Literal["heap", "along", "chosen"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Outcome:
     """`axes` are those of the matrix that grew, the column's own, of size 1, the last. `reduced` says that all of it became
     a number, `partly` that what an axis-wise reduction or an index left of it did, `where` is the first place of this file
@@ -164,11 +164,12 @@ class Outcomes(State):
 
     def note_meeting(self, operation: str, *operands: Value) -> None:
         """The matrix meets another column, or is a factor of a matrix product: its row was to be a column."""
-        if self.outcomes:
-            self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
         if self.vector_numbers and operation[0].isalpha():  # operators have told of it
             self.note_number_use(operation, operands)
-        for at, operand in enumerate(operands if self.outcomes else ()):
+        if not self.outcomes:
+            return
+        self.keeps_numbers = operation.rpartition(".")[2] in _KEEP_NUMBERS
+        for at, operand in enumerate(operands):
             if isinstance(operand, Sequence):
                 self.note_unseen(*(operand.items or [operand.element]))  # joined with others
             if not (isinstance(operand, Tensor) and operand.marks):

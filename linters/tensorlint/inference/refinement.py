@@ -116,19 +116,19 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
     kind = test.__class__
     if kind is ast.Name or kind is ast.Attribute or kind not in _TOLD_BY:
         return
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        assume(interpreter, test.operand, not truth)
-    elif isinstance(test, ast.BoolOp):
+    if test.__class__ is ast.UnaryOp:
+        if test.op.__class__ is ast.Not:
+            assume(interpreter, test.operand, not truth)
+    elif test.__class__ is ast.BoolOp:
         if isinstance(test.op, ast.And) is truth:
             for index, part in enumerate(test.values):
                 if not any(_may_change(interpreter, later) for later in test.values[index + 1 :]):
                     assume(interpreter, part, truth)
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
-        _assume_comparison(interpreter, test, truth)
-    elif isinstance(test, ast.Call) and truth:
-        _assume_call(interpreter, test)
+    elif test.__class__ is ast.Compare:
+        if len(test.ops) == 1:
+            _assume_comparison(interpreter, test, truth)
     elif isinstance(test, ast.Call):
-        _assume_other(interpreter, test)
+        (_assume_call if truth else _assume_other)(interpreter, test)
 
 
 def equality(interpreter: State, test: ast.expr) -> tuple[bool, dict[S.Symbol, Size]] | None:
@@ -182,11 +182,11 @@ _ASKS = frozenset(
 
 
 def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:
-    operator = test.ops[0]
-    if isinstance(operator, (ast.Is, ast.IsNot)):
-        _assume_none(interpreter, test, truth is isinstance(operator, ast.Is))
+    operator = test.ops[0].__class__
+    if operator is ast.Is or operator is ast.IsNot:
+        _assume_none(interpreter, test, truth is (operator is ast.Is))
         return
-    if not (isinstance(operator, ast.Eq) and truth) and not (isinstance(operator, ast.NotEq) and not truth):
+    if operator is not (ast.Eq if truth else ast.NotEq):
         return
     if _may_change(interpreter, test):
         return
@@ -216,7 +216,7 @@ def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> No
 def _assume_none(interpreter: State, test: ast.Compare, truth: bool) -> None:
     """`x is None` of what an annotation, or its line, says to be a tensor: it is one where the test says so."""
     target, other = test.left, test.comparators[0]
-    if not (isinstance(target, ast.Name) and isinstance(other, ast.Constant) and other.value is None):
+    if not (target.__class__ is ast.Name and other.__class__ is ast.Constant and other.value is None):
         return
     env = interpreter.frame.env
     value = env.get(target.id)

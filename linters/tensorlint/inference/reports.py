@@ -36,14 +36,16 @@ from tensorlint.inference.view_reports import ViewReports
 _TAKES_FORWARD = re.compile(r"forward(?<=[.\"']forward)")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Attempt:
+    """What was seen before statements that are followed to see whether what is known of them holds."""
+
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
     names: int = 0  # how many names sizes had been given
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FirstRound:
     """The first round of a loop while it is followed, with what is known before the loop. `sure` are the hazards that
     every program meets that enters the loop."""

@@ -56,7 +56,7 @@ class Statements(State):
         place = [frame, body, 0, entry, self.blocks]
         self.places.append(place)
         learnt: list[tuple[str, Value, Value]] = []
-        proven = reshaping.proven()
+        proven = 0 if entry is ALWAYS else reshaping.proven()
         for index, statement in enumerate(body):
             if frame.dead:
                 break
@@ -64,11 +64,11 @@ class Statements(State):
             if regions and (id(body), index) in regions:
                 learnt += self.enter_region(frame, body, index)
             self.steps += 1
-            handler = handlers.get(type(statement))
+            handler = handlers.get(statement.__class__)
             if handler is not None:
                 handler(statement)
         self.places.pop()
-        if entry != ALWAYS:
+        if entry is not ALWAYS:
             # Behind the branch nothing was demanded of it.
             reshaping.forget(proven)
             for name, before, known in learnt:
@@ -78,34 +78,36 @@ class Statements(State):
     # -- simple statements ---------------------------------------------------------------------------------------
 
     def exec_expression(self, node: ast.Expr) -> None:
-        if node.value.__class__ is ast.Constant:
+        value = node.value
+        if value.__class__ is ast.Constant:
             return
-        self.unused = node.value
-        self.eval(node.value)
-        if isinstance(node.value, ast.Call) and self.may_stop(node.value.func):
+        self.unused = value
+        self.eval(value)
+        if value.__class__ is ast.Call and self.may_stop(value.func):
             self.possible_exits += 1
 
     def may_stop(self, func: ast.expr) -> bool:
         """Whether a call that is made for its effect alone may be there to stop the program: `require(not flag)`."""
-        if isinstance(func, ast.Name):
+        if func.__class__ is ast.Name:
             return func.id != "print" and not isinstance(self.frame.lookup(func.id), Function)
-        return not (isinstance(func, ast.Attribute) and func.attr in _EFFECTS)
+        return not (func.__class__ is ast.Attribute and func.attr in _EFFECTS)
 
     def exec_assign(self, node: ast.Assign) -> None:
-        value = self.eval(node.value)
-        if isinstance(value, (Sequence, Dictionary)):
-            if len(node.targets) > 1 or isinstance(node.value, (ast.Name, ast.Attribute, ast.Subscript)):
+        source, targets = node.value, node.targets
+        value = self.eval(source)
+        if value.__class__ is Sequence or value.__class__ is Dictionary:
+            if len(targets) > 1 or isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)):
                 value.shared = True
             if (
                 value.__class__ is Sequence
                 and value.kind == "tuple"
-                and node.targets[0].__class__ not in (ast.Tuple, ast.List)
+                and targets[0].__class__ not in (ast.Tuple, ast.List)
             ):
                 within(value)
-        elif value.__class__ is Number and node.value.__class__ is ast.BinOp and self.frame.record:
-            sizes_in_place.take(self, node.value, value)  # `n = len(rows) * 2`
-        for target in node.targets:
-            self.assign(target, value, node.value)
+        elif value.__class__ is Number and source.__class__ is ast.BinOp and self.frame.record:
+            sizes_in_place.take(self, source, value)  # `n = len(rows) * 2`
+        for target in targets:
+            self.assign(target, value, source)
 
     def exec_annotated(self, node: ast.AnnAssign) -> None:
         if node.value is None:
@@ -126,7 +128,7 @@ class Statements(State):
         sign = self.operator_sign(node.op)
         target = node.target
         if isinstance(target, ast.Name):
-            left = self.eval_name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            left = self.eval_name(target)
             right = self.eval(node.value)
             result = self.in_place(sign, left, right, node)
             self.assign(target, result, None)
@@ -230,17 +232,19 @@ class Statements(State):
             self.mutations.append((changed, None))
 
     def exec_return(self, node: ast.Return) -> None:
+        frame = self.frame
         value = NONE if node.value is None else self.eval(node.value)
-        iterator = isinstance(value, Sequence) and value.kind == "iterator"
-        if not (iterator or (isinstance(node.value, ast.Name) and node.value.id in self.frame.env)):
-            share(value)  # a list that outlives the call
-        self.possible_exits += bool(self.places and self.places[-1][3] is not ALWAYS)
-        if self.conditional or self.frame.loops:
+        if value.__class__ is Dictionary or (value.__class__ is Sequence and value.kind != "iterator"):
+            if not (isinstance(node.value, ast.Name) and node.value.id in frame.env):
+                share(value)  # a list that outlives the call
+        if self.places and self.places[-1][3] is not ALWAYS:
+            self.possible_exits += 1
+        if self.conditional or frame.loops:
             self.left_early = True
-        if self.frame.under:
-            self.frame.returned_under[len(self.frame.returns)] = self.frame.under
-        self.frame.returns.append(value)
-        self.frame.dead = True
+        if frame.under:
+            frame.returned_under[len(frame.returns)] = frame.under
+        frame.returns.append(value)
+        frame.dead = True
 
     def exec_raise(self, node: ast.Raise) -> None:
         if node.exc is not None and not self.is_plain_error(node.exc):

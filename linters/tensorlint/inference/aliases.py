@@ -29,11 +29,11 @@ _FEW = 8
 
 @dataclass(slots=True)
 class Ties:
-    """`groups` are the values that may be one object, by the id of each (they hold them, so that ids stay their own);
+    """`groups` are the values that may be one object, for the id of each (they hold them, so that ids stay their own);
     `lost` are tensors that a value nobody knows may be."""
 
     on: bool = False
-    groups: dict[int, list[Value]] = field(default_factory=dict)
+    groups: dict[int, dict[int, Value]] = field(default_factory=dict)
     lost: dict[int, Tensor] = field(default_factory=dict)
 
 
@@ -63,11 +63,9 @@ def tie(either: Value, *parts: Value) -> None:
     for part in (either, *parts):
         if isinstance(part, (Tensor, Opaque)):
             joined[id(part)] = part
-            joined.update((id(each), each) for each in TIES.groups.get(id(part), ()))
+            joined.update(TIES.groups.get(id(part), ()))
     if len(joined) > 1:
-        group = [*joined.values()]
-        for key in joined:
-            TIES.groups[key] = group
+        TIES.groups.update(dict.fromkeys(joined, joined))
 
 
 def tie_result(result: Value, args: list[Value]) -> None:
@@ -111,12 +109,14 @@ def joined(a: Value, b: Value) -> Value:
 def perhaps(found: Value | None) -> Opaque:
     """An object that nobody knows, which may be this one: what is changed of it may be changed of this. What is done to
     modules from outside is read off the file (`distant_changes`)."""
-    held = isinstance(found, (Sequence, Dictionary, Class)) or (isinstance(found, Instance) and not found.cls.is_module)
-    parts: tuple[Value, ...] = (found,) if held and found is not None else ()
-    if isinstance(found, Sequence) and found.kind == "tuple":
-        parts = tuple(item for item in found.items or () if item.__class__ in _CHANGEABLE)
+    parts: tuple[Value, ...] = ()
+    if found is not None and found.__class__ in _CHANGEABLE:
+        if isinstance(found, Sequence) and found.kind == "tuple":
+            parts = tuple(item for item in found.items or () if item.__class__ in _CHANGEABLE)
+        elif not (isinstance(found, Instance) and found.cls.is_module):
+            parts = (found,)
     made = Opaque(None, parts=parts)
-    if isinstance(found, (Tensor, Opaque)):
+    if TIES.on and isinstance(found, (Tensor, Opaque)):
         tie(made, found)
     return made
 
@@ -176,10 +176,10 @@ def untie(value: Value) -> list[Tensor]:
     """The tensors that may be the same object as one that is changed in place; they are tied no more."""
     if not TIES.on:
         return []
-    found = TIES.groups.pop(id(value), [])
-    for each in found:
-        TIES.groups.pop(id(each), None)
-    tensors = [each for each in found if isinstance(each, Tensor) and each is not value]
+    found = TIES.groups.pop(id(value), {})
+    for key in found:
+        TIES.groups.pop(key, None)
+    tensors = [each for each in found.values() if isinstance(each, Tensor) and each is not value]
     if not isinstance(value, Tensor):
         tensors += found_again()
     return tensors

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _HELD = frozenset({Const, Number, Scalar})
 _NONE: frozenset[Kind | None] = frozenset()
 _TO_ONE = frozenset({ast.AugAssign, ast.AnnAssign})
+_PLAIN = frozenset({ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Pass})
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _TYPES: dict[str, Kind] = {"int": "int", "len": "int", "float": "float", "bool": "bool"}
 _ANNOTATED: dict[str, Kind] = {"int": "int", "float": "real", "bool": "bool"}  # an int is a float to an annotation
@@ -66,7 +67,7 @@ def _assigned(cls: Class) -> dict[str, set[Kind | None]]:
                 targets = node.targets
             elif node.__class__ in _TO_ONE:
                 targets = [node.target]  # type: ignore[attr-defined]
-            else:
+            elif node.__class__ not in _PLAIN:
                 for field in _BLOCKS:
                     waiting += getattr(node, field, ())
             for target in targets:

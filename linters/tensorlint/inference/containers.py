@@ -280,9 +280,11 @@ def _view(dictionary: Dictionary, name: str) -> Sequence:
 
 def share(value: Value) -> Value:
     """The list or dictionary is in two hands from here on: the name that had it is not its only one."""
-    if isinstance(value, (Sequence, Dictionary)):
+    if value.__class__ is Dictionary:
         value.shared = True
-        if isinstance(value, Sequence) and value.kind == "iterator":
+    elif value.__class__ is Sequence:
+        value.shared = True
+        if value.kind == "iterator":
             _forget_progress(value)
     return value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.aliases import TIES, lose
 from tensorlint.inference.values import (
@@ -43,7 +43,7 @@ def objects_within(values: Iterable[Value]) -> list[Instance]:
     found = [value for value in values if value.__class__ in HOLDING]
     if not found:  # as for most calls
         return []
-    return [each for each in _within(found) if isinstance(each, Instance) and not each.generic]
+    return [each for each in _within(found) if each.__class__ is Instance and not each.generic]
 
 
 def one_within(values: Iterable[Value]) -> Value:
@@ -89,10 +89,10 @@ def is_forgotten_itself(value: Sequence | Dictionary) -> bool:
     element = value.element
     if value.items is not None or not (element is UNKNOWN or (element.__class__ is Opaque and element.variant)):
         return False
-    if isinstance(value, Dictionary):
-        return not value.alike
-    counted = value.length is not None or value.totals is not None or value.kin is not None
-    return value.kind in _CHANGING and not (counted or value.shown)
+    if isinstance(value, Sequence):
+        counted = value.length is not None or value.totals is not None or value.kin is not None
+        return value.kind in _CHANGING and not (counted or value.shown)
+    return not value.alike
 
 
 def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
@@ -110,26 +110,34 @@ def put_one(holder: Sequence | Dictionary, one: Value) -> None:
 
 def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:
     """The values that hold others, and those of them that these hold, however deep."""
-    order = list({id(value): value for value in values if value.__class__ in kinds}.values())
-    seen = set(map(id, order))
+    order: list[Any] = []
+    seen: set[int] = set()
+    for value in values:
+        if value.__class__ in kinds and (key := id(value)) not in seen:
+            seen.add(key)
+            order.append(value)
     with_parts = kinds is _ONE_OF
     for value in order:  # grows meanwhile
         if len(order) >= _MOST_OBJECTS:
             break
-        kind: type[Value] = value.__class__
+        kind = value.__class__
         held: Iterable[Value] = ()
-        if kind is Sequence or kind is Dictionary:
-            items = value.items  # type: ignore[attr-defined]
-            held = (value.element,) if items is None else items.values() if items.__class__ is dict else items  # type: ignore[attr-defined]
-        elif isinstance(value, Instance):
+        if kind is Opaque:
+            held = value.parts
+            if not held or seen.issuperset(map(id, held)):  # as nearly always, where many lists may be one of many
+                continue
+        elif kind is Sequence or kind is Dictionary:
+            items = value.items
+            held = (value.element,) if items is None else items.values() if items.__class__ is dict else items
+        elif kind is Instance:
             if not value.generic:
                 held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
-        elif isinstance(value, Function):
+        elif kind is Function:
             held = value.held if value.receiver is None else (value.receiver, *value.held)
-        elif isinstance(value, (Partial, Attribute)):
-            held = reached_by(value)
-        if with_parts and kind in _OF_PARTS and (parts := parts_of(value)):
-            held = (*held, *parts)
+        else:
+            held = reached_by(value)  # of a partial function or a method
+        if with_parts and (kind is Sequence or kind is Instance) and value.parts:
+            held = (*held, *value.parts)
         for inner in held:
             if inner.__class__ in kinds and (key := id(inner)) not in seen:
                 seen.add(key)
@@ -236,19 +244,21 @@ def hold_still(holder: Instance, held: Iterable[Value]) -> None:
 
 def parts_of(value: Value) -> tuple[Value, ...]:
     """The objects that the value is one of."""
-    if value.__class__ not in _OF_PARTS:
+    kind = value.__class__
+    if kind not in _OF_PARTS:
         return ()
-    if isinstance(value, LibraryObject) and value.path.startswith(("pandas.", "sklearn.")):
+    if kind is LibraryObject and value.path.startswith(("pandas.", "sklearn.")):  # type: ignore[attr-defined]
         return ()  # what changes one of these changes all that it may be
     return value.parts  # type: ignore[attr-defined]
 
 
-_HOLDERS = frozenset([Instance, Sequence, Dictionary, LibraryObject])
+# What may change while it lives on, or holds what may.
+LASTING = frozenset([Instance, Sequence, Dictionary, LibraryObject])
 
 
 def lasts(value: Value) -> None:
     """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
-    if value.__class__ not in _HOLDERS:
+    if value.__class__ not in LASTING:
         return
     waiting, seen = [value], {id(value)}
     for value in waiting:  # grows meanwhile
@@ -263,6 +273,6 @@ def lasts(value: Value) -> None:
         elif isinstance(value, LibraryObject):
             held = (*value.positional, *value.arguments.values(), *value.fields.values())
         for each in held:
-            if each.__class__ in _HOLDERS and id(each) not in seen:
+            if each.__class__ in LASTING and id(each) not in seen:
                 seen.add(id(each))
                 waiting.append(each)

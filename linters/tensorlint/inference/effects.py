@@ -17,6 +17,7 @@ from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, PUTS, changes
 from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
     HOLDING,
+    LASTING,
     hold_still,
     is_forgotten,
     is_forgotten_itself,
@@ -61,8 +62,10 @@ if TYPE_CHECKING:
 _PER_STATEMENT = 4
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
-# Methods that give a container other layers.
 _KEEPS = HOLDING | {Tensor, LibraryObject, Class, Opaque, Partial, Attribute}
+# What is other objects, or has them in hand, and what changes as it is lent.
+_IN_PARTS = frozenset({Opaque, Partial, Attribute})
+_LENT = _IN_PARTS | {Sequence, Dictionary, Instance}
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
 _TOUCHED = frozenset({Sequence, Dictionary, Opaque})
 _MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance})
@@ -190,7 +193,7 @@ class Effects(State):
             held = self.held_by_name(scope, name)
             if held is not None:
                 around.append(held)
-            if isinstance(held, (Sequence, Dictionary, Instance, Opaque, Partial, Attribute)):
+            if held is not None and held.__class__ in _LENT:
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
@@ -366,7 +369,8 @@ class Effects(State):
     ) -> None:
         """What code that has the object in hand, and assigns these attributes, may have changed of it. Who asks for
         several objects hands on what was `seen`, and which may be one of the lists that were forgotten (`touched`)."""
-        if value.__class__ not in _KEEPS:
+        kind = value.__class__
+        if kind not in _KEEPS:
             return
         if seen is None:
             seen = set()
@@ -375,9 +379,9 @@ class Effects(State):
         if touched is None:
             touched = set()
         seen.add(id(value))
-        if isinstance(value, (Opaque, Partial, Attribute)):
-            parts = value.parts if isinstance(value, Opaque) else reached_by(value)
-            if seen.issuperset(map(id, parts)):  # as nearly always, where many lists may be one of many
+        if kind in _IN_PARTS:
+            parts: Iterable[Value] = value.parts if kind is Opaque else reached_by(value)  # type: ignore[attr-defined]
+            if not parts or seen.issuperset(map(id, parts)):  # as nearly always, where many lists may be one of many
                 return
             for part in parts:
                 if part.__class__ in _KEEPS and id(part) not in seen:
@@ -387,8 +391,8 @@ class Effects(State):
                 self.forget_attributes(value, attributes, reshapes)
         elif isinstance(value, (Sequence, Dictionary)):
             for item in (value.element,) if value.items is None else items_of(value):
-                kind = item.__class__
-                if kind in _KEEPS and kind is not Class and (kind is not Instance or attributes or reshapes):
+                of_item = item.__class__
+                if of_item in _KEEPS and of_item is not Class and (of_item is not Instance or attributes or reshapes):
                     if id(item) not in seen:
                         self.forget_held(item, attributes, reshapes, seen, touched)
             if not ((isinstance(value, Sequence) and value.kind == "tuple") or is_forgotten(value)):
@@ -438,26 +442,38 @@ class Effects(State):
         waiting = list(parts_of(value))
         seen = set() if seen is None else seen
         most = len(seen) + 200
-        while waiting and len(seen) < most:
+        further = _TOUCHED if name is None else _MAY_HAVE
+        while waiting:
             part = waiting.pop()
-            if id(part) in seen:
+            key = id(part)
+            if key in seen:
                 continue
-            seen.add(id(part))
-            waiting += parts_of(part)
-            if isinstance(part, Instance):
+            if len(seen) >= most:
+                break
+            seen.add(key)
+            kind = part.__class__
+            if kind is not Dictionary:
+                parts = parts_of(part)
+                if not seen.issuperset(map(id, parts)):  # many lists may be one of many
+                    waiting += parts
+                if kind is Opaque:
+                    continue
+            if isinstance(part, (Sequence, Dictionary)):
+                if part.items is None:  # as nearly always: it was forgotten before
+                    if part.element.__class__ in further:
+                        waiting.append(part.element)
+                else:
+                    waiting += [each for each in items_of(part) if each.__class__ in further]
+                if name is None and not is_forgotten_itself(part):
+                    self.forget_own_contents(part)
+                    self.mutations.append((part, None))
+            elif isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
                         waiting += [each for each in part.held.values() if each.__class__ in _TOUCHED]
                         self.forget_fields(part)
                     else:
                         self.forget_attributes(part, {name})
-            elif isinstance(part, (Sequence, Dictionary)):
-                waiting += [
-                    each for each in items_of(part) if each.__class__ in (_TOUCHED if name is None else _MAY_HAVE)
-                ]
-                if name is None and not is_forgotten_itself(part):
-                    self.forget_own_contents(part)
-                    self.mutations.append((part, None))
             elif isinstance(part, Tensor):
                 if name is None and aliases.TIES.on:
                     self.forget_tensor(part)
@@ -483,6 +499,8 @@ class Effects(State):
 
     def outlives(self, name: str, value: Value) -> None:
         """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
+        if value.__class__ not in LASTING:
+            return
         lasts(value)
         if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):
             self.forget_contents(value)

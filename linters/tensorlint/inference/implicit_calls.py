@@ -42,6 +42,7 @@ _MOST_KEPT = 20
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
 _HELD = frozenset({Sequence, Dictionary})
+_ESCAPING = _HELD | {Instance}
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict, ast.Call)
 # Holds nothing, and nothing of it can be changed.
 _BARE = frozenset({Opaque, Unknown, Const, Number, Scalar})
@@ -121,26 +122,40 @@ class ImplicitCalls(State):
         """The values went into code that is not known: lists, dictionaries and objects may have changed, functions may
         have been called, and may be later. Tables have changed unless the code is a library's that only reads them."""
         values = [*args, *kwargs.values()] if kwargs else args
-        self.note_unseen(*values)
+        if not values:
+            return
+        if self.outcomes:
+            self.note_unseen(*values)
         for value in values:
+            if value.__class__ not in CALLED:
+                continue
             if value.__class__ is Function and value.node.__class__ is ast.Lambda:
                 self.saw_handed_lambda(value)
-            if value.__class__ in CALLED and may_change(value):
+            if may_change(value):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
                 if aliases.TIES.on and value.__class__ is Function and self.reached_from(value).reshapes:
                     self.keep(value)  # it may be called when there are other tensors
+        tied = aliases.TIES.on
         for value in values:
-            if aliases.TIES.on:
+            if tied:
                 aliases.lose(value)
-            if value.__class__ in _CHANGED:
+            if value.__class__ is Opaque:
+                if value.parts or value.fields:
+                    self.escape_value(value, 0)
+            elif value.__class__ in _CHANGED:
                 if not reads_tables:
                     self.forget_tables(value)
                 self.escape_value(value, 0)
 
     def escape_value(self, value: Value, depth: int) -> None:
-        if isinstance(value, (Sequence, Dictionary)):
+        if isinstance(value, Opaque):
+            if value.parts:
+                self.touch(value, None)
+            if value.fields:
+                self.escape_fields(value, depth)
+        elif isinstance(value, (Sequence, Dictionary)):
             for item in _items(value) if depth < _DEEPEST else ():
-                if isinstance(item, (Sequence, Dictionary, Instance)):
+                if item.__class__ in _ESCAPING:
                     self.escape_value(item, depth + 1)
                 elif isinstance(item, Opaque):
                     for part in item.parts:
@@ -149,11 +164,6 @@ class ImplicitCalls(State):
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
                 self.forget_contents(value)
                 self.mutations.append((value, None))
-        elif isinstance(value, Opaque):
-            if value.parts:
-                self.touch(value, None)
-            if value.fields:
-                self.escape_fields(value, depth)
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
         elif isinstance(value, Instance) and not value.generic:
@@ -307,14 +317,14 @@ _NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 
 def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """Names and attributes that stand in a function, if it may give what one of them holds."""
-    parts = list(walk(code))
-    if isinstance(code, ast.Lambda):
-        gives = isinstance(code.body, _NAMED)
-    else:
-        gives = any(isinstance(part, (ast.Return, ast.Yield)) and isinstance(part.value, _NAMED) for part in parts)
-    if not gives:
-        return _NOTHING
-    return (
-        frozenset(part.id for part in parts if isinstance(part, ast.Name)),
-        frozenset(part.attr for part in parts if isinstance(part, ast.Attribute)),
-    )
+    gives = isinstance(code, ast.Lambda) and isinstance(code.body, _NAMED)
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for part in walk(code):
+        if part.__class__ is ast.Name:
+            names.add(part.id)
+        elif part.__class__ is ast.Attribute:
+            attributes.add(part.attr)
+        elif (part.__class__ is ast.Return or part.__class__ is ast.Yield) and not gives:
+            gives = isinstance(part.value, _NAMED) and code.__class__ is not ast.Lambda
+    return (frozenset(names), frozenset(attributes)) if gives else _NOTHING

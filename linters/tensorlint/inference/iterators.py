@@ -43,8 +43,10 @@ def of(interp: State, value: Value) -> Value:
 
 def hold(interp: State, value: Value, source: ast.expr | None) -> Value:
     """What is known of an iterator from where a name, an attribute or an item holds it; anything else is as it was."""
-    if not isinstance(value, Sequence) or value.kind not in LAZY:
-        if isinstance(source, ast.Call) and isinstance(value, Sequence) and value.kind == "tuple" and value.items:
+    if not isinstance(value, Sequence):
+        return value
+    if value.kind not in LAZY:
+        if value.kind == "tuple" and value.items and isinstance(source, ast.Call):
             return _held_items(interp, value, source)
         return value
     if source is not None and not isinstance(source, ast.Name) and changes_meanwhile(interp, source):

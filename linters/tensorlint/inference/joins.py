@@ -60,8 +60,11 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
         return a
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
-    if a.__class__ is not b.__class__:
+    kind = a.__class__
+    if kind is not b.__class__ or kind is Opaque:
         return _join_kinds(a, b)
+    if kind is Scalar:
+        return _join_scalars(a, b)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return join_tensors(a, b)
     if isinstance(a, Const) and isinstance(b, Const):
@@ -114,47 +117,48 @@ def _join_sequences(a: Sequence, b: Sequence, joined: _Joined) -> Sequence:
     return showing(Sequence(a.kind, None, join_elements(a, b, joined), length, parts=_either(a, b)))
 
 
+_NUMBERS = frozenset({Const, Number, Scalar})
+_WITH_KIN = frozenset({Opaque, Tensor})
+_CHANGEABLE = frozenset({Instance, LibraryObject, Dictionary, Class, Function})  # and lists
+
+
 def _join_kinds(a: Value, b: Value) -> Value:
     """What is true of two values that need not be of one kind."""
-    if (a.__class__ is Const or b.__class__ is Const) and (is_none(a) or is_none(b)):
+    first, second = a.__class__, b.__class__
+    if (first is Const or second is Const) and (is_none(a) or is_none(b)):
         either_or_none = _or_none(b if is_none(a) else a)
         if either_or_none is not None:
             return either_or_none
-    if keeps_shape(a) and keeps_shape(b):
-        return Opaque(None, kind=KEEPS_SHAPE)
-    if (
-        a.__class__ in _MAY_BE_LAYERS
-        and b.__class__ in _MAY_BE_LAYERS
-        and (ours := _layers(a))
-        and (theirs := _layers(b))
-    ):
-        return _one_layer((*ours, *theirs), a, b)
-    if isinstance(a, (Const, Number, Scalar)) and isinstance(b, (Const, Number, Scalar)):
+    if first in _MAY_BE_LAYERS and second in _MAY_BE_LAYERS:
+        if keeps_shape(a) and keeps_shape(b):
+            return Opaque(None, kind=KEEPS_SHAPE)
+        if (ours := _layers(a)) and (theirs := _layers(b)):
+            return _one_layer((*ours, *theirs), a, b)
+    if first in _NUMBERS and second in _NUMBERS:
         return _join_scalars(a, b)
-    for tensor, other in ((a, b), (b, a)):
-        if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
-            # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
-            return Tensor(tensor.framework, (), ())
-    kinds = {kind_of(a), kind_of(b)}
-    if kinds == {"int"}:
-        return an_integer()
-    if None not in kinds:
-        return of_kinds(kinds)
+    if first is Tensor or second is Tensor:
+        for tensor, other in ((a, b), (b, a)):
+            if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
+                # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
+                return Tensor(tensor.framework, (), ())
+    one, other_one = kind_of(a), kind_of(b)
+    if one is not None and other_one is not None:
+        return an_integer() if one == other_one == "int" else of_kinds({one, other_one})
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
-    for one, other in ((a, b), (b, a)):
-        if one.__class__ is Opaque and one.kind == SCALAR and _is_scalar(other):
-            either.kind = SCALAR
+    if _may_be_scalar(a, b) or _may_be_scalar(b, a):
+        either.kind = SCALAR
     whose: tuple[Any, ...] = a.stated if a.__class__ is Opaque else (a,) if a.__class__ is Instance else ()
     more: tuple[Any, ...] = b.stated if b.__class__ is Opaque else (b,) if b.__class__ is Instance else ()
     if whose and more:
         either.stated = (*whose, *more)
     either.optional = _may_be_none(a) or _may_be_none(b)
-    whole = [kind_of_operand(each) for each in (a, b) if not is_none(each)]
-    if either.kind == PLAIN and whole and all(kind == "int" for kind in whole):
-        either.told = "int"  # `width = given`, of an `int | None`
-    if isinstance(a, (Opaque, Tensor)) and isinstance(b, (Opaque, Tensor)) and a.kin == b.kin:
-        either.kin = a.kin
+    if either.kind == PLAIN:
+        whole = [kind_of_operand(each) for each in (a, b) if not is_none(each)]
+        if whole and all(kind == "int" for kind in whole):
+            either.told = "int"  # `width = given`, of an `int | None`
+    if first in _WITH_KIN and second in _WITH_KIN and a.kin == b.kin:  # type: ignore[attr-defined]
+        either.kin = a.kin  # type: ignore[attr-defined]
     return either
 
 
@@ -219,34 +223,36 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
     """The objects that may be changed through a value that is one of two."""
     found: list[Value] = []
     for value in (a, b):
-        if isinstance(value, Opaque):
+        if value.__class__ is Opaque:
             if value.parts:
                 found.append(value)
-        elif isinstance(value, (Instance, LibraryObject, Dictionary, Class, Function)):
+        elif value.__class__ in _CHANGEABLE:
             found.append(value)
-        elif isinstance(value, Sequence) and value.kind in ("list", "deque") and value.shared:
+        elif value.__class__ is Sequence and value.kind in ("list", "deque") and value.shared:
             found.append(value)
     return tuple(found)
 
 
 def _may_be_none(value: Value) -> bool:
-    return value.optional if isinstance(value, Opaque) else is_none(value)
+    return value.optional if value.__class__ is Opaque else is_none(value)
 
 
 def keeps_shape(value: Value) -> bool:
     """Whether the value is a layer whose result has its input's shape."""
-    if isinstance(value, LibraryObject):
+    if value.__class__ is LibraryObject:
         return _KEEPING.match(value.path) is not None
-    return isinstance(value, Opaque) and value.kind == KEEPS_SHAPE
+    return value.__class__ is Opaque and value.kind == KEEPS_SHAPE
 
 
-def _is_scalar(value: Value) -> bool:
-    """Whether it is a number, or a tensor without axes for one."""
-    return kind_of(value) is not None or (isinstance(value, Opaque) and value.kind == SCALAR)
+def _may_be_scalar(value: Value, other: Value) -> bool:
+    """Whether the one is a number, or a tensor without axes for one, and the other, too."""
+    if value.__class__ is not Opaque or value.kind != SCALAR:
+        return False
+    return kind_of(other) is not None or (isinstance(other, Opaque) and other.kind == SCALAR)
 
 
 def _is_plain(value: Value) -> bool:
-    return isinstance(value, (Const, Number, Scalar)) or (isinstance(value, Opaque) and value.kind == PLAIN)
+    return value.kind == PLAIN if value.__class__ is Opaque else value.__class__ in _NUMBERS
 
 
 def _join_scalars(a: Value, b: Value) -> Value:

@@ -17,12 +17,15 @@ Strides = tuple[Size, ...]
 
 def contiguous(shape: Shape) -> Strides:
     """Row-major strides; as torch has it, an empty axis counts as 1."""
-    strides: list[Size] = []
+    if not shape:
+        return ()
     step: Size = 1
-    for size in reversed(shape):
+    strides = [step]
+    for size in shape[:0:-1]:  # from the last axis to the second
+        step = S.multiply(step, size or 1)
         strides.append(step)
-        step = S.multiply(step, 1 if size == 0 else size)
-    return tuple(reversed(strides))
+    strides.reverse()
+    return tuple(strides)
 
 
 def channels_last(shape: Shape) -> Strides | None:
@@ -39,7 +42,7 @@ def dense(order: tuple[int, ...], shape: Shape) -> Strides:
     step: Size = 1
     for axis in reversed(order):
         strides[axis] = step
-        step = S.multiply(step, 1 if shape[axis] == 0 else shape[axis])
+        step = S.multiply(step, shape[axis] or 1)
     return tuple(strides)
 
 
@@ -59,7 +62,7 @@ def is_channels_last(shape: Shape, strides: Strides | None) -> bool | None:
 
 def _fills(shape: Shape, strides: Strides, order: Sequence[int]) -> bool | None:
     """Whether the axes lie without a gap with those of `order` from the slowest to the quickest."""
-    if any(size == 0 for size in shape):
+    if not all(shape):  # one of them is 0
         return True
     step: Size = 1
     for axis in reversed(order):
@@ -95,7 +98,7 @@ def view(shape: Shape, strides: Strides | None, new_shape: Shape) -> ViewResult:
     """
     if strides is None:
         return _UNDECIDED
-    if any(size == 0 for size in shape):
+    if not all(shape):  # one of them is 0
         return ViewResult(True, contiguous(new_shape))
     if not shape:
         return ViewResult(True, (1,) * len(new_shape))

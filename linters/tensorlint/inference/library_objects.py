@@ -114,7 +114,7 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
     if not isinstance(value, Tensor):
         return value
     made[id(value)] = tensor = copy(value, source=None, reduced=None)
-    aliases.tie(tensor, *(made[id(each)] for each in aliases.TIES.groups.get(id(value), ()) if id(each) in made))
+    aliases.tie(tensor, *(made[key] for key in aliases.TIES.groups.get(id(value), ()) if key in made))
     return tensor
 
 

@@ -67,13 +67,14 @@ _KINDS: dict[type, Kind] = {int: "int", float: "float", bool: "bool", complex: "
 
 def kind_of(value: Value) -> Kind | None:
     """The type of a Python number by name; None for everything else, True and False being numbers."""
-    if isinstance(value, Scalar):
-        return value.kind
-    if isinstance(value, Number) or (isinstance(value, Opaque) and value.integer):
-        return "int"
-    if isinstance(value, Const):
-        return _KINDS.get(type(value.value))
-    return None
+    kind = value.__class__
+    if kind is Opaque:
+        return "int" if value.integer else None  # type: ignore[attr-defined]
+    if kind is Const:
+        return _KINDS.get(value.value.__class__)  # type: ignore[attr-defined]
+    if kind is Scalar:
+        return value.kind  # type: ignore[attr-defined]
+    return "int" if kind is Number else None
 
 
 def kind_of_operand(value: Value) -> Kind | None:

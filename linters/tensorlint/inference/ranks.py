@@ -131,6 +131,8 @@ _AXIS_METHODS = frozenset([
     "squeeze", "norm", "std", "var", "all", "any", "prod", "logsumexp", "sort", "topk", "flip", "roll",
     "unflatten", "flatten", "max", "min",
 ])  # fmt: skip
+# Those that say how many axes there are, or that one is there.
+_TELLING = _AXIS_METHODS | {"permute", "bmm", "baddbmm", "t"}
 _AXIS_NAMES = ("dim", "dims", "axis", "dim0", "dim1", "start_dim")
 
 
@@ -142,6 +144,8 @@ def of_axis(axis: int) -> int:
 
 def of_method(name: str, args: list[Value], kwargs: dict[str, Value]) -> int:
     """The ranks a tensor may have whose method is called so."""
+    if name not in _TELLING:
+        return ANY
     if name == "permute":
         axes = args[0].items if len(args) == 1 and isinstance(args[0], Sequence) else args if len(args) > 1 else None
         if axes is not None and not kwargs and all(isinstance(axis, Const) for axis in axes):
@@ -149,10 +153,8 @@ def of_method(name: str, args: list[Value], kwargs: dict[str, Value]) -> int:
         return ANY
     if name in ("bmm", "baddbmm"):
         return exactly(3)
-    if name in ("t",):
+    if name == "t":
         return exactly(0, 1, 2)
-    if name not in _AXIS_METHODS:
-        return ANY
     mask = ANY
     values = [kwargs[each] for each in _AXIS_NAMES if each in kwargs]
     if name in ("transpose", "swapaxes"):

@@ -74,7 +74,7 @@ class Poly:
         return hash(self.terms)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Poly) and self.terms == other.terms)
+        return self is other or (other.__class__ is Poly and self.terms == other.terms)
 
     def __repr__(self) -> str:
         return show(self)
@@ -99,19 +99,31 @@ def of_symbol(atom: Symbol) -> Poly:
 _serial_of = attrgetter("serial")
 
 
-def _key(monomial: Monomial) -> tuple[int, tuple[int, ...]]:
-    return (-len(monomial), tuple(atom.serial for atom in monomial))
+def _factors(left: Monomial, right: Monomial) -> Monomial:
+    """The factors of both, in the order of their serials: those of one before those of the other, as a rule."""
+    if not left or not right:
+        return left or right
+    if left[-1].serial <= right[0].serial:
+        return left + right
+    if right[-1].serial <= left[0].serial:
+        return right + left
+    return tuple(sorted(left + right, key=_serial_of))
+
+
+def _place(term: tuple[Monomial, int]) -> tuple[int, tuple[int, ...]]:
+    monomial = term[0]
+    return (-len(monomial), tuple(map(_serial_of, monomial)))
 
 
 def _from_terms(terms: dict[Monomial, int]) -> Size:
-    kept = [(monomial, coefficient) for monomial, coefficient in terms.items() if coefficient]
+    kept = [term for term in terms.items() if term[1]]
     if not kept:
         return 0
     if len(kept) == 1:
         return Poly(tuple(kept)) if kept[0][0] else kept[0][1]
     if len(kept) > _MAX_TERMS:
         return symbol()
-    kept.sort(key=lambda term: _key(term[0]))
+    kept.sort(key=_place)
     return Poly(tuple(kept))
 
 
@@ -163,19 +175,20 @@ def multiply(a: Size, b: Size) -> Size:
             return b
         if a == 0:
             return 0
-        return Poly(tuple((monomial, coefficient * a) for monomial, coefficient in b.terms))
+        return Poly(tuple([(monomial, coefficient * a) for monomial, coefficient in b.terms]))
     if isinstance(b, int):
         return multiply(b, a)
-    if len(a.terms) == len(b.terms) == 1:  # most are one symbol, or a multiple of it
-        (left, p), (right, q) = a.terms[0], b.terms[0]
+    first, second = a.terms, b.terms
+    if len(first) == 1 and len(second) == 1:  # most are one symbol, or a multiple of it
+        (left, p), (right, q) = first[0], second[0]
         if len(left) + len(right) <= _MAX_DEGREE:
-            return Poly(((tuple(sorted(left + right, key=_serial_of)), p * q),))
+            return Poly(((_factors(left, right), p * q),))
     terms: dict[Monomial, int] = {}
-    for left, p in a.terms:
-        for right, q in b.terms:
+    for left, p in first:
+        for right, q in second:
             if len(left) + len(right) > _MAX_DEGREE:
                 return symbol()
-            monomial = tuple(sorted(left + right, key=_serial_of))
+            monomial = _factors(left, right)
             terms[monomial] = terms.get(monomial, 0) + p * q
     return _from_terms(terms)
 
@@ -304,7 +317,7 @@ def assume_divisible(size: Size) -> Size:
     """`h * (C // h)` read as C: right wherever the program has already relied on h dividing C (a view, a split)."""
     if isinstance(size, int):
         return size
-    if not any(atom.denominator is not None for monomial, _ in size.terms for atom in monomial):
+    if not [atom for monomial, _ in size.terms for atom in monomial if atom.denominator is not None]:
         return size
     for _ in range(4):
         changed = False
@@ -399,7 +412,10 @@ def surely_not_one(size: Size) -> bool:
     """
     if isinstance(size, int):
         return size != 1
-    if all(coefficient > 0 and all(is_plural(atom) for atom in monomial) for monomial, coefficient in size.terms):
+    for monomial, coefficient in size.terms:
+        if coefficient <= 0 or not all(map(is_plural, monomial)):
+            break
+    else:
         return True
     if -1 <= size.terms[0][1] <= 1:
         return False

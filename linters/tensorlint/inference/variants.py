@@ -19,6 +19,7 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     copy,
     perhaps_same,
@@ -27,6 +28,8 @@ from tensorlint.inference.values import (
 
 # Objects are looked into that an object holds, and those that these hold.
 _DEEPEST = 4
+# Has no size that could vary.
+_FIXED = frozenset({Const, Scalar, Unknown})
 
 
 def freshen(
@@ -37,6 +40,10 @@ def freshen(
     `renamed` keeps what one item's parts have in common: the fields of one batch share its size; `made` the tuples,
     lists and dictionaries that were made for it, for one may be in many places.
     """
+    if value.__class__ in _FIXED:
+        return value
+    if isinstance(value, Opaque):
+        return Opaque(None, parts=value.parts) if value.variant or value.parts else value
     if renamed is None:
         renamed = {}
     if isinstance(value, (Sequence, Dictionary)) and value.items:
@@ -61,8 +68,6 @@ def freshen(
         return copy(value, axes=dict(value.axes) if value.axes else None, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Number(S.symbol())
-    if isinstance(value, Opaque) and (value.variant or value.parts):
-        return Opaque(None, parts=value.parts)
     return value
 
 
@@ -112,6 +117,12 @@ def stands_for_several(value: Instance | LibraryObject) -> None:
 
 def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> Value:
     """The value with the sizes that were made since `start` marked as varying from item to item."""
+    if value.__class__ in _FIXED:
+        return value
+    if isinstance(value, Opaque):
+        if value.integer:
+            return Scalar("int")
+        return Opaque(None, parts=value.parts) if value.parts else UNKNOWN
     if isinstance(value, Tensor) and value.shape is not None:
         values: dict[S.Symbol, Size] = {}
         for size in (*value.shape, *(value.strides or ())):
@@ -131,13 +142,10 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
         return perhaps_same(LibraryObject(value.path, {}, (), fields, value.made), value)
     if isinstance(value, Number):
         return Scalar("int") if any(atom.since >= start for atom in S.symbols(value.size)) else value
-    if isinstance(value, Opaque) and value.integer:
-        return Scalar("int")
-    if isinstance(value, Dictionary) and value.alike is not None and value.items is not None:
-        return value.another({key: varying(item, start) for key, item in value.items.items()})
-    if isinstance(value, (Opaque, Dictionary)):
-        parts = value.parts if isinstance(value, Opaque) else (value,)
-        return Opaque(None, parts=parts) if parts else UNKNOWN
+    if isinstance(value, Dictionary):
+        if value.alike is not None and value.items is not None:
+            return value.another({key: varying(item, start) for key, item in value.items.items()})
+        return Opaque(None, parts=(value,))
     if isinstance(value, Sequence):
         if value.items is not None and len(value.items) <= 32:
             made = {} if made is None else made  # a tuple may be in many places of one

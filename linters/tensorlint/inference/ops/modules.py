@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as Sequence_
 from dataclasses import dataclass
+from functools import cache
 
 from tensorlint.inference import ranks
 from tensorlint.inference import sizes as S
@@ -64,6 +65,7 @@ def layer(
     return register
 
 
+@cache
 def _find(path: str) -> Layer | None:
     _load()
     found = LAYERS.get(path)
@@ -87,6 +89,7 @@ def known(path: str) -> bool:
     return _find(path) is not None
 
 
+@cache
 def settings(path: str) -> frozenset[str]:
     """What can be assigned to a layer and changes what calling it gives."""
     found = _find(path)

@@ -177,39 +177,41 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
     """Arguments by parameter name; a star parameter gets a list. Names that mean the same are `_ALIASES`."""
     bound: dict[str, Any] = {}
     at = 0
+    count = len(args)
     for parameter in parameters:
+        name = parameter.name
         if parameter.rest:
             names = {other.name for other in parameters}
-            bound[parameter.name] = {name: value for name, value in kwargs.items() if name not in names}
-            if at < len(args):
+            bound[name] = {given: value for given, value in kwargs.items() if given not in names}
+            if at < count:
                 raise Misfit("too many")
             return bound
         if parameter.star:
-            bound[parameter.name] = list(args[at:])
-            at = len(args)
-            if parameter.name in kwargs:
-                bound[parameter.name].append(kwargs[parameter.name])
+            bound[name] = list(args[at:])
+            at = count
+            if name in kwargs:
+                bound[name].append(kwargs[name])
             else:
-                for alias in _ALIASES.get(parameter.name, ()):
+                for alias in _ALIASES.get(name, ()):
                     if alias in kwargs:
-                        bound[parameter.name].append(kwargs[alias])
-        elif not parameter.keyword_only and at < len(args):
-            bound[parameter.name] = args[at]
+                        bound[name].append(kwargs[alias])
+        elif at < count and not parameter.keyword_only:
+            bound[name] = args[at]
             at += 1
-        elif parameter.name in kwargs:
-            bound[parameter.name] = kwargs[parameter.name]
+        elif name in kwargs:
+            bound[name] = kwargs[name]
         elif parameter.default is not None:
-            bound[parameter.name] = parameter.default
+            bound[name] = parameter.default
         else:
-            spelling = next((other for other in _ALIASES.get(parameter.name, ()) if other in kwargs), None)
+            spelling = next((other for other in _ALIASES.get(name, ()) if other in kwargs), None)
             if spelling is None:
-                raise Misfit(parameter.name)
-            bound[parameter.name] = kwargs[spelling]
-        if kwargs and parameter.default is not None and parameter.name not in kwargs:
-            for alias in _ALIASES.get(parameter.name, ()):
+                raise Misfit(name)
+            bound[name] = kwargs[spelling]
+        if kwargs and name in _ALIASES and parameter.default is not None and name not in kwargs:
+            for alias in _ALIASES[name]:
                 if alias in kwargs:
-                    bound[parameter.name] = kwargs[alias]
-    if at < len(args):
+                    bound[name] = kwargs[alias]
+    if at < count:
         raise Misfit("too many")
     if not kwargs:
         return bound

@@ -200,6 +200,8 @@ def held(file: SourceFile) -> set[str] | None:
                 return None
             if node not in called:
                 found.add(node.attr)  # type: ignore[attr-defined]
+        elif kind in _PLAIN_NODES:
+            continue
         elif isinstance(node, ast.Call):
             called.add(node.func)
             if last_name(node.func) in _BY_NAME:
@@ -207,8 +209,6 @@ def held(file: SourceFile) -> set[str] | None:
                 if names is None:
                     return None
                 found |= names
-        elif kind in _PLAIN_NODES:
-            continue
         elif kind is ast.Lambda or kind is ast.GeneratorExp:
             found.update(last_name(part.func) or "" for part in walk(node) if isinstance(part, ast.Call))
         elif isinstance(node, _FUNCTIONS):

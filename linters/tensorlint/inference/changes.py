@@ -38,6 +38,7 @@ _READERS = frozenset(
 )  # fmt: skip
 _LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "logging", "logger", "warnings", "json", "re"])
 _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
+_BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
@@ -75,12 +76,15 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     """What the code changes, but for items at the place that the name `spared` holds."""
     found = Changes()
     others: list[tuple[set[str], ast.expr]] = []  # `rows = box.rows`, `for row in rows`
+    functions, methods = found.functions, found.methods
     part: Any
     for part in walk(node):
         kind = part.__class__
         if kind is ast.Name:  # as half of the parts are
             if part.id == "swap_tensors":
                 found.reshapes |= {"torch"}
+        elif kind is ast.Constant:
+            continue
         elif kind is ast.Attribute or kind is ast.Subscript:
             if part.ctx.__class__ is not ast.Load:
                 if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
@@ -88,7 +92,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                         continue
                 _changed(part, found)
                 if kind is ast.Subscript:
-                    found.methods.add("__setitem__")
+                    methods.add("__setitem__")
                 elif part.attr in _ASSIGNED:
                     found.reshapes |= {_ASSIGNED[part.attr]}
             elif kind is ast.Attribute and part.attr in _TOLD_OF:
@@ -97,13 +101,13 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 if part.attr in CHANGES or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
         elif kind is ast.Call:
-            func = part.func
-            if not _only_reads(func):
-                for each in part.args:
+            func, arguments, keywords = part.func, part.args, part.keywords
+            if (arguments or keywords) and not _only_reads(func):
+                for each in arguments:
                     _lend(each, found)
-                for word in part.keywords:
+                for word in keywords:
                     _lend(word.value, found)
-            for each in part.args:
+            for each in arguments:
                 given = each.__class__
                 if given is ast.Name:
                     found.handed.add(each.id)
@@ -111,33 +115,28 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
-            if isinstance(func, ast.Name):
-                found.functions.add(func.id)
-                if func.id in ("setattr", "delattr") and len(part.args) > 1:
-                    _set_by_name(part, found)
-                elif func.id in ("getattr", "hasattr") and part.args:
-                    if isinstance(part.args[0], ast.Name):
-                        found.receivers.add(part.args[0].id)  # what is asked for may be a property
-                    name = part.args[1] if len(part.args) > 1 else None
-                    if isinstance(name, ast.Constant):
-                        found.methods.add(str(name.value))
-                        if name.value in _CALLED:
-                            found.reshapes |= {_CALLED[name.value]}
-            elif isinstance(func, ast.Attribute):
-                found.methods.add(func.attr)
-                if isinstance(func.value, ast.Name):
-                    found.receivers.add(func.value.id)
-                    found.called_of.add((func.value.id, func.attr))
-                if func.attr.endswith("_") and not func.attr.startswith("_"):
-                    _changed(func.value, found)
+            called = func.__class__
+            if called is ast.Name:
+                name = func.id
+                functions.add(name)
+                if name in _BY_NAME:
+                    _called_by_name(part, name, found)
+            elif called is ast.Attribute:
+                name, owner = func.attr, func.value
+                methods.add(name)
+                if owner.__class__ is ast.Name:
+                    found.receivers.add(owner.id)
+                    found.called_of.add((owner.id, name))
+                if name[-1] == "_" and name[0] != "_":
+                    _changed(owner, found)
+                if keywords and "out" in [word.arg for word in keywords]:
+                    found.reshapes |= {"torch"}
             else:
                 found.computed = True
-            if part.keywords and isinstance(func, ast.Attribute) and any(word.arg == "out" for word in part.keywords):
-                found.reshapes |= {"torch"}
-            if not found.functions.isdisjoint(_SETTERS) or not found.methods.isdisjoint(_SETTERS):
+            if arguments and not (functions.isdisjoint(_SETTERS) and methods.isdisjoint(_SETTERS)):
                 found.reshapes |= {
                     _ASSIGNED[each.value]
-                    for each in part.args
+                    for each in arguments
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
         elif kind in _BINDING:
@@ -160,13 +159,31 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     return found
 
 
+def _called_by_name(call: ast.Call, function: str, found: Changes) -> None:
+    """`setattr(box, "rows", [])`, `getattr(rows, "append")`."""
+    arguments = call.args
+    if function in ("setattr", "delattr"):
+        if len(arguments) > 1:
+            _set_by_name(call, found)
+    elif arguments:
+        if isinstance(arguments[0], ast.Name):
+            found.receivers.add(arguments[0].id)  # what is asked for may be a property
+        name = arguments[1] if len(arguments) > 1 else None
+        if isinstance(name, ast.Constant):
+            found.methods.add(str(name.value))
+            if name.value in _CALLED:
+                found.reshapes |= {_CALLED[name.value]}
+
+
 def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) -> None:
     """Look at a statement, or a part of one, that binds names or gives something: the `others` are names with what they get."""
     kind = part.__class__
     if kind is ast.Assign:
-        others.append((_bound(part.targets), part.value))
-        if isinstance(part.value, ast.Attribute):
-            found.methods.add(part.value.attr)  # `put = box.put`
+        value = part.value
+        if not _makes(value):
+            others.append((_bound(part.targets), value))
+            if value.__class__ is ast.Attribute:
+                found.methods.add(value.attr)  # `put = box.put`
     elif kind is ast.Return or kind is ast.Yield or kind is ast.Lambda:
         value = part.body if kind is ast.Lambda else part.value
         if value is not None:
@@ -208,7 +225,7 @@ def _called_later(method: ast.Attribute, found: Changes) -> None:
 
 def _bound(targets: list[ast.expr]) -> set[str]:
     """The names among the targets."""
-    if len(targets) == 1 and isinstance(target := targets[0], ast.Name):
+    if len(targets) == 1 and (target := targets[0]).__class__ is ast.Name:
         return {target.id}
     return {each.id for target in targets for each in walk(target) if isinstance(each, ast.Name)}
 
@@ -217,9 +234,10 @@ def _makes(value: ast.expr) -> bool:
     """Whether what the expression gives is new, and no list or object."""
     if value.__class__ is ast.Constant:
         return True
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        owner = value.func.value
-        return isinstance(owner, ast.Name) and owner.id in _OF_TENSORS
+    if value.__class__ is ast.Call:
+        func = value.func
+        if func.__class__ is ast.Attribute:
+            return func.value.__class__ is ast.Name and func.value.id in _OF_TENSORS
     return False
 
 
@@ -245,6 +263,9 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
 
 def _give(value: ast.expr, found: Changes) -> None:
     """What any part of the expression stands for may be given back."""
+    if isinstance(value, ast.Name):
+        found.given.add(value.id)
+        return
     names, attributes, _ = _mentioned(value)
     found.given |= names
     found.given_attributes |= attributes
@@ -252,6 +273,9 @@ def _give(value: ast.expr, found: Changes) -> None:
 
 def _lend_all(value: ast.expr, found: Changes) -> None:
     """What any part of the expression stands for may be in other hands."""
+    if isinstance(value, ast.Name):
+        found.lent.add(value.id)
+        return
     names, attributes, calls = _mentioned(value)
     found.lent |= names
     found.lent_attributes |= attributes
@@ -266,20 +290,22 @@ def _is_namespace(node: ast.expr) -> bool:
 
 def _lend(value: ast.expr, found: Changes) -> None:
     """What the expression holds, or an item of it, is in other hands."""
-    while isinstance(value, ast.Subscript):
-        value = value.value
-    if isinstance(value, ast.Name):
-        found.lent.add(value.id)
-    elif isinstance(value, ast.Attribute):
-        found.lent_attributes.add(value.attr)
+    part: Any = value
+    while part.__class__ is ast.Subscript:
+        part = part.value
+    if part.__class__ is ast.Name:
+        found.lent.add(part.id)
+    elif part.__class__ is ast.Attribute:
+        found.lent_attributes.add(part.attr)
 
 
 def _only_reads(func: ast.expr) -> bool:
-    if isinstance(func, ast.Name):
-        return func.id in _READERS
-    while isinstance(func, ast.Attribute):
-        func = func.value
-    return isinstance(func, ast.Name) and func.id in _LIBRARIES
+    root: Any = func
+    if root.__class__ is ast.Name:
+        return root.id in _READERS
+    while root.__class__ is ast.Attribute:
+        root = root.value
+    return root.__class__ is ast.Name and root.id in _LIBRARIES
 
 
 def _set_by_name(call: ast.Call, found: Changes) -> None:

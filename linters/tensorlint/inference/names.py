@@ -174,12 +174,15 @@ class _Walk:
 
     def block(self, scope: ScopeFacts, body: list[ast.stmt], weight: int, initialiser: bool) -> None:
         facts = self.facts
+        facts.statements += len(body)
         for statement in body:
-            facts.statements += 1
-            kind = type(statement)
+            kind = statement.__class__
             if kind is ast.Assign:
                 for target in statement.targets:  # type: ignore[attr-defined]
-                    self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
+                    if target.__class__ is ast.Name:  # as most are
+                        self.bind(scope, target.id, weight)
+                    else:
+                        self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind in _WITHOUT_NAMES:
                 continue
             elif kind is ast.AnnAssign or kind is ast.AugAssign:
@@ -187,11 +190,12 @@ class _Walk:
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]
                 self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign, value)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
-                if isinstance(statement.value, (ast.Yield, ast.YieldFrom)):  # type: ignore[attr-defined]
+                value = statement.value  # type: ignore[attr-defined]
+                if value.__class__ is ast.Call:
+                    self.set_by_name(value)
+                    facts.distant.call(value, initialiser)
+                elif value.__class__ is ast.Yield or value.__class__ is ast.YieldFrom:
                     scope.is_generator = True
-                elif isinstance(statement.value, ast.Call):  # type: ignore[attr-defined]
-                    self.set_by_name(statement.value)  # type: ignore[attr-defined]
-                    facts.distant.call(statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
@@ -204,7 +208,8 @@ class _Walk:
                 self.in_class = outer
             elif kind is ast.If:
                 self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
-                self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
+                if statement.orelse:  # type: ignore[attr-defined]
+                    self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.For or kind is ast.AsyncFor:
                 self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
@@ -252,12 +257,15 @@ class _Walk:
 
     def set_by_name(self, call: ast.Call) -> None:
         """`setattr(model, "norm", ...)`, `model.add_module("norm", ...)`."""
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _SETTERS and call.args:
-            name, owner = call.args[0], call.func.value
+        func = call.func
+        if isinstance(func, ast.Attribute):
+            if func.attr not in _SETTERS or not call.args:
+                return
+            name, owner = call.args[0], func.value
             if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")) and not _is_super(owner):
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     self.facts.foreign_attributes.update(name.value.split("."))
-        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+        elif isinstance(func, ast.Name) and func.id == "setattr" and len(call.args) == 3:
             owner, name = call.args[0], call.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
@@ -266,23 +274,26 @@ class _Walk:
     def target(
         self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None
     ) -> None:
-        kind = type(target)
+        kind = target.__class__
         if kind is ast.Name:
             self.bind(scope, target.id, weight)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
+            facts, owner, name = self.facts, target.value, target.attr  # type: ignore[attr-defined]
             if not initialiser:
-                self.facts.unstable_attributes.add(target.attr)  # type: ignore[attr-defined]
-            owner = target.value  # type: ignore[attr-defined]
-            if not (type(owner) is ast.Name and owner.id in ("self", "cls") and self.in_class):
-                self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
-                self.facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
-            if type(owner) is ast.Name:
-                place = (owner.id, target.attr)  # type: ignore[attr-defined]
+                facts.unstable_attributes.add(name)
+            direct = owner.__class__ is ast.Name
+            if not (direct and self.in_class and owner.id in ("self", "cls")):
+                facts.foreign_attributes.add(name)
+                facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
+            if direct:
+                place = (owner.id, name)
                 scope.stored[place] = scope.stored.get(place, 0) + 1
-            while type(owner) is ast.Attribute:
-                owner = owner.value
-            if type(owner) is ast.Name:
-                self.facts.stored_below.add((owner.id, target.attr))  # type: ignore[attr-defined]
+                facts.stored_below.add(place)
+            else:
+                while owner.__class__ is ast.Attribute:
+                    owner = owner.value
+                if owner.__class__ is ast.Name:
+                    facts.stored_below.add((owner.id, name))
         elif kind is ast.Subscript:
             self.facts.distant.item(target, value, initialiser)  # type: ignore[arg-type]
         elif kind is ast.Tuple or kind is ast.List:

@@ -68,12 +68,13 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         if written is None:
             return None
         node = written
-    plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
+    if isinstance(node, ast.Name):  # as most are
+        if node.id == "float" or node.id == "bool":
+            return Scalar("float" if node.id == "float" else "bool")
+        plain = node.id in _PLAIN_NAMES and (_of_ints(node) or "plain")
+    else:
+        plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
     if plain:
-        if isinstance(node, ast.Name) and node.id == "float":
-            return Scalar("float")
-        if isinstance(node, ast.Name) and node.id == "bool":
-            return Scalar("bool")
         made = Opaque(None, kind=PLAIN)
         made.told = None if plain == "plain" else plain
         return made
@@ -209,12 +210,16 @@ def may_be_none(annotation: ast.expr | None, default: Value | None) -> bool:
         return True
     if annotation is None or isinstance(annotation, (ast.Name, ast.Attribute)):
         return False
-    return any(
-        (isinstance(part, ast.Name) and part.id == "Optional")
-        or (isinstance(part, ast.Attribute) and part.attr == "Optional")
-        or (isinstance(part, ast.Constant) and (part.value is None or "None" in str(part.value)))
-        for part in walk(annotation)
-    )
+    return kept_with(annotation, "may be none", lambda: any(map(_names_none, walk(annotation))))
+
+
+def _names_none(part: ast.AST) -> bool:
+    """`Optional`, `None`, `"Tensor | None"`."""
+    if isinstance(part, ast.Name):
+        return part.id == "Optional"
+    if isinstance(part, ast.Constant):
+        return part.value is None or "None" in str(part.value)
+    return isinstance(part, ast.Attribute) and part.attr == "Optional"
 
 
 def _is_plain(node: ast.expr) -> bool:

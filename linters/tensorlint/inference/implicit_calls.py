@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import Any
 
 from tensorlint.inference import aliases, declared, estimators, table_values
 from tensorlint.inference.class_order import method_order
@@ -307,14 +308,16 @@ _NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 
 def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """Names and attributes that stand in a function, if it may give what one of them holds."""
-    parts = list(walk(code))
-    if isinstance(code, ast.Lambda):
-        gives = isinstance(code.body, _NAMED)
-    else:
-        gives = any(isinstance(part, (ast.Return, ast.Yield)) and isinstance(part.value, _NAMED) for part in parts)
-    if not gives:
-        return _NOTHING
-    return (
-        frozenset(part.id for part in parts if isinstance(part, ast.Name)),
-        frozenset(part.attr for part in parts if isinstance(part, ast.Attribute)),
-    )
+    gives = isinstance(code, ast.Lambda) and isinstance(code.body, _NAMED)
+    names: set[str] = set()
+    attributes: set[str] = set()
+    part: Any
+    for part in walk(code):
+        kind = part.__class__
+        if kind is ast.Name:
+            names.add(part.id)
+        elif kind is ast.Attribute:
+            attributes.add(part.attr)
+        elif kind is ast.Return or kind is ast.Yield:
+            gives = gives or (isinstance(part.value, _NAMED) and not isinstance(code, ast.Lambda))
+    return (frozenset(names), frozenset(attributes)) if gives else _NOTHING

@@ -13,7 +13,7 @@ from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.shape_changes import gives_other_shapes, lines_giving_shapes
 from tensorlint.inference.walking import children, walk
-from tensorlint.inference.words import has_word
+from tensorlint.inference.words import has_part, has_word
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
@@ -56,6 +56,8 @@ class FileFacts:
     # Names that `:=` binds, in whichever scope.
     named: set[str] = field(default_factory=set)
     imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    # Whether the text has a `:=`: expressions are looked into only then.
+    has_named: bool = False
     # Where an error of the body may be caught.
     guards: list[ast.Try | ast.TryStar | ast.With | ast.AsyncWith] = field(default_factory=list)
 
@@ -94,6 +96,7 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
     known = FileFacts()
     _Walk(known).scope(tree, tree.body, initialiser=True)
     if text is not None and ":=" in text:
+        known.has_named = True
         known.named = _named(text)
         for name in known.named:
             for scope in known.scopes.values():
@@ -102,7 +105,7 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
     known.distant.finish(tree)
     if text is not None and gives_other_shapes(text) and (lines := lines_giving_shapes(text)):
         known.distant.turned(known.scopes, lines)
-    if text is not None and "register_" in text and ("register_forward" in text or "register_module_forward" in text):
+    if text is not None and (has_part(text, "register_forward") or has_part(text, "register_module_forward")):
         known.distant.hooks(tree)
     if text is not None and has_word(text, "yield") and _YIELDED.search(text):
         for node, scope in known.scopes.items():
@@ -303,13 +306,13 @@ class _Walk:
             self.target(scope, target.value, weight, initialiser)  # type: ignore[attr-defined]
 
 
-# Whether the file that is looked at has a `:=`: expressions are looked into only then.
+# Whether the file that is looked at has a `:=`.
 _NAMES_IN_EXPRESSIONS = [False]
 
 
-def begin(text: str) -> None:
+def begin(facts: FileFacts) -> None:
     """Another file is looked at."""
-    _NAMES_IN_EXPRESSIONS[0] = ":=" in text
+    _NAMES_IN_EXPRESSIONS[0] = facts.has_named
 
 
 def bound_names(body: list[ast.stmt]) -> set[str]:

@@ -67,6 +67,7 @@ _NAMESPACES = ("globals", "locals", "vars")
 # What a change reaches: any attribute, or what torch.nn keeps in a dictionary of the module's own.
 Reach = Literal["any", "modules", "tensors", "parts"]
 _PARTS: dict[str, Reach] = {"_modules": "modules", "_parameters": "parts", "_buffers": "parts"}
+_LEAVES = frozenset([ast.Name, ast.Constant])
 _STORES = frozenset([*_PARTS, "__dict__"])
 # Methods of such a dictionary, and functions, that change nothing in it and hand nothing on but what it holds.
 _LOOKS = frozenset(["items", "values", "keys", "get", "copy", "__len__", "__contains__", "__iter__", "__getitem__"])
@@ -191,6 +192,8 @@ class _Walk:
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
+            if node.__class__ in _LEAVES:
+                continue
             if isinstance(node, ast.stmt):
                 at = bisect_left(self.lines, min([node.lineno, *(each.lineno for each in _decorators(node))]))
                 if at == len(self.lines) or self.lines[at] > (node.end_lineno or node.lineno):

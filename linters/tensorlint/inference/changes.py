@@ -317,23 +317,23 @@ def _set_by_name(call: ast.Call, found: Changes) -> None:
 
 def _changed(target: ast.expr, found: Changes) -> None:
     """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
-    if isinstance(target, ast.Attribute):
-        owner = target.value.id if isinstance(target.value, ast.Name) else ""
+    part: Any = target
+    kind = part.__class__
+    if kind is ast.Attribute:
+        owner = part.value.id if part.value.__class__ is ast.Name else ""
         if owner != "self":
-            found.of_classes.add((owner, target.attr))
-    while isinstance(target, (ast.Attribute, ast.Subscript)):
-        if isinstance(target, ast.Attribute):
-            found.attributes.add(target.attr)
-        elif (
-            isinstance(target.slice, ast.Constant)
-            and isinstance(target.slice.value, str)
-            and _is_namespace(target.value)
-        ):
-            found.attributes.add(target.slice.value)  # `vars(box)["rows"][0] = ...`
-        target = target.value
-        if isinstance(target, ast.Call) and _is_namespace(target):
-            target = target.args[0]
-    if isinstance(target, ast.Name):
-        found.names.add(target.id)
+            found.of_classes.add((owner, part.attr))
+    while kind is ast.Attribute or kind is ast.Subscript:
+        if kind is ast.Attribute:
+            found.attributes.add(part.attr)
+        elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and _is_namespace(part.value):
+            found.attributes.add(part.slice.value)  # `vars(box)["rows"][0] = ...`
+        part = part.value
+        kind = part.__class__
+        if kind is ast.Call and _is_namespace(part):
+            part = part.args[0]
+            kind = part.__class__
+    if kind is ast.Name:
+        found.names.add(part.id)
     else:
-        _lend_all(target, found)
+        _lend_all(part, found)

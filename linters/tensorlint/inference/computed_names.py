@@ -17,6 +17,7 @@ from tensorlint.inference.walking import root_name, walk
 
 # What has names of its own within a function.
 _INNER = frozenset([*COMPREHENSIONS, ast.Lambda, ast.ClassDef])
+_BINDING = frozenset([ast.Global, ast.Nonlocal, ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.ExceptHandler])
 _DEEP = 8  # names of names
 _MOST = 64
 _PLACES = re.compile(r"%(?:\(\w*\))?[-+ #0]*[\d*.]*[a-zA-Z%]")
@@ -139,8 +140,10 @@ def _stored(scope: ast.AST) -> tuple[dict[str, list[ast.Name]], set[str]]:
     otherwise: set[str] = set()
     for node in walk(scope):
         if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
+            if node.ctx.__class__ is not ast.Load:
                 stored.setdefault(node.id, []).append(node)
+        elif node.__class__ not in _BINDING:
+            continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             otherwise.update(node.names)
         elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name is not None:

@@ -164,8 +164,8 @@ class _Walk:
         names: set[str] = set()
         for statement in body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                names.update((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
-            elif not names:
+                names.update([(alias.asname or alias.name).partition(".")[0] for alias in statement.names])
+            elif not names or statement.__class__ is ast.Expr:
                 continue
             elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 if statement.name in names:
@@ -238,8 +238,9 @@ class _Walk:
             elif kind is ast.Import or kind is ast.ImportFrom:
                 facts.imports.append(statement)  # type: ignore[arg-type]
                 for alias in statement.names:  # type: ignore[attr-defined]
-                    facts.imported.add((alias.asname or alias.name).partition(".")[0])
-                    self.bind(scope, (alias.asname or alias.name).partition(".")[0], 0, textual=False)
+                    name = (alias.asname or alias.name).partition(".")[0]
+                    facts.imported.add(name)
+                    self.bind(scope, name, 0, textual=False)
             elif kind is ast.Global or kind is ast.Nonlocal:
                 scope.shared.update(statement.names)  # type: ignore[attr-defined]
             elif kind is ast.Match:

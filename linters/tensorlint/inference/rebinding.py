@@ -208,7 +208,8 @@ class _Walk:
                 self.block(node.body, owner, method or node.name)
                 self.parameters, self.scope = outer
             else:
-                self.looked.update(_looked_at(node))
+                if node.__class__ in _LOOKING:
+                    self.looked.update(_looked_at(node))
                 if isinstance(node, ast.Call):
                     self.call(node, owner, method)
                 elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
@@ -387,6 +388,12 @@ def _attribute_store(node: ast.expr) -> ast.expr | None:
 
 def _reach(store: ast.expr) -> Reach:
     return _PARTS.get(store.attr, "any") if isinstance(store, ast.Attribute) else "any"
+
+
+_LOOKING = frozenset(
+    [ast.Attribute, ast.Subscript, ast.Call, ast.Compare, ast.For, ast.AsyncFor, ast.comprehension, ast.If, ast.While, ast.IfExp,
+     ast.Assert, ast.UnaryOp, ast.Starred, ast.Dict, ast.Assign]
+)  # fmt: skip
 
 
 def _looked_at(node: ast.AST) -> Iterator[ast.AST]:

@@ -225,9 +225,17 @@ def _called_later(method: ast.Attribute, found: Changes) -> None:
 
 def _bound(targets: list[ast.expr]) -> set[str]:
     """The names among the targets."""
-    if len(targets) == 1 and (target := targets[0]).__class__ is ast.Name:
-        return {target.id}
-    return {each.id for target in targets for each in walk(target) if isinstance(each, ast.Name)}
+    found: set[str] = set()
+    each: Any
+    for each in targets:
+        kind = each.__class__
+        if kind is ast.Name:
+            found.add(each.id)
+        elif kind is ast.Tuple or kind is ast.List:
+            found |= _bound(each.elts)
+        else:  # the objects, and what stands in an index
+            found.update([part.id for part in walk(each) if isinstance(part, ast.Name)])
+    return found
 
 
 def _makes(value: ast.expr) -> bool:

@@ -199,6 +199,10 @@ class _Walk:
                     facts.distant.call(value, initialiser)
                 elif value.__class__ is ast.Yield or value.__class__ is ast.YieldFrom:
                     scope.is_generator = True
+            elif kind is ast.If:
+                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
+                if statement.orelse:  # type: ignore[attr-defined]
+                    self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
@@ -209,10 +213,6 @@ class _Walk:
                 outer, self.in_class = self.in_class, True
                 self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
                 self.in_class = outer
-            elif kind is ast.If:
-                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
-                if statement.orelse:  # type: ignore[attr-defined]
-                    self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.For or kind is ast.AsyncFor:
                 self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]

@@ -69,9 +69,7 @@ _RULED_OUT = frozenset(
     [ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Await, ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom,
      ast.NamedExpr, ast.Delete]
 )  # fmt: skip
-_LOOKED_AT = _RULED_OUT | {
-    ast.Name, ast.Attribute, ast.Call, ast.BinOp, ast.Compare, ast.Constant, ast.AugAssign, ast.Subscript
-}  # fmt: skip
+_LOOKED_AT = _RULED_OUT | {ast.Attribute, ast.Call, ast.BinOp, ast.Compare, ast.AugAssign, ast.Subscript}
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _ASKS = frozenset([ast.Is, ast.IsNot, ast.In, ast.NotIn])
 # Lines of a statement that it is worth knowing of whether anything reads what it binds.
@@ -92,7 +90,7 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile)
     return all(map(own.is_harmless, seen.made_for))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Seen:
     """What a function that computes nothing itself calls of the functions and classes of the file, by their names: with
     something of which it knows more than that it was given it (`made_for`), and with what it was `given`. A name that is empty
@@ -136,6 +134,9 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                         return None
                     if name in functions and part not in called:
                         handed = True
+            elif kind is ast.Constant:
+                if part.value == "forward":
+                    return None
             elif kind not in _LOOKED_AT:
                 continue
             elif kind is ast.Attribute:
@@ -170,9 +171,6 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                 if not (_only_asks(part) or _is_number(part.left, numbers)):
                     if not any(_is_number(each, numbers) for each in part.comparators):
                         return None
-            elif kind is ast.Constant:
-                if part.value == "forward":
-                    return None
             elif kind is ast.AugAssign:
                 if not (isinstance(part.target, ast.Name) and _is_number(part.value, numbers)):
                     return None
@@ -191,9 +189,11 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
 def _numbers_among(spec: ast.arguments) -> frozenset[str]:
     """The parameters that are said to be numbers, or text."""
     return frozenset(
-        each.arg
-        for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
-        if isinstance(each.annotation, ast.Name) and each.annotation.id in _NUMBERS
+        [
+            each.arg
+            for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
+            if isinstance(each.annotation, ast.Name) and each.annotation.id in _NUMBERS
+        ]
     )
 
 
@@ -273,7 +273,7 @@ def is_unread(statement: ast.stmt, text: str) -> bool:
     return is_mentioned_once(target.id, text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Own:
     """The functions and classes of the file, by their names, but for properties. Objects that can be called are made of its
     classes or of torch's, if `objects`; `held` are the attributes that may hold one, `variables` the names of the module.

@@ -20,6 +20,7 @@ _BRANCHES: dict[type, tuple[str, ...]] = {
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 }
+_BRANCHES[type(None)] = ()
 _WITH_GAPS = frozenset(["keys", "kw_defaults"])
 
 
@@ -40,8 +41,6 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
     found: list[ast.AST | None] = [tree]
     branches = _BRANCHES
     for node in found:  # grows meanwhile
-        if node is None:
-            continue
         names = branches[node.__class__]
         if names:
             fields = node.__dict__
@@ -51,7 +50,9 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
                     found += part
                 elif part is not None:
                     found.append(part)
-        yield node
+        elif node is None:
+            continue
+        yield node  # type: ignore[misc]
 
 
 def only_tells(node: ast.expr) -> bool:
@@ -69,7 +70,10 @@ def only_tells(node: ast.expr) -> bool:
 def parameters_of(spec: ast.arguments) -> set[str]:
     """The names of all parameters, `*args` and `**kwargs` among them."""
     found = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-    found.update(each.arg for each in (spec.vararg, spec.kwarg) if each is not None)
+    if spec.vararg is not None:
+        found.add(spec.vararg.arg)
+    if spec.kwarg is not None:
+        found.add(spec.kwarg.arg)
     return found
 
 

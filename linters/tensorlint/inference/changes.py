@@ -102,11 +102,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     _changed(part.value, found)
         elif kind is ast.Call:
             func, arguments, keywords = part.func, part.args, part.keywords
-            if (arguments or keywords) and not _only_reads(func):
-                for each in arguments:
-                    _lend(each, found)
-                for word in keywords:
-                    _lend(word.value, found)
+            lends = (arguments or keywords) and not _only_reads(func)
             for each in arguments:
                 given = each.__class__
                 if given is ast.Name:
@@ -115,6 +111,11 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
+                if lends and given is not ast.Constant:
+                    _lend(each, found)
+            if lends and keywords:
+                for word in keywords:
+                    _lend(word.value, found)
             called = func.__class__
             if called is ast.Name:
                 name = func.id

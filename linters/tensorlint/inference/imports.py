@@ -107,14 +107,15 @@ class Imports(State):
 
     def awaited(self, name: str) -> Value | None:
         """A name of another module that has not been made yet, or one that a star import brings."""
-        frame: Frame | None = self.frame
-        while frame is not None and frame.parent is not None:
-            frame = frame.parent
-        if frame is not None and frame.waiting:
-            statement = frame.waiting.pop(name, None)
-            if statement is not None:
-                self.follow_in(frame, statement)
-                return frame.env.get(name)
+        if not self.file.own:
+            frame = self.frame
+            while frame.parent is not None:
+                frame = frame.parent
+            if frame.waiting:
+                statement = frame.waiting.pop(name, None)
+                if statement is not None:
+                    self.follow_in(frame, statement)
+                    return frame.env.get(name)
         if not self.file.star_imports:
             return None
         found = [module for module in self.file.star_imports if _has(module, name)]

@@ -152,15 +152,16 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                     if not (owner.__class__ is ast.Name and owner.id == first):
                         return None
             elif kind is ast.Call:
-                called.add(part.func)
-                if root_name(part.func, through_calls=True) not in _HARMLESS:
+                func = part.func
+                called.add(func)
+                if (func.id if func.__class__ is ast.Name else root_name(func, through_calls=True)) not in _HARMLESS:
                     is_given = _are_given(part, parameters, first)
-                    if own.may_be_called(part.func, parameters):
-                        name = own.by_name(part.func, bound)
+                    if own.may_be_called(func, parameters):
+                        name = own.by_name(func, bound)
                         if not (is_given or name):
                             return None
                         (given if is_given else made_for).add(name)
-                    elif not (is_given or parameters) and own.is_imported(part.func) and _gives_two(part):
+                    elif not (is_given or parameters) and own.is_imported(func) and _gives_two(part):
                         # Of another file: they may not go together there. Who is given nothing has all from others.
                         return None
                     hands = hands or not is_given

@@ -38,6 +38,8 @@ _TAKES_FORWARD = re.compile(r"forward(?<=[.\"']forward)")
 
 @dataclass(slots=True)
 class Attempt:
+    """What has been reported and shown so far, to go back to."""
+
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
     names: int = 0  # how many names sizes had been given

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorlint.inference.ops.torch.inplace import RESHAPING
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import walk
 
 # Methods that change a list, a dictionary or a set.
 CHANGES = frozenset(
@@ -256,17 +256,14 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
     attributes: set[str] = set()
     calls = False
     part: Any
-    parts: list[Any] = [] if _makes(value) else [value]
-    for part in parts:  # grows meanwhile
+    for part in () if _makes(value) else walk(value):
         kind = part.__class__
         if kind is ast.Name:
             names.add(part.id)
         elif kind is ast.Attribute:
             attributes.add(part.attr)
-            parts.append(part.value)
-        elif kind is not ast.Constant:
-            calls = calls or kind is ast.Call
-            parts += children(part)
+        elif kind is ast.Call:
+            calls = True
     return names, attributes, calls
 
 

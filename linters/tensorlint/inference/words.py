@@ -32,8 +32,7 @@ def has_part(text: str, part: str) -> bool:
 
 def has_word(text: str, *words: str) -> bool:
     """Whether one of the words is in the text, as a word of its own."""
-    found = words_of(text)
-    return any(word in found for word in words)
+    return not words_of(text).isdisjoint(words)
 
 
 def places_of(part: str, text: str) -> Iterator[int]:

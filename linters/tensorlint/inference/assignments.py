@@ -100,9 +100,13 @@ class Assignments(State):
                     self.store_attribute(owner, target.value.attr, value)
         elif isinstance(target, ast.Subscript):
             held = target.value
-            if isinstance(held, ast.Attribute) and held.attr == "__dict__" and isinstance(target.slice, ast.Constant):
-                self.store_attribute(self.eval(held.value), str(target.slice.value), value)
-                return
+            if isinstance(held, ast.Attribute) and held.attr in ("__dict__", "_modules"):
+                if isinstance(target.slice, ast.Constant):
+                    self.store_attribute(self.eval(held.value), str(target.slice.value), value)
+                    return
+                if held.attr == "_modules" and isinstance(owner := self.eval(held.value), Instance):
+                    self.forget_modules(owner, None)
+                    return
             receiver = self.eval(held)
             if self.left_early and isinstance(held, ast.Attribute) and isinstance(receiver, (Sequence, Dictionary)):
                 self.forget_contents(receiver)  # the object that has it may still have it as it was
@@ -354,8 +358,8 @@ class Assignments(State):
                 return
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
-            if receiver.path in CONTAINERS and not isinstance(value, Const):
-                module_containers.set_member(self, receiver, Const(name), value)
+            if receiver.path in CONTAINERS:
+                module_containers.name_member(self, receiver, name, value)
         elif isinstance(receiver, Opaque):
             if name in _DECIDES_SHAPE:
                 self.reshape(receiver)
@@ -401,6 +405,8 @@ class Assignments(State):
             changed = [name for name in (*receiver.fields, *own) if fits_any(name, patterns)]
             receiver.fields = {**receiver.fields, **dict.fromkeys(changed, UNKNOWN)}
             self.mutations.append((receiver, None))
+            if (container := layer_changes.container_of(receiver)) is not None:
+                layer_changes.change_unseen(self, container)
         elif isinstance(receiver, LibraryObject):
             layer_changes.change_unseen(self, receiver)
 

@@ -15,6 +15,8 @@ from tensorlint.inference.layer_changes import EACH
 from tensorlint.inference.state import State
 from tensorlint.inference.values import UNKNOWN, LibraryObject, Opaque, Sequence, Value, unknown_members
 
+# The containers whose members can be told by one of them.
+FILLED = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential"})
 # Of a container: what has been added to it by a line that may run any number of times.
 ADDED = "members added"
 
@@ -27,6 +29,24 @@ def note_added(interp: State, receiver: LibraryObject, members: Value | None, la
     receiver.fields["members"] = unknown_members(receiver.path)
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, ADDED))
+
+
+def add_to_any_number(interp: State, receiver: LibraryObject, members: Sequence, layers: list[Value]) -> None:
+    """Members are added to a container that holds any number of others."""
+    receiver.fields["members"] = unknown_members(receiver.path)
+    receiver.fields.pop(EACH, None)
+    if members.items is not None or members.element is not UNKNOWN:
+        _hold_any_number(receiver, joined_items(members, layers))
+    interp.mutations.append((receiver, "members"))
+
+
+def _hold_any_number(receiver: LibraryObject, one: Value) -> None:
+    """Each of the members, of which nobody knows how many there are, is this one."""
+    if one is UNKNOWN or _says_nothing(one):
+        return
+    receiver.fields["members"] = Sequence("list", None, one)
+    if receiver.path == "torch.nn.Sequential":
+        receiver.fields[EACH] = one
 
 
 def begin_adding(interp: State, overwritten: int) -> None:
@@ -52,8 +72,8 @@ def keep_added(interp: State, overwritten: int, log: int, start: int) -> None:
             continue
         one = added if members.items == [] else joined_items(members, [added])
         each = interp.settled(Sequence("list", None, one), start)
-        if isinstance(each, Sequence) and not (each.element is UNKNOWN or _says_nothing(each.element)):
-            owner.fields["members"] = each
+        if isinstance(each, Sequence):
+            _hold_any_number(owner, each.element)
 
 
 def _says_nothing(value: Value) -> bool:

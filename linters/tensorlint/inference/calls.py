@@ -26,7 +26,7 @@ from tensorlint.inference import (
     tables,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.changes import CHANGES, NEITHER
+from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
@@ -454,6 +454,10 @@ class Calls(State):
                 if value.__class__ is Sequence and path not in _LEAVES:
                     iterators.spend(self, value)
             return result
+        if path.startswith("torch.nn.") and args:
+            *_, owner, method = path.split(".")
+            if method in PUTS and owner[:1].isupper():  # `nn.Sequential.append(layers, layer)`
+                return self.call_method(args[0], method, args[1:], kwargs, node)
         series = table_values.computed(path, args, kwargs, node)
         if series is not None:
             return series

@@ -15,6 +15,10 @@ CHANGES = frozenset(
     ["append", "extend", "insert", "pop", "popitem", "remove", "clear", "update", "add", "discard", "setdefault", "sort", "reverse",
      "appendleft", "popleft"]
 )  # fmt: skip
+# Those that put something into a container, of layers too, or take it out.
+PUTS = CHANGES | {
+    "add_module", "register_module", "set_submodule", "__setitem__", "__delitem__", "__iadd__", "__setattr__", "__delattr__",
+}  # fmt: skip
 _DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)\s*=[^=]"
@@ -25,7 +29,7 @@ NEITHER: frozenset[str] = frozenset()
 EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
-_TOLD_OF = CHANGES | _DOUBLE | _CALLED.keys()
+_TOLD_OF = PUTS | _DOUBLE | _CALLED.keys()
 _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
@@ -98,7 +102,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             elif kind is ast.Attribute and part.attr in _TOLD_OF:
                 if part.attr in _CALLED:
                     found.reshapes |= {_CALLED[part.attr]}
-                if part.attr in CHANGES or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
+                if part.attr in PUTS or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
         elif kind is ast.Call:
             func, arguments, keywords = part.func, part.args, part.keywords
@@ -160,11 +164,21 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     return found
 
 
+def adds_layers(value: ast.expr) -> bool:
+    """Whether what is added with `+=` is made on the spot of an object of a class: `layers += [nn.Linear(4, 2)]`."""
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return any(map(adds_layers, value.elts))
+    func = value.func if isinstance(value, ast.Call) else None
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    return name[:1].isupper()
+
+
 def _called_by_name(call: ast.Call, function: str, found: Changes) -> None:
     """`setattr(box, "rows", [])`, `getattr(rows, "append")`."""
     arguments = call.args
     if function in ("setattr", "delattr"):
         if len(arguments) > 1:
+            found.methods.add(f"__{function}__")
             _set_by_name(call, found)
     elif arguments:
         if isinstance(arguments[0], ast.Name):
@@ -201,6 +215,8 @@ def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) ->
     elif kind is ast.AugAssign:
         if isinstance(part.target, ast.Name):
             found.names.add(part.target.id)
+        if adds_layers(part.value):
+            found.methods.add("__iadd__")
     elif kind is ast.Global or kind is ast.Nonlocal:
         found.shared.update(part.names)
     elif kind is ast.withitem:
@@ -309,6 +325,9 @@ def _only_reads(func: ast.expr) -> bool:
     root: Any = func
     if root.__class__ is ast.Name:
         return root.id in _READERS
+    if root.__class__ is ast.Attribute and root.attr in PUTS and isinstance(root.value, ast.Attribute):
+        if root.value.attr[:1].isupper():  # `nn.Sequential.append(layers, layer)`
+            return False
     while root.__class__ is ast.Attribute:
         root = root.value
     return root.__class__ is ast.Name and root.id in _LIBRARIES

@@ -22,6 +22,8 @@ from tensorlint.inference.inheritance import (
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.late_methods import wait_in
 from tensorlint.inference.layer_changes import (
+    change_unseen,
+    container_of,
     held,
     held_elsewhere,
 )
@@ -342,6 +344,9 @@ class Classes(Inheritance):
         if name == "__dict__" and (not value.generic or self.initialising(value)):
             self.forget_fields(value)
             return one_within([value])
+        if name == "_modules" and (container := container_of(value)) is not None:
+            if not value.generic or self.initialising(value):
+                change_unseen(self, container)  # whose members these are, for whoever changes them
         if self.decided_elsewhere(value, name):
             return self.perhaps_its_own(value, name)
         if (
@@ -375,7 +380,7 @@ class Classes(Inheritance):
                 if not self.initialising(value) and changes(name):
                     self.forget_contents(found)  # between the calls of functions
             if isinstance(found, (LibraryObject, Instance, Tensor)) and not self.initialising(value):
-                return held_elsewhere(self, name, found, value.generic)
+                return held_elsewhere(self, name, found, value.generic or value.lasting)
             return found
         found = self.find_in_class(value.cls, name)
         if found is not None:
@@ -467,6 +472,8 @@ class Classes(Inheritance):
             if isinstance(part, (LibraryObject, Instance)) and fits_any(name, patterns):
                 value.fields[name] = UNKNOWN
                 self.mutations.append((value, name))
+        if (container := container_of(value)) is not None:
+            change_unseen(self, container)
 
     def initialising(self, value: Instance) -> bool:
         """Whether the class's own initialiser is being followed for this instance."""

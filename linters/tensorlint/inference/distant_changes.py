@@ -12,11 +12,14 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, walk
 
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
+# Stands for them, too, where what is put there may be a layer, or what it is put into may be no container.
+PERHAPS_MEMBERS = "<perhaps members>"
 # Stands for the values of parameters, which other tensors may have taken the place of.
 DATA = "<data>"
 # Of a model of another library, what decides on its result.
@@ -28,6 +31,8 @@ SETTINGS = frozenset([
     "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
     "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS,
 ])  # fmt: skip
+# Attributes that hold no layer.
+_NO_LAYERS = (SETTINGS - {*HEADS}) | {"data", "bias", "grad", "requires_grad", "training"}
 # Methods that give a tensor another shape in place.
 RESHAPING = frozenset([
     "set_", "resize_", "resize_as_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "as_strided_",
@@ -47,6 +52,9 @@ _PUTS = frozenset(
         "popitem",
         "__setitem__",
         "__delitem__",
+        "__setattr__",
+        "__delattr__",
+        "set_submodule",
     ]
 )
 _CHANGING = RESHAPING | _PUTS | {"register_parametrization", "setattr", "to"}
@@ -71,6 +79,7 @@ _BINDING = frozenset([
 _BINDING_BUT_PARAMETERS = _BINDING - {ast.arg}
 _Bound = ast.expr | ast.arg | None  # what a name is bound to, None where that is no expression of its own
 _OF_PYTHON = frozenset(["self", "cls", "ctx"])
+_OF_MEMBERS = frozenset([MEMBERS, PERHAPS_MEMBERS])
 
 
 class _Parameter(NamedTuple):
@@ -94,8 +103,11 @@ class DistantChanges:
     waiting: list[tuple[str, str | None, str]] = field(default_factory=list)
     # Attributes whose layers the initialiser that is being read changes: its class knows, the bases do not.
     own: set[str] = field(default_factory=set)
-    # The parameters of functions that put layers into what they are given.
-    filled: list[_Parameter] = field(default_factory=list)
+    # The parameters of functions that put layers into what they are given, and whether these are layers for sure.
+    filled: list[tuple[_Parameter, bool]] = field(default_factory=list)
+    # Names of the module to whose objects functions give members, and whether anything but an initialiser does so.
+    of_names: set[str] = field(default_factory=set)
+    fills: bool = False
     # Whether `x.to(...)` stands as a statement of its own, as it does of modules only, and may give another dtype.
     converts: bool = False
 
@@ -111,12 +123,20 @@ class DistantChanges:
             setting, owner = owner.attr, owner.value
         if setting in SETTINGS:
             self._change(owner, setting, initialiser)
+        if _may_be_layer(value) and setting not in _NO_LAYERS:  # which a container has among its members from then on
+            self._change(owner, PERHAPS_MEMBERS, initialiser)
+
+    def augmented(self, target: ast.expr, value: ast.expr, initialiser: bool) -> None:
+        """`owner += [nn.Linear(4, 2)]`; of an attribute, whatever is added."""
+        if adds_layers(value) or (isinstance(target, ast.Attribute) and _may_be_layer(value)):
+            self._change(target, PERHAPS_MEMBERS, initialiser)
 
     def item(self, target: ast.Subscript, value: ast.expr | None, initialiser: bool) -> None:
         """`owner[0] = ...`, `del owner[0]` (no value)."""
-        if isinstance(target.value, ast.Name) and not (isinstance(value, ast.Call) and _is_class(value.func)):
-            return  # of a tensor, a list, ...
-        self._change(target.value, MEMBERS, initialiser)
+        if not isinstance(target.value, ast.Name) or _is_made(value):
+            self._change(target.value, MEMBERS, initialiser)
+        elif value is None or _may_be_layer(value):  # of a tensor, a list, ... it may be
+            self._change(target.value, PERHAPS_MEMBERS, initialiser)
 
     def call(self, node: ast.Call, initialiser: bool) -> None:
         """`owner.append(...)`."""
@@ -130,23 +150,30 @@ class DistantChanges:
             setting = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
             if setting in SETTINGS:
                 self._change(node.args[0], str(setting), initialiser)
+            if _may_be_layer(node.args[2]):
+                self._change(node.args[0], PERHAPS_MEMBERS, initialiser)
         elif isinstance(func, ast.Attribute) and func.attr == "to":
             self.converts = self.converts or may_convert(node)
         elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
             owner = func.value.value if func.value.attr == "data" else func.value
             self._change(owner, "shape", initialiser)
         elif isinstance(func, ast.Attribute) and func.attr in _PUTS:
-            last = node.args[-1] if node.args else None
-            if not isinstance(func.value, ast.Name) or (isinstance(last, ast.Call) and _is_class(last.func)):
-                self._change(func.value, MEMBERS, initialiser)
+            # `layers.append(layer)`, `nn.Sequential.append(layers, layer)`
+            owner = node.args[0] if node.args and _is_class(func.value) else func.value
+            sure = not isinstance(owner, ast.Name) or _is_made(node.args[-1] if node.args else None)
+            self._change(owner, MEMBERS if sure else PERHAPS_MEMBERS, initialiser)
 
     def _change(self, owner: ast.expr, setting: str, initialiser: bool) -> None:
         held = None
         while isinstance(owner, (ast.Attribute, ast.Subscript)):
-            if isinstance(owner, ast.Attribute) and held is None:
+            if isinstance(owner, ast.Attribute) and held is None and owner.attr != "_modules":
                 held = owner.attr
             owner = owner.value
+        if setting in _OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
+            self.fills = True
         if isinstance(owner, ast.Name):
+            if held is not None and setting == PERHAPS_MEMBERS:
+                setting = MEMBERS
             if owner.id in _OF_PYTHON:
                 if held is not None and initialiser:
                     self.own.add(held)
@@ -156,8 +183,8 @@ class DistantChanges:
             if held is not None:
                 self.of_class.setdefault(held, set()).add(setting)
             self.waiting.append((owner.id, held, setting))
-        elif setting != MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
-            self.anywhere.add(setting)
+        elif setting not in _OF_MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
+            self.anywhere.add(MEMBERS if setting in _OF_MEMBERS else setting)
 
     def leave(self, scope: ast.AST) -> list[tuple[str, str | None, str]]:
         """The end of a scope: what its own names hold is known where they are bound to nothing but new objects.
@@ -169,43 +196,47 @@ class DistantChanges:
         bound = _bound_in(walk(scope), _BINDING_BUT_PARAMETERS)
         for name, parameter in _bound_in(walk(scope.args) if isinstance(scope, _FUNCTIONS) else ()).items():
             bound.setdefault(name, []).extend(parameter)
-        puts = any(held is None and setting == MEMBERS for _, held, setting in self.waiting)
+        puts = any(held is None and setting in _OF_MEMBERS for _, held, setting in self.waiting)
         own = _own_names(scope) if puts and not isinstance(scope, ast.Module) else set()
         free: list[tuple[str, str | None, str]] = []
         for change in self.waiting:
             name, held, setting = change
-            if held is None and setting == MEMBERS and name not in own and not isinstance(scope, ast.Module):
+            if held is None and setting in _OF_MEMBERS and name not in own and not isinstance(scope, ast.Module):
                 free.append(change)
+                self.of_names.add(name)
             elif name in bound and all(map(_is_new, bound[name])):
                 continue
             elif setting in HEADS and held is None and all(_is_model(value, name) for value in bound.get(name, [None])):
                 continue
             elif held is not None:
                 self.of_any.setdefault(held, set()).add(setting)
-            elif setting != MEMBERS:
+            elif setting not in _OF_MEMBERS:
                 self.anywhere.add(setting)
             else:
-                self._change_bound(name, scope, bound.get(name, [None]))
+                self._change_bound(name, scope, bound.get(name, [None]), setting == MEMBERS)
         self.waiting = []
         return free
 
-    def _change_bound(self, name: str, scope: ast.AST, values: list[_Bound]) -> None:
+    def _change_bound(self, name: str, scope: ast.AST, values: list[_Bound], sure: bool) -> None:
         """Other layers in whatever these values hold, to which a name of the scope is bound."""
         parameter = _parameter(scope, name)
         for value in values:
             if isinstance(value, ast.arg) and parameter is not None:
-                self.filled.append(parameter)
+                self.filled.append((parameter, sure))
+            elif isinstance(value, ast.Name):  # of the module, it may be
+                self.of_names.add(value.id)
+                self._change_held(value, sure)
             elif value is None or not (isinstance(scope, _FUNCTIONS) and value is scope.args.kwarg):  # a new dictionary
-                self._change_held(value)
+                self._change_held(value, sure)
 
-    def _change_held(self, value: _Bound) -> None:
-        """Other layers in what the value holds: nothing else does if it is new, an attribute, or anything."""
+    def _change_held(self, value: _Bound, sure: bool) -> None:
+        """Other layers in what the value holds: nothing else does if it is new, an attribute, or anything (if that is `sure`)."""
         if not _is_new(value):
             while isinstance(value, ast.Subscript):
                 value = value.value
             if isinstance(value, ast.Attribute):
                 self.of_any.setdefault(value.attr, set()).add(MEMBERS)
-            else:
+            elif sure:
                 self.anywhere.add(MEMBERS)
 
     def finish(self, tree: ast.AST) -> None:
@@ -214,19 +245,20 @@ class DistantChanges:
         if not filled or MEMBERS in self.anywhere:
             return
         bound = _bound_in(walk(tree))
-        names = {each.function for each in filled}
+        names = {each.function for each, _ in filled}
+        surely = {each.function for each, sure in filled if sure}
         calls = [node for node in walk(tree) if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
         for node in walk(tree):
-            if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in names and node not in called:
+            if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in surely and node not in called:
                 self.anywhere.add(MEMBERS)  # in other hands, which may give it anything
-        for parameter in filled:
+        for parameter, sure in filled:
             given = [part for call in calls for part in _given(call, parameter)]
-            if not given:
+            if sure and not given:
                 self.anywhere.add(MEMBERS)  # other files call it, if any
             for value in given:
                 for each in bound.get(value.id, [None]) if isinstance(value, ast.Name) else [value]:
-                    self._change_held(each)
+                    self._change_held(each, sure)
 
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
@@ -545,6 +577,15 @@ def _is_model(value: _Bound, name: str) -> bool:
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _ITSELF:
         return _is_new(value) or (isinstance(value, ast.Call) and _FACTORIES.match(_name(value.func)) is not None)
     return isinstance(value.func.value, ast.Name) and value.func.value.id == name
+
+
+def _is_made(value: ast.expr | None) -> bool:
+    """Whether it is an object of a class that is made on the spot: `nn.Linear(4, 2)`."""
+    return isinstance(value, ast.Call) and _is_class(value.func)
+
+
+def _may_be_layer(value: ast.expr | None) -> bool:
+    return isinstance(value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Await))
 
 
 def _is_class(func: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, estimators, iterators, layer_changes, own_lists, table_values
-from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, changes_of
+from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, PUTS, changes_of
 from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
     HOLDING,
@@ -27,6 +27,7 @@ from tensorlint.inference.contents import (
     reached_by,
     tensors_within,
 )
+from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.module_tensors import Around
@@ -36,7 +37,6 @@ from tensorlint.inference.state import State
 from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
     BASE,
-    CONTAINERS,
     UNKNOWN,
     Attribute,
     Class,
@@ -62,7 +62,6 @@ _PER_STATEMENT = 4
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
 # Methods that give a container other layers.
-_PUTS = CHANGES | {"add_module", "register_module", "set_submodule", "__setitem__", "__delitem__"}
 _KEEPS = HOLDING | {Tensor, LibraryObject, Class, Opaque, Partial, Attribute}
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
 _TOUCHED = frozenset({Sequence, Dictionary, Opaque})
@@ -166,8 +165,11 @@ class Effects(State):
             for name in reached.shared:
                 for value in bound:
                     self.hold_shared(name, value)
+        around: list[Value] = []
         for scope, name, changed in self.places_in(reached):
             found = self.held_by_name(scope, name)
+            if found is not None:
+                around.append(found)
             if isinstance(found, Instance):
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
@@ -186,6 +188,8 @@ class Effects(State):
             self.forget_lent(given, lent)
         for scope, name in self.lent_in(reached):
             held = self.held_by_name(scope, name)
+            if held is not None:
+                around.append(held)
             if isinstance(held, (Sequence, Dictionary, Instance, Opaque, Partial, Attribute)):
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
@@ -210,14 +214,15 @@ class Effects(State):
                 self.forget_held(value, attributes, reshapes, seen)
             else:
                 together.add(value, attributes, reshapes)
-            if isinstance(value, LibraryObject) and value.path in CONTAINERS and not reached.methods.isdisjoint(_PUTS):
-                layer_changes.change_unseen(self, value)
-            elif isinstance(value, Instance) and BASE in value.held and "__init__" in reached.methods:
+            if isinstance(value, Instance) and BASE in value.held and "__init__" in reached.methods:
                 value.fields[BASE] = UNKNOWN
                 self.mutations.append((value, BASE))
             if later:
                 lasts(value)
-        self.budget -= len(seen) // _PER_STATEMENT
+        looked_at = len(seen)
+        if self.uses_torch and (attributes or not reached.methods.isdisjoint(PUTS)):
+            looked_at += layer_changes.forget_members(self, [*given, *around])
+        self.budget -= looked_at // _PER_STATEMENT
 
     def not_followed_together(self, functions: list[Value], args: list[Value], kwargs: dict[str, Value]) -> None:
         """All of the functions may be called."""
@@ -407,9 +412,11 @@ class Effects(State):
         bare = not value.given and HOLDING.isdisjoint(map(type, value.held.values()))
         for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
             if each.waiting is not None:
-                each.waiting.forgotten |= names
+                each.waiting.forgotten |= {*names, MEMBERS}
                 each.waiting.reshapes |= reshapes
                 continue
+            if (container := layer_changes.container_of(each)) is not None:
+                layer_changes.change_unseen(self, container)  # of which what is assigned may be a member
             fields = each.held
             for name in (names & fields.keys()) | names_among(each.cls, names):
                 if fields.get(name) is not UNKNOWN:
@@ -479,6 +486,8 @@ class Effects(State):
         lasts(value)
         if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):
             self.forget_contents(value)
+        if name in self.file.facts.distant.of_names or self.may_grow(value):
+            layer_changes.forget_members(self, [value])
 
     def forget_class_attributes(self) -> None:
         """The attributes of classes that functions assign: which of them have run when another one does, nobody knows."""

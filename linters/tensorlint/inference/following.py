@@ -196,7 +196,10 @@ class Following(State):
         finally:
             self.frame, self.file, self.conditional = caller, outer_file, outer_conditional
             self.left_early = outer_left
-            self.budget += reserve
+            if (
+                reserve
+            ):  # what is called within is paid for in each call around it: it may have come to less than nothing
+                self.budget = max(self.budget, 0) + reserve
             self.depth -= 1
             self.active.pop()
             self.trail.pop()

@@ -9,9 +9,9 @@ import ast
 from functools import partial
 from types import NoneType
 
-from tensorlint.inference import module_containers
-from tensorlint.inference.changes import CHANGES
-from tensorlint.inference.class_order import method_order
+from tensorlint.inference import layer_changes, module_containers
+from tensorlint.inference.changes import CHANGES, PUTS
+from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
 from tensorlint.inference.kept import kept_with
@@ -167,11 +167,30 @@ class Inheritance(State):
     ) -> Value:
         """A subclass of nn.Linear, nn.Sequential, ... that keeps its forward: known if its constructor call was seen."""
         base = value.fields.get(BASE)
-        if isinstance(base, LibraryObject) and not (
-            value.generic and (value.cls.unstable | self.file.facts.foreign_attributes) & {*base.arguments, "weight"}
-        ):
-            return self.call_library_object(base, args, kwargs, node)
-        return UNKNOWN
+        facts = self.file.facts
+        if not isinstance(base, LibraryObject):
+            return UNKNOWN
+        if value.generic and (value.cls.unstable | facts.foreign_attributes) & {*base.arguments, "weight"}:
+            return UNKNOWN
+        if value.generic and base.path in CONTAINERS:
+            # Whoever has made an object of the class may have given it other members.
+            if facts.distant.fills or facts.foreign_members or self.may_grow(value):
+                return UNKNOWN
+        return self.call_library_object(base, args, kwargs, node)
+
+    def may_grow(self, value: Value) -> bool:
+        """Whether the value is a container of layers, of a class of which another method than the initialiser may add to it."""
+        if not (isinstance(value, Instance) and layer_changes.is_container_class(value.cls)):
+            return False
+        methods = [
+            each
+            for base in method_order(value.cls)
+            if isinstance(base, Class)
+            for each in functions_of(base)
+            if each.name not in INITIALISERS
+        ]
+        changes = [self.changes_in(each) for each in methods]
+        return any(each.attributes or not each.methods.isdisjoint(PUTS) for each in changes)
 
     def call_super(self, node: ast.Call, name: str) -> Value:
         """`super().name(...)`: the method after this class's own, with this frame's instance."""

@@ -134,7 +134,9 @@ class Instances(State):
     def call_instance_method(
         self, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
-        if value.generic and (name in value.cls.overridden or name in value.fields):
+        if (value.generic and name in value.cls.overridden) or (
+            (value.generic or (value.lasting and not self.initialising(value))) and name in value.fields
+        ):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
         if self.decided_elsewhere(value, name):
             self.escape(args, kwargs)
@@ -142,7 +144,7 @@ class Instances(State):
         own = value.fields.get(name)
         if own is not None:
             if isinstance(own, (LibraryObject, Instance)) and not self.initialising(value):
-                own = held_elsewhere(self, name, own, value.generic)
+                own = held_elsewhere(self, name, own, value.generic or value.lasting)
             return self.call(own, args, kwargs, node)
         found = self.find_in_class(value.cls, name)
         if isinstance(found, Function):
@@ -185,6 +187,9 @@ class Instances(State):
                 self.store_attribute(value, CHANGED, UNKNOWN)
             if name == "add_module":
                 self.forget_modules(value, node)
+            if name in ("__setattr__", "__delattr__") and args:
+                self.set_by_name(value, [args[0], args[1] if len(args) > 1 else UNKNOWN])
+                return NONE
             if self.change_base(value, name, args) is not None:
                 return value if name != "pop" else UNKNOWN
             if name == "forward":

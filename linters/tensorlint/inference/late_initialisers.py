@@ -15,8 +15,10 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from tensorlint.inference import layer_changes
 from tensorlint.inference.class_order import functions_of, method_order, values_of
 from tensorlint.inference.contents import lasts
+from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.quiet_initialisers import QuietInitialisers
 from tensorlint.inference.state import State
@@ -153,6 +155,8 @@ class LateInitialisers(State):
             varying(instance, waiting.alike_since)
         if waiting.forgotten:
             self.forget_attributes(instance, waiting.forgotten, waiting.reshapes)
+            if MEMBERS in waiting.forgotten:
+                layer_changes.forget_members(self, [instance])
             del self.mutations[mutations:]
         if instance.lasting:
             for held in instance.fields.values():

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
+from tensorlint.inference.class_order import method_order
+from tensorlint.inference.contents import items_of, parts_of
 from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, REPLACED, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
+    BASE,
     CONTAINERS,
     UNKNOWN,
+    Class,
     Const,
+    Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
     Opaque,
+    Sequence,
     Tensor,
     Value,
     copy,
@@ -34,6 +42,10 @@ SELF_METHODS = frozenset([
     "to", "cuda", "cpu", "xpu", "eval", "train", "half", "float", "double", "bfloat16", "type", "requires_grad_", "apply",
     "share_memory", "to_empty",
 ])  # fmt: skip
+
+
+# By way of these a container is reached.
+_LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque})
 
 
 def change_unseen(interp: State, receiver: LibraryObject) -> None:
@@ -55,6 +67,42 @@ def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -
         receiver.fields["members"] = unknown_members(receiver.path)
         receiver.fields.pop(EACH, None)
         interp.mutations.append((receiver, "members"))
+
+
+def is_container_class(cls: Class) -> bool:
+    """Whether the class derives from one of torch's containers of layers."""
+    return cls.is_module and any(isinstance(base, Library) and base.path in CONTAINERS for base in method_order(cls))
+
+
+def container_of(value: Value) -> LibraryObject | None:
+    """The container of layers that the value is, or that an object of a class which derives from one is."""
+    if isinstance(value, Instance):
+        base = value.fields.get(BASE) if is_container_class(value.cls) else None
+        value = base if base is not None else value
+    return value if isinstance(value, LibraryObject) and value.path in CONTAINERS else None
+
+
+def forget_members(interp: State, values: Iterable[Value]) -> int:
+    """Code that is not followed has these in hand, and puts something somewhere: any container that they hold may have other
+    members now, and one whose object's initialiser waits will have. Gives how many values were looked at."""
+    waiting, seen = list(values), set()
+    for each in waiting:  # grows meanwhile
+        if each.__class__ not in _LEADING or id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, Instance):
+            if each.waiting is not None:
+                each.waiting.forgotten |= {MEMBERS}
+            elif not each.generic:
+                waiting += each.held.values()
+        elif isinstance(each, LibraryObject):
+            waiting += (*each.positional, *each.fields.values())
+            if each.path in CONTAINERS:
+                change_unseen(interp, each)
+        elif isinstance(each, (Sequence, Dictionary)):
+            waiting += items_of(each)
+        waiting += parts_of(each)
+    return len(seen)
 
 
 def keeps_result(interp: State, receiver: LibraryObject, name: str, value: Value) -> bool:
@@ -145,7 +193,8 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
         aliases.tie(either, layer)
         return either
     if isinstance(layer, Instance):
-        return Opaque(None) if settings & REPLACED else layer
+        changed = settings & REPLACED or (MEMBERS in settings and container_of(layer) is not None)
+        return Opaque(None) if changed else layer
     if layer.path in CONTAINERS:
         return Opaque(None) if settings else layer
     found = _with_settings(layer, settings)

@@ -18,7 +18,7 @@ from tensorlint.inference import (
     ops,
     ranks,
 )
-from tensorlint.inference.changes import CHANGES
+from tensorlint.inference.changes import CHANGES, PUTS
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     KEYED,
     NONE,
     UNKNOWN,
+    Attribute,
     Class,
     Const,
     Dictionary,
@@ -183,6 +184,9 @@ class Methods(State):
                 return one_of_class.result(self, receiver, args, kwargs, given)
             return given
         if isinstance(receiver, LibraryObject):
+            if name == "__setattr__":
+                self.set_by_name(receiver, args)
+                return NONE
             return self.call_object_method(receiver, name, args, kwargs, node)
         if isinstance(receiver, Class):
             given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
@@ -201,6 +205,8 @@ class Methods(State):
             return self.call(receiver, args, kwargs, node)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
+        if isinstance(receiver, Attribute) and receiver.name == "_modules" and name in PUTS:
+            layer_changes.forget_members(self, [receiver.receiver])
         if receiver is UNKNOWN and name in _SPELL_SIZES and self.uses_torch and len(args) > 1 and not kwargs:
             # `layer(x).view(n, -1, 2)`, of a layer nobody knows.
             made = self.call_opaque_method(Opaque(None), name, args, kwargs, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases, built_containers
@@ -11,13 +12,25 @@ from tensorlint.inference.containers import call_method
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join, join_all
 from tensorlint.inference.layer_changes import EACH, changed_anywhere, held
+from tensorlint.inference.ops import modules
+from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.values import (
     CONTAINERS,
     KEYED,
+    PLAIN,
+    SCALAR,
     UNKNOWN,
+    Class,
     Const,
     Dictionary,
+    Function,
+    Instance,
+    Library,
     LibraryObject,
+    Number,
+    Opaque,
+    Range,
+    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -34,9 +47,11 @@ if TYPE_CHECKING:
 _GIVEN = ("modules", "args", "values", "parameters")
 _OF_PARAMETERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
 _NAMES = "<names>"  # a field that no program can set: what the members were called that were added by names
+_NO_MODULES = (Const, Number, Scalar, Tensor, Sequence, Dictionary, Range, Function, Class)
 _LISTS = frozenset({"items", "values", "keys", "children", "named_children"})
-_GIVE_ITSELF = frozenset({"append", "extend", "insert", "add_module", "update"})
-_CHANGES = _GIVE_ITSELF | {"pop", "popitem", "clear", "setdefault", "register_module", "set_submodule"}
+_CHANGES = frozenset(
+    ["append", "extend", "insert", "update", "add_module", "pop", "popitem", "clear", "setdefault", "register_module", "set_submodule",
+     "__setitem__", "__delitem__", "__iadd__", "__delattr__"])  # fmt: skip
 
 
 def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | None:
@@ -50,7 +65,38 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
         found = known if isinstance(known, (Sequence, Dictionary)) else unknown_members(value.path)
     else:
         found = _made_with(interp, value)
+    if _replaced_by_name(interp, value, found):
+        return unknown_members(value.path)
     return _parameters(interp, found) if value.path in _OF_PARAMETERS else found
+
+
+def _replaced_by_name(interp: State, value: LibraryObject, members: Sequence | Dictionary) -> bool:
+    """Whether some statement of the file may put another module in the place of one that the container holds, by its name:
+    `model.stem.proj = nn.Conv2d(3, 8, 1)`, `setattr(model.blocks, "0", block)`."""
+    files = (interp.file,) if interp.file is interp.own_file else (interp.file, interp.own_file)
+    names: Collection[str] = ()
+    for file in files:
+        rebound = interp.rebound if file.own else file.rebound or NOTHING
+        foreign = file.facts.foreign_members
+        if not foreign and rebound is NOTHING:
+            continue
+        names = names or _names_of(value, members)
+        if not foreign.isdisjoint(names) or (rebound is not NOTHING and names and rebound.member(names)):
+            return True
+    return False
+
+
+def _names_of(value: LibraryObject, members: Sequence | Dictionary) -> Collection[str]:
+    """What the modules are called that the container holds, as far as that is known: `"0"`, `"1"`, ... where nobody named them."""
+    if isinstance(members, Dictionary):
+        return [str(name) for name in members.items or ()]
+    given = value.fields.get(_NAMES)
+    if isinstance(given, Const):
+        return frozenset(given.value)
+    tables = [each for each in value.positional if isinstance(each, Dictionary)]
+    if tables:
+        return [str(name) for name in tables[0].items or ()]
+    return [str(at) for at in range(len(members.items) if members.items is not None else 1)]
 
 
 def _made_with(interp: State, value: LibraryObject) -> Sequence | Dictionary:
@@ -76,9 +122,9 @@ def _made_with(interp: State, value: LibraryObject) -> Sequence | Dictionary:
 
 
 def _is_bare(node: ast.AST) -> bool:
-    """`nn.Sequential()`, to which layers are added later."""
+    """`nn.Sequential()`, to which layers are added later, or `super().__init__()` in a subclass of it."""
     name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
-    return name == "Sequential" and not node.args and not node.keywords  # type: ignore[attr-defined]
+    return name in ("Sequential", "__init__") and not node.args and not node.keywords  # type: ignore[attr-defined]
 
 
 def _parameters(interp: State, members: Sequence | Dictionary) -> Sequence | Dictionary:
@@ -107,6 +153,8 @@ def repeated(interp: State, value: LibraryObject, given: Value, node: ast.AST | 
     if each is UNKNOWN or not isinstance(given, Tensor) or given.shape is None or aliases.TIES.on:
         return UNKNOWN
     if value.made in interp.tells_nothing or MEMBERS in changed_anywhere(interp):
+        return UNKNOWN
+    if _replaced_by_name(interp, value, Sequence("list")):
         return UNKNOWN
     log, start = len(interp.mutations), S.symbol_serial()
     found: Value = given
@@ -176,6 +224,32 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     interp.mutations.append((receiver, "members"))
 
 
+def name_member(interp: State, receiver: LibraryObject, name: str, value: Value) -> None:
+    """`self.conv = nn.Conv2d(3, 8, 1)` in a subclass of nn.Sequential: a module that is assigned to an attribute is one of
+    the container's; what is no module is not (`torch.nn.Module.__setattr__`)."""
+    registers = True if receiver.path in _OF_PARAMETERS else _is_module(value)
+    members = members_of(interp, receiver)
+    if registers is False and (members is None or name not in _names_of(receiver, members)):
+        return
+    if registers and isinstance(members, Sequence) and receiver.path not in _OF_PARAMETERS:
+        change_members(interp, receiver, "add_module", [Const(name), value])
+    else:
+        set_member(interp, receiver, Const(name) if registers else UNKNOWN, value)
+
+
+def _is_module(value: Value) -> bool | None:
+    """Whether the value is an object of nn.Module; None if it may be."""
+    if isinstance(value, LibraryObject):
+        return True if value.path in CONTAINERS or modules.known(value.path) else None
+    if isinstance(value, Instance):
+        return True if value.cls.is_module else (None if not value.cls.complete or value.cls.made_otherwise else False)
+    if isinstance(value, Opaque):
+        return False if value.integer or value.told is not None or value.kind in (PLAIN, SCALAR) else None
+    if isinstance(value, Library):  # a function or a class of theirs
+        return False if value.path.startswith(("torch.", "builtins.", "numpy.")) else None
+    return False if isinstance(value, _NO_MODULES) else None
+
+
 def _perhaps(interp: State) -> bool:
     """Whether the current line may not run, or may run more than once."""
     if interp.perhaps_left or interp.loop_start is not None:
@@ -209,6 +283,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         return None
     if receiver.parts:
         interp.touch(receiver, None)
+    gives_itself = name in ("append", "extend") or (name == "insert" and receiver.path == "torch.nn.Sequential")
     members = members_of(interp, receiver)
     changed = unknown_members(receiver.path)
     if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
@@ -223,15 +298,24 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
             added = None if _NAMES in receiver.fields else [*members.items, *more.items]
         if added is not None:
             changed = Sequence("list", added)
-    elif receiver.path == "torch.nn.ModuleList" and args:
+        elif (
+            name == "add_module"
+            and len(args) == 2
+            and receiver.path in built_containers.FILLED
+            and not receiver.several
+        ):
+            built_containers.add_to_any_number(interp, receiver, members, args[-1:])  # by a name that is computed
+            return UNKNOWN
+    elif receiver.path in built_containers.FILLED and args:
         more = args[0] if name == "extend" else None
-        if name in ("append", "add_module"):
-            built_containers.note_added(interp, receiver, members, args[-1:])
-            return receiver if name in _GIVE_ITSELF else UNKNOWN
-        if isinstance(more, Sequence) and more.items:
-            built_containers.note_added(interp, receiver, members, more.items)
-            return receiver
+        added = args[-1:] if name in ("append", "add_module") else more.items if isinstance(more, Sequence) else None
+        if added:
+            if isinstance(members, Sequence) and not (_perhaps(interp) or receiver.several):
+                built_containers.add_to_any_number(interp, receiver, members, added)
+            else:
+                built_containers.note_added(interp, receiver, members, added)
+            return receiver if gives_itself else UNKNOWN
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))
-    return receiver if name in _GIVE_ITSELF else UNKNOWN
+    return receiver if gives_itself else UNKNOWN

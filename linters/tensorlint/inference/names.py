@@ -48,6 +48,8 @@ class FileFacts:
     unstable_attributes: set[str] = field(default_factory=set)
     # Attributes that are assigned to something that is not called `self`: `model.norm = nn.Identity()`.
     foreign_attributes: set[str] = field(default_factory=set)
+    # Of these, what a container of layers does not tell of itself, as it does of `layers.add_module("norm", ...)`.
+    foreign_members: set[str] = field(default_factory=set)
     distant: DistantChanges = field(default_factory=DistantChanges)
     statements: int = 0
     # (torch, relu) of `torch.relu = mine`, and the names that imports bind.
@@ -192,6 +194,8 @@ class _Walk:
                 # What is changed in place is itself afterwards.
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]
                 self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign, value)  # type: ignore[attr-defined]
+                if kind is ast.AugAssign:
+                    facts.distant.augmented(statement.target, statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
                 value = statement.value  # type: ignore[attr-defined]
                 if value.__class__ is ast.Call:
@@ -269,11 +273,14 @@ class _Walk:
             if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")) and not _is_super(owner):
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     self.facts.foreign_attributes.update(name.value.split("."))
+                    if func.attr != "add_module":
+                        self.facts.foreign_members.update(name.value.split("."))
         elif isinstance(func, ast.Name) and func.id == "setattr" and len(call.args) == 3:
             owner, name = call.args[0], call.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
                     self.facts.foreign_attributes.add(name.value)
+                    self.facts.foreign_members.add(name.value)
 
     def target(
         self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None
@@ -288,6 +295,7 @@ class _Walk:
             direct = owner.__class__ is ast.Name
             if not (direct and self.in_class and owner.id in ("self", "cls")):
                 facts.foreign_attributes.add(name)
+                facts.foreign_members.add(name)
                 facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
             if direct:
                 place = (owner.id, name)

@@ -105,6 +105,12 @@ class Rebound:
             return True
         return self.everything or cls in self.classes
 
+    def member(self, names: Iterable[str]) -> bool:
+        """Whether another module may stand in the place of one that a container of torch.nn has under these names."""
+        if self.everything or None in self.modules:
+            return True
+        return any(name in self.attributes or any(each.fits(name) for each in self.patterns) for name in names)
+
     def part(self, held: Value | None, cls: ast.ClassDef | None) -> bool:
         """Whether something else may stand where an object has this (nothing, if None): a number, a list or a method that
         a module has hides what is put into its dictionaries. Without a class, of any object."""

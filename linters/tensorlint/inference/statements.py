@@ -7,6 +7,7 @@ import ast
 from tensorlint.inference import (
     aliases,
     iterators,
+    layer_changes,
     module_containers,
     refinement,
     sizes_in_place,
@@ -135,6 +136,8 @@ class Statements(State):
             result = self.in_place(sign, left, self.eval(node.value), node)
             if receiver is UNKNOWN:  # `type(self).count += 1`
                 self.assign(target, UNKNOWN, None)
+            elif isinstance(result, LibraryObject) and isinstance(receiver, Instance) and result is left:
+                pass  # `self.layers += [layer]`: the container that it has, in which there are more now
             else:
                 self.store_attribute(receiver, target.attr, result)
         elif isinstance(target, ast.Subscript):
@@ -189,6 +192,8 @@ class Statements(State):
             put_unseen(left, right)
             self.mutations.append((left, None))
             return left
+        if isinstance(left, Instance) and (container := layer_changes.container_of(left)) is not None:
+            layer_changes.change_unseen(self, container)
         if isinstance(left, LibraryObject) and left.path in CONTAINERS:
             module_containers.change_members(self, left, "extend", [right])
             return left

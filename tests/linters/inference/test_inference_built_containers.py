@@ -168,10 +168,40 @@ def test_nothing_wrong_is_said_of_what_a_loop_has_added(how: str, rounds: str, t
     assert wrong_claims(tmp_path / "program.py", _source(how, rounds)) == {}
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("how", sorted(FILLED.keys() - {"added to itself", "of a container that begins anew"}))
+def test_nothing_wrong_is_said_of_a_sequence_that_a_loop_has_filled(how: str, tmp_path: Path) -> None:
+    source = _source(how, "eval('3')").replace("nn.ModuleList()", "nn.Sequential()")
+    called = "        try:\n            v = self.layers(x)\n        except RuntimeError:\n            v = None\n"
+    source = source.replace("        first =", called + "        first =")
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+@pytest.mark.parametrize(
+    ("fill", "shape"),
+    [
+        ("for _ in range(n):\n    self.layers.append(nn.Conv2d(c, c, 1))", ("B", "?", "H", "W")),
+        ("for k in range(n):\n    self.layers.add_module(str(k), nn.Conv2d(c, c, 1))", ("B", "?", "H", "W")),
+        ("for k in range(3):\n    self.layers.add_module(f'l{k}', nn.Conv2d(c, c, 1))", ("B", "?", "H", "W")),
+        ("for _ in range(n):\n    self.layers.append(nn.GELU())", ("B", "C", "H", "W")),
+        ("for _ in range(3):\n    self.layers.append(nn.Conv2d(c, c, 1))", ("B", "c", "H", "W")),
+        ("for _ in range(n):\n    self.layers.append(nn.Conv2d(c, 7, 3))", ("B", "?", "?", "?")),
+    ],
+)
+def test_what_a_sequence_gives_that_a_loop_has_filled_is_known(fill: str, shape: tuple[str, ...]) -> None:
+    FILLED["here"] = fill
+    source = _source("here", "eval('3')").replace("nn.ModuleList()", "nn.Sequential()")
+    del FILLED["here"]
+    source = source.replace("        first =", "        v = self.layers(x)\n        first =")
+    rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    assert rows["v"].shape == shape
+
+
 @pytest.mark.parametrize(
     ("how", "channels"),
     [("appended", "c"), ("a name that becomes an attribute", "c"), ("appended as a block", "2*c"), ("a sequence of layers", "c"),
-     ("the kernel carried on", "c"), ("two in each round", "c"), ("while", "c"), ("extended", "c"), ("by name", "c")],
+     ("the kernel carried on", "c"), ("two in each round", "c"), ("while", "c"), ("extended", "c"), ("by name", "c"),
+     ("added to itself", "c")],
 )  # fmt: skip
 def test_what_the_layers_have_in_common_is_known(how: str, channels: str) -> None:
     source = _source(how, "eval('3')")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import weakref
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
 from tensorlint.inference.values import Value
+from tensorlint.project import Project
 
 PROGRAMS = {
     "a function that calls itself": """
@@ -160,6 +162,23 @@ def test_work_grows_with_the_length_of_a_file() -> None:
         return interpreter.steps
 
     assert followed(1000) < 15 * followed(100)
+
+
+def test_a_call_into_a_library_leaves_something_for_the_files_own_functions(tmp_path: Path) -> None:
+    """What functions of another file call in their turn is paid for at each level, and comes to more than the whole."""
+    parts = "".join(f"def part{i}(x):\n" + "    x = x + 1\n" * 100 + "    return x\n" for i in range(60))
+    calls = "".join(f"    x = part{i}(x)\n" for i in range(60))
+    (tmp_path / "library.py").write_text(f"{parts}def heavy(x):\n{calls}    return x\n")
+    program = tmp_path / "program.py"
+    source = (
+        "import torch\nfrom library import heavy\ndef own(n):\n    return torch.zeros(n, 2)\n"
+        "x = heavy(torch.zeros(3))\ny = own(4)\n"
+    )
+    program.write_text(source)
+    project = Project()
+    project.begin(str(program))
+    found = analyse(ast.parse(source), source, path=str(program), project=project)
+    assert {each.name: each.shape for each in found.bindings}["y"] == (4, 2)
 
 
 def test_a_class_with_one_base_looks_no_further_for_its_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def test_a_module_that_stands_there_was_not_made_there_either() -> None:
     [
         (
             "import numpy as np\n\nx = np.ones((5, 4))\nfor k in range(5):\n    y = np.dot(x[k], x[k].T)\n",
-            "3: x was made (5, 4) by np.ones(5, 4)",
+            "3: x was made (5, 4) by np.ones((5, 4))",
         ),
         (
             "import torch\n\nx = torch.rand(5, 4)\n\n\ndef first(x):\n    return x[0].t()\n\n\nfirst(x)\n",
@@ -73,9 +73,39 @@ def test_a_module_that_stands_there_was_not_made_there_either() -> None:
         (
             "import numpy as np\n\n\nclass Net:\n    def __init__(self):\n        self.w = np.ones((3, 3))\n\n"
             "    def row(self):\n        return self.w[0].T\n\n\nNet().row()\n",
-            "6: self.w was made (3, 3) by np.ones(3, 3)",
+            "6: self.w was made (3, 3) by np.ones((3, 3))",
         ),
     ],
 )
 def test_what_is_made_in_the_operand_is_made_of_something(code: str, said: str) -> None:
     assert said in evidence(code)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("np.zeros((n, 1))", "np.zeros((33, 1))"),
+        ("np.empty(shape=(n, 1), dtype=float)", "np.empty((33, 1))"),
+        ("np.full((n, 1), 2.0)", "np.full((33, 1), ...)"),
+        ("np.random.rand(n, 1)", "np.random.rand(33, 1)"),
+        ("np.random.random((n, 1))", "np.random.random(size=(33, 1))"),
+        ("np.random.normal(0, 1, (n, 1))", "np.random.normal(size=(33, 1))"),
+        ("np.random.randint(0, 5, (n, 1))", "np.random.randint(..., size=(33, 1))"),
+        ("np.random.choice(5, (n, 1))", "np.random.choice(..., size=(33, 1))"),
+        ("np.array([[1.0]] * n)", "np.array(...) of shape (33, 1)"),
+        ("torch.zeros((n, 1))", "torch.zeros(33, 1)"),
+        ("torch.randn(n, 1)", "torch.randn(33, 1)"),
+        ("torch.full((n, 1), 2.0)", "torch.full((33, 1), ...)"),
+        ("torch.randint(0, 5, (n, 1))", "torch.randint(..., size=(33, 1))"),
+        ("torch.normal(0.0, 1.0, (n, 1))", "torch.normal(..., size=(33, 1))"),
+        ("torch.tensor([[1.0]] * n)", "torch.tensor([[1.0]] * n)"),
+        ("torch.FloatTensor(n, 1)", "torch.FloatTensor(33, 1)"),
+    ],
+)
+def test_how_an_array_was_made_is_told_as_it_would_be_written(made: str, told: str) -> None:
+    library = made.partition(".")[0]
+    code = f"import numpy as np\nimport torch\nn = 33\nx = {made}\nloss = ((x - {library}.zeros(n)) ** 2).mean()\n"
+    assert f"4: x was made (33, 1) by {told}" in evidence(code)
+    if "..." not in told:
+        np, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
+        assert tuple(eval(told, {"np": np, "torch": torch, "n": 33}).shape) == (33, 1)

@@ -197,9 +197,30 @@ def literal_marks(shape: Shape) -> frozenset[str]:
     return LITERAL if 1 in shape else NO_MARKS
 
 
-def spelled_out(call: Call, shape: Shape) -> str:
-    """`torch.randn(4, 1)`: how a constructor's result is told in a message."""
-    return f"{short(call.name)}({', '.join(map(S.show, shape))})"
+# Constructors that are given their sizes one by one; the others are given a tuple.
+_SIZE_BY_SIZE = frozenset({"rand", "randn", "new", "Tensor"})
+_OF_TORCH_TOO = frozenset({"zeros", "ones", "empty"})
+# Those whose first argument is the shape, and those that need nothing but `size`.
+_SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full"})
+_SIZE_ALONE = frozenset({"random", "random_sample", "standard_normal", "normal", "uniform"})
+
+
+def spelled_out(call: Call, shape: Shape) -> str | None:
+    """How a constructor's result is told in a message, with its sizes, so that it could be written: `torch.randn(4, 1)`,
+    `np.zeros((4, 1))`, `np.random.normal(size=(4, 1))`. None of one that is given no sizes."""
+    name, told = short(call.name), ", ".join(map(S.show, shape))
+    last = name.rpartition(".")[2]
+    if last == "tensor":
+        return None
+    is_torch = call.name.startswith("torch.")
+    if last in _SIZE_BY_SIZE or (is_torch and (last in _OF_TORCH_TOO or last.endswith("Tensor"))):
+        return f"{name}({told})"
+    if len(shape) != 1:
+        told = f"({told})"
+    if last in _SHAPE_FIRST:
+        return f"{name}({told}{', ...' if last == 'full' else ''})"
+    alone = last in _SIZE_ALONE and not is_torch
+    return f"{name}({'' if alone else '..., '}size={told})"
 
 
 def relabel(tensor: Tensor, dtype: str | None) -> Tensor:

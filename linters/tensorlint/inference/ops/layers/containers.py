@@ -4,34 +4,16 @@ from __future__ import annotations
 
 from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.table import Call, Undecided
-from tensorlint.inference.values import Dictionary, LibraryObject, Sequence, Value
-
-
-def members(obj: LibraryObject) -> list[Value]:
-    """The modules of a Sequential or ModuleList, in order."""
-    if "members" in obj.fields:
-        held = obj.fields["members"]
-        if isinstance(held, Sequence) and held.items is not None:
-            return held.items
-        raise Undecided
-    given = obj.positional
-    if len(given) == 1:
-        only = given[0]
-        if isinstance(only, Dictionary):
-            if only.items is None:
-                raise Undecided
-            return list(only.items.values())
-        if isinstance(only, Sequence):
-            if only.items is None:
-                raise Undecided
-            return list(only.items)
-    return list(given)
+from tensorlint.inference.values import LibraryObject, Sequence, Value
 
 
 @layer("Sequential", "*args", "input", tensor=False)
 def sequential(call: Call, obj: LibraryObject, input: Value) -> Value:
+    held = None if call.interpreter is None else call.interpreter.members(obj)
+    if not isinstance(held, Sequence) or held.items is None:
+        raise Undecided
     value = input
-    for member in members(obj):
+    for member in held.items:
         value = call.call_value(member, [value])
     return value
 

@@ -17,7 +17,6 @@ from tensorlint.findings import FileError, RunReport
 from tensorlint.formats import SourceLines, View, render
 from tensorlint.formats.text import plural, summary
 from tensorlint.linter import Linter, renamed
-from tensorlint.noqa import noqa_edits
 from tensorlint.runner import RunOptions, RunResult, run, sort_report, unified_diff
 from tensorlint.source import SourceError, digest_of, write_atomically
 
@@ -138,6 +137,7 @@ def _add_noqa(report: RunReport, overrides: Overrides) -> int:
             source = open_source(absolute, data)
             found = findings_of(source, *linter.selection(absolute), linter.project)[0]
             from tensorlint.judging import in_cells
+            from tensorlint.noqa import noqa_edits
 
             chosen = []
             for finding in found:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from tensorlint.checking import Selection, check_source, failure, findings_of, open_source
-from tensorlint.config import ConfigFinder, Overrides, select_rules
+from tensorlint.config import Config, ConfigFinder, Overrides, select_rules
 from tensorlint.findings import FileReport
 from tensorlint.fixes import fix
 from tensorlint.garbage import collection_paused
@@ -55,10 +55,15 @@ class Linter:
         self.overrides = overrides or Overrides()
         self.finder = finder or ConfigFinder()
         self.project = Project()
+        self._selected: tuple[Config, Selection] | None = None
 
     def selection(self, path: str) -> tuple[Registry, Selection]:
         config = self.finder.of_file(path)
-        return config.registry, select_rules(config, self.overrides, path)
+        if config.per_file_ignores:
+            return config.registry, select_rules(config, self.overrides, path)
+        if self._selected is None or self._selected[0] is not config:  # the files of a folder come one after another
+            self._selected = config, select_rules(config, self.overrides, path)
+        return config.registry, self._selected[1]
 
     def unsafe_fixes(self, path: str) -> bool:
         return self.overrides.unsafe_fixes or self.finder.of_file(path).unsafe_fixes

@@ -183,8 +183,9 @@ class Project:
         if known is None:  # most are absolute, and were asked for before
             importer = os.path.abspath(importer)
             known = self.lookups.setdefault(importer, {})
-        if (name, level) in known:
-            return known[name, level]
+        key = name, level
+        if key in known:
+            return known[key]
         parts = name.split(".") if name else []
         folder = os.path.dirname(importer)
         answer = None
@@ -197,7 +198,7 @@ class Project:
                 entries = self._listing(start)
                 if (parts[0] in entries or f"{parts[0]}.py" in entries) and (answer := self._descend(start, parts)):
                     break
-        known[name, level] = answer
+        known[key] = answer
         return answer
 
     # -- what is in it -------------------------------------------------------------------------------------------

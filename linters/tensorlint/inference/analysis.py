@@ -15,7 +15,7 @@ from tensorlint.inference.frames import READ_EARLY, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.ops import reshaping
-from tensorlint.inference.words import words_of
+from tensorlint.inference.words import has_part, words_of
 
 if TYPE_CHECKING:
     from tensorlint.project import Project
@@ -36,17 +36,19 @@ _ASSIGNS = re.compile(r"assign\s*=\s*True")
 
 @dataclass(slots=True)
 class Analysis:
+    """What the rules judge, and what `tensorlint shapes` shows."""
+
     hazards: list[Hazard] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
 
 
 def _converts(source: str) -> bool:
     words = words_of(source)
-    if not words.isdisjoint(_TYPES) or "default_dtype" in source or ("type" in words and ".type(" in source):
+    if not words.isdisjoint(_TYPES) or has_part(source, "default_dtype") or ("type" in words and ".type(" in source):
         return True
     if not words.isdisjoint(_NAMED_TYPES) and _NAMES_TYPE.search(source):
         return True
-    return ".to(" in source and _CONVERTS.search(source) is not None
+    return "to" in words and ".to(" in source and _CONVERTS.search(source) is not None
 
 
 def analyse(
@@ -75,22 +77,22 @@ def _followed(
     tree: ast.Module, source: str, path: str, project: Project | None, failures: list[Exception] | None, shapes: bool
 ) -> Analysis:
     S.begin()
-    names.begin(source)
     READ_EARLY.clear()
     reshaping.forget(0)
     facts = names.collect(tree, source)
+    names.begin(facts)
     imports = import_effects.of_imports(project, path, facts, source)
     sets_type = imports.dtype or import_effects.sets_default_dtype(source)
     default_dtype = None if sets_type else "float32"
-    assigns = "load_state_dict" in source and _ASSIGNS.search(source) is not None
+    assigns = has_part(source, "load_state_dict") and _ASSIGNS.search(source) is not None
     file = SourceFile(
         path, source, tree, facts,
         default_dtype=default_dtype,
         module_dtypes=default_dtype is not None and not (_converts(source) or assigns or facts.distant.converts),
-        autocast="autocast" in source,
+        autocast=has_part(source, "autocast"),
         # Modules that are converted return channels-last results whatever they are given.
-        module_layouts=not ("channels_last" in source and "memory_format" in source),
-        parameter_layouts=not (assigns or ("orthogonal" in source and "parametrizations" in source)),
+        module_layouts=not (has_part(source, "channels_last") and has_part(source, "memory_format")),
+        parameter_layouts=not (assigns or (has_part(source, "orthogonal") and has_part(source, "parametrizations"))),
         default_device=None if imports.device else default_device(source, facts),
     )  # fmt: skip
     interpreter = Interpreter(file, project, shows=shapes, imports=imports)

@@ -43,7 +43,7 @@ class _Reader:
 
     def reads(self, node: ast.AST, bound: set[str]) -> None:
         for part in walk(node):
-            if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store) and part.id not in bound:
+            if isinstance(part, ast.Name) and part.id not in bound and not isinstance(part.ctx, ast.Store):
                 self.read.add(part.id)
 
     def binds(self, target: ast.expr, bound: set[str]) -> None:

@@ -19,6 +19,7 @@ from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import SUPPRESSORS, last_name, reraises
 from tensorlint.inference.walking import walk
+from tensorlint.inference.words import has_part
 
 # Exceptions that no torch or numpy function raises for a shape, nor Python for `a, b = x.shape` and `assert`.
 _OTHER_ERRORS = frozenset(
@@ -52,7 +53,8 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 def may_fail_quietly(file: SourceFile) -> frozenset[ast.AST]:
     """The functions and methods of the file whose errors may be caught."""
     caught = [statement for guard in file.facts.guards for statement in _guarded(guard, file)]
-    keeps = any(word in file.text for word in _KEEPS_ERRORS)
+    text = file.text
+    keeps = any(has_part(text, word) and mark in text for word, mark in _KEEPS_ERRORS.items())
     if not caught and not keeps:
         return frozenset()
     search = _Search(file)
@@ -135,10 +137,12 @@ class _Search:
 
 
 # Functions may be called elsewhere, their errors kept by what calls them: a future, a task, an expected failure.
-_KEEPS_ERRORS = (
-    "return_exceptions", ".submit(", "apply_async(", "create_task(", "ensure_future(", "Thread(", "weakref", "ContextDecorator",
-    "xfail",
-)  # fmt: skip
+# By the word in it, which is looked for first.
+_KEEPS_ERRORS = {
+    **{word: word for word in ("return_exceptions", "weakref", "ContextDecorator", "xfail")},
+    **{word: f"{word}(" for word in ("apply_async", "create_task", "ensure_future", "Thread")},
+    "submit": ".submit(",
+}
 # Words of a file that may have managers of its own.
 _MANAGERS = ("__exit__", "contextmanager", "suppress", "raises", "ExitStack")
 # Asks for the items of what may be a generator, or lets others run.
@@ -200,6 +204,8 @@ def held(file: SourceFile) -> set[str] | None:
                 return None
             if node not in called:
                 found.add(node.attr)  # type: ignore[attr-defined]
+        elif kind in _PLAIN_NODES:
+            continue
         elif isinstance(node, ast.Call):
             called.add(node.func)
             if last_name(node.func) in _BY_NAME:
@@ -207,8 +213,6 @@ def held(file: SourceFile) -> set[str] | None:
                 if names is None:
                     return None
                 found |= names
-        elif kind in _PLAIN_NODES:
-            continue
         elif kind is ast.Lambda or kind is ast.GeneratorExp:
             found.update(last_name(part.func) or "" for part in walk(node) if isinstance(part, ast.Call))
         elif isinstance(node, _FUNCTIONS):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorlint.inference.ops.torch.inplace import RESHAPING
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import walk
 
 # Methods that change a list, a dictionary or a set.
 CHANGES = frozenset(
@@ -44,6 +44,7 @@ _READERS = frozenset(
 )  # fmt: skip
 _LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "logging", "logger", "warnings", "json", "re"])
 _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
+_BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
@@ -81,12 +82,15 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     """What the code changes, but for items at the place that the name `spared` holds."""
     found = Changes()
     others: list[tuple[set[str], ast.expr]] = []  # `rows = box.rows`, `for row in rows`
+    functions, methods = found.functions, found.methods
     part: Any
     for part in walk(node):
         kind = part.__class__
         if kind is ast.Name:  # as half of the parts are
             if part.id == "swap_tensors":
                 found.reshapes |= {"torch"}
+        elif kind is ast.Constant:
+            continue
         elif kind is ast.Attribute or kind is ast.Subscript:
             if part.ctx.__class__ is not ast.Load:
                 if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
@@ -94,7 +98,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                         continue
                 _changed(part, found)
                 if kind is ast.Subscript:
-                    found.methods.add("__setitem__")
+                    methods.add("__setitem__")
                 elif part.attr in _ASSIGNED:
                     found.reshapes |= {_ASSIGNED[part.attr]}
             elif kind is ast.Attribute and part.attr in _TOLD_OF:
@@ -103,13 +107,9 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 if part.attr in PUTS or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
         elif kind is ast.Call:
-            func = part.func
-            if not _only_reads(func):
-                for each in part.args:
-                    _lend(each, found)
-                for word in part.keywords:
-                    _lend(word.value, found)
-            for each in part.args:
+            func, arguments, keywords = part.func, part.args, part.keywords
+            lends = (arguments or keywords) and not _only_reads(func)
+            for each in arguments:
                 given = each.__class__
                 if given is ast.Name:
                     found.handed.add(each.id)
@@ -117,36 +117,35 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
-            if isinstance(func, ast.Name):
-                found.functions.add(func.id)
-                if func.id in ("setattr", "delattr") and len(part.args) > 1:
-                    found.methods.add(f"__{func.id}__")
-                    _set_by_name(part, found)
-                elif func.id in ("getattr", "hasattr") and part.args:
-                    if isinstance(part.args[0], ast.Name):
-                        found.receivers.add(part.args[0].id)  # what is asked for may be a property
-                    name = part.args[1] if len(part.args) > 1 else None
-                    if isinstance(name, ast.Constant):
-                        found.methods.add(str(name.value))
-                        if name.value in _CALLED:
-                            found.reshapes |= {_CALLED[name.value]}
-            elif isinstance(func, ast.Attribute):
-                found.methods.add(func.attr)
-                if func.attr in _REGISTER and part.args and isinstance(part.args[0], ast.Constant):
-                    _changed(ast.Attribute(func.value, str(part.args[0].value), ast.Store()), found)
-                if isinstance(func.value, ast.Name):
-                    found.receivers.add(func.value.id)
-                    found.called_of.add((func.value.id, func.attr))
-                if func.attr.endswith("_") and not func.attr.startswith("_"):
-                    _changed(func.value, found)
+                if lends and given is not ast.Constant:
+                    _lend(each, found)
+            if lends and keywords:
+                for word in keywords:
+                    _lend(word.value, found)
+            called = func.__class__
+            if called is ast.Name:
+                name = func.id
+                functions.add(name)
+                if name in _BY_NAME:
+                    _called_by_name(part, name, found)
+            elif called is ast.Attribute:
+                name, owner = func.attr, func.value
+                methods.add(name)
+                if name in _REGISTER and arguments and isinstance(arguments[0], ast.Constant):
+                    _changed(ast.Attribute(owner, str(arguments[0].value), ast.Store()), found)
+                if owner.__class__ is ast.Name:
+                    found.receivers.add(owner.id)
+                    found.called_of.add((owner.id, name))
+                if name[-1] == "_" and name[0] != "_":
+                    _changed(owner, found)
+                if keywords and "out" in [word.arg for word in keywords]:
+                    found.reshapes |= {"torch"}
             else:
                 found.computed = True
-            if part.keywords and isinstance(func, ast.Attribute) and any(word.arg == "out" for word in part.keywords):
-                found.reshapes |= {"torch"}
-            if not found.functions.isdisjoint(_SETTERS) or not found.methods.isdisjoint(_SETTERS):
+            if arguments and not (functions.isdisjoint(_SETTERS) and methods.isdisjoint(_SETTERS)):
                 found.reshapes |= {
                     _ASSIGNED[each.value]
-                    for each in part.args
+                    for each in arguments
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
         elif kind in _BINDING:
@@ -178,13 +177,32 @@ def adds_layers(value: ast.expr) -> bool:
     return name[:1].isupper()
 
 
+def _called_by_name(call: ast.Call, function: str, found: Changes) -> None:
+    """`setattr(box, "rows", [])`, `getattr(rows, "append")`."""
+    arguments = call.args
+    if function in ("setattr", "delattr"):
+        if len(arguments) > 1:
+            found.methods.add(f"__{function}__")
+            _set_by_name(call, found)
+    elif arguments:
+        if isinstance(arguments[0], ast.Name):
+            found.receivers.add(arguments[0].id)  # what is asked for may be a property
+        name = arguments[1] if len(arguments) > 1 else None
+        if isinstance(name, ast.Constant):
+            found.methods.add(str(name.value))
+            if name.value in _CALLED:
+                found.reshapes |= {_CALLED[name.value]}
+
+
 def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) -> None:
     """Look at a statement, or a part of one, that binds names or gives something: the `others` are names with what they get."""
     kind = part.__class__
     if kind is ast.Assign:
-        others.append((_bound(part.targets), part.value))
-        if isinstance(part.value, ast.Attribute):
-            found.methods.add(part.value.attr)  # `put = box.put`
+        value = part.value
+        if not _makes(value):
+            others.append((_bound(part.targets), value))
+            if value.__class__ is ast.Attribute:
+                found.methods.add(value.attr)  # `put = box.put`
     elif kind is ast.Return or kind is ast.Yield or kind is ast.Lambda:
         value = part.body if kind is ast.Lambda else part.value
         if value is not None:
@@ -228,18 +246,27 @@ def _called_later(method: ast.Attribute, found: Changes) -> None:
 
 def _bound(targets: list[ast.expr]) -> set[str]:
     """The names among the targets."""
-    if len(targets) == 1 and isinstance(target := targets[0], ast.Name):
-        return {target.id}
-    return {each.id for target in targets for each in walk(target) if isinstance(each, ast.Name)}
+    found: set[str] = set()
+    each: Any
+    for each in targets:
+        kind = each.__class__
+        if kind is ast.Name:
+            found.add(each.id)
+        elif kind is ast.Tuple or kind is ast.List:
+            found |= _bound(each.elts)
+        else:  # the objects, and what stands in an index
+            found.update([part.id for part in walk(each) if isinstance(part, ast.Name)])
+    return found
 
 
 def _makes(value: ast.expr) -> bool:
     """Whether what the expression gives is new, and no list or object."""
     if value.__class__ is ast.Constant:
         return True
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        owner = value.func.value
-        return isinstance(owner, ast.Name) and owner.id in _OF_TENSORS
+    if value.__class__ is ast.Call:
+        func = value.func
+        if func.__class__ is ast.Attribute:
+            return func.value.__class__ is ast.Name and func.value.id in _OF_TENSORS
     return False
 
 
@@ -249,22 +276,22 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
     attributes: set[str] = set()
     calls = False
     part: Any
-    parts: list[Any] = [] if _makes(value) else [value]
-    for part in parts:  # grows meanwhile
+    for part in () if _makes(value) else walk(value):
         kind = part.__class__
         if kind is ast.Name:
             names.add(part.id)
         elif kind is ast.Attribute:
             attributes.add(part.attr)
-            parts.append(part.value)
-        elif kind is not ast.Constant:
-            calls = calls or kind is ast.Call
-            parts += children(part)
+        elif kind is ast.Call:
+            calls = True
     return names, attributes, calls
 
 
 def _give(value: ast.expr, found: Changes) -> None:
     """What any part of the expression stands for may be given back."""
+    if isinstance(value, ast.Name):
+        found.given.add(value.id)
+        return
     names, attributes, _ = _mentioned(value)
     found.given |= names
     found.given_attributes |= attributes
@@ -272,6 +299,9 @@ def _give(value: ast.expr, found: Changes) -> None:
 
 def _lend_all(value: ast.expr, found: Changes) -> None:
     """What any part of the expression stands for may be in other hands."""
+    if isinstance(value, ast.Name):
+        found.lent.add(value.id)
+        return
     names, attributes, calls = _mentioned(value)
     found.lent |= names
     found.lent_attributes |= attributes
@@ -286,23 +316,25 @@ def _is_namespace(node: ast.expr) -> bool:
 
 def _lend(value: ast.expr, found: Changes) -> None:
     """What the expression holds, or an item of it, is in other hands."""
-    while isinstance(value, ast.Subscript):
-        value = value.value
-    if isinstance(value, ast.Name):
-        found.lent.add(value.id)
-    elif isinstance(value, ast.Attribute):
-        found.lent_attributes.add(value.attr)
+    part: Any = value
+    while part.__class__ is ast.Subscript:
+        part = part.value
+    if part.__class__ is ast.Name:
+        found.lent.add(part.id)
+    elif part.__class__ is ast.Attribute:
+        found.lent_attributes.add(part.attr)
 
 
 def _only_reads(func: ast.expr) -> bool:
-    if isinstance(func, ast.Name):
-        return func.id in _READERS
-    if isinstance(func, ast.Attribute) and func.attr in PUTS and isinstance(func.value, ast.Attribute):
-        if func.value.attr[:1].isupper():  # `nn.Sequential.append(layers, layer)`
+    root: Any = func
+    if root.__class__ is ast.Name:
+        return root.id in _READERS
+    if root.__class__ is ast.Attribute and root.attr in PUTS and isinstance(root.value, ast.Attribute):
+        if root.value.attr[:1].isupper():  # `nn.Sequential.append(layers, layer)`
             return False
-    while isinstance(func, ast.Attribute):
-        func = func.value
-    return isinstance(func, ast.Name) and func.id in _LIBRARIES
+    while root.__class__ is ast.Attribute:
+        root = root.value
+    return root.__class__ is ast.Name and root.id in _LIBRARIES
 
 
 def _set_by_name(call: ast.Call, found: Changes) -> None:
@@ -314,23 +346,23 @@ def _set_by_name(call: ast.Call, found: Changes) -> None:
 
 def _changed(target: ast.expr, found: Changes) -> None:
     """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
-    if isinstance(target, ast.Attribute):
-        owner = target.value.id if isinstance(target.value, ast.Name) else ""
+    part: Any = target
+    kind = part.__class__
+    if kind is ast.Attribute:
+        owner = part.value.id if part.value.__class__ is ast.Name else ""
         if owner != "self":
-            found.of_classes.add((owner, target.attr))
-    while isinstance(target, (ast.Attribute, ast.Subscript)):
-        if isinstance(target, ast.Attribute):
-            found.attributes.add(target.attr)
-        elif (
-            isinstance(target.slice, ast.Constant)
-            and isinstance(target.slice.value, str)
-            and _is_namespace(target.value)
-        ):
-            found.attributes.add(target.slice.value)  # `vars(box)["rows"][0] = ...`
-        target = target.value
-        if isinstance(target, ast.Call) and _is_namespace(target):
-            target = target.args[0]
-    if isinstance(target, ast.Name):
-        found.names.add(target.id)
+            found.of_classes.add((owner, part.attr))
+    while kind is ast.Attribute or kind is ast.Subscript:
+        if kind is ast.Attribute:
+            found.attributes.add(part.attr)
+        elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and _is_namespace(part.value):
+            found.attributes.add(part.slice.value)  # `vars(box)["rows"][0] = ...`
+        part = part.value
+        kind = part.__class__
+        if kind is ast.Call and _is_namespace(part):
+            part = part.args[0]
+            kind = part.__class__
+    if kind is ast.Name:
+        found.names.add(part.id)
     else:
-        _lend_all(target, found)
+        _lend_all(part, found)

@@ -16,7 +16,8 @@ from tensorlint.inference.source_bindings import COMPREHENSIONS, bindings
 from tensorlint.inference.walking import root_name, walk
 
 # What has names of its own within a function.
-_INNER = (*COMPREHENSIONS, ast.Lambda, ast.ClassDef)
+_INNER = frozenset([*COMPREHENSIONS, ast.Lambda, ast.ClassDef])
+_BINDING = frozenset([ast.Global, ast.Nonlocal, ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.ExceptHandler])
 _DEEP = 8  # names of names
 _MOST = 64
 _PLACES = re.compile(r"%(?:\(\w*\))?[-+ #0]*[\d*.]*[a-zA-Z%]")
@@ -56,7 +57,7 @@ def _patterns_of(name: ast.expr, scope: ast.AST | None) -> list[Pattern] | None:
         scope = None
     if scope is not None and not isinstance(name, ast.Constant):
         for node in walk(scope):  # the outer ones come first
-            if isinstance(node, _INNER) and any(part is name for part in walk(node)):
+            if node.__class__ in _INNER and any(part is name for part in walk(node)):
                 scope = None if isinstance(node, ast.ClassDef) else node
     found = _texts(name, scope, 0)
     return None if found is None or Pattern("", "") in found else found
@@ -139,8 +140,10 @@ def _stored(scope: ast.AST) -> tuple[dict[str, list[ast.Name]], set[str]]:
     otherwise: set[str] = set()
     for node in walk(scope):
         if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
+            if node.ctx.__class__ is not ast.Load:
                 stored.setdefault(node.id, []).append(node)
+        elif node.__class__ not in _BINDING:
+            continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             otherwise.update(node.names)
         elif isinstance(node, (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)) and node.name is not None:

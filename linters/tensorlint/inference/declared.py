@@ -68,24 +68,26 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         if written is None:
             return None
         node = written
-    plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
+    kind = node.__class__
+    if kind is ast.Name:  # as most are
+        name = node.id  # type: ignore[attr-defined]
+        if name == "float" or name == "bool":
+            return Scalar("float" if name == "float" else "bool")
+        plain = name in _PLAIN_NAMES and (_of_ints(node) or "plain")
+    else:
+        plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
     if plain:
-        if isinstance(node, ast.Name) and node.id == "float":
-            return Scalar("float")
-        if isinstance(node, ast.Name) and node.id == "bool":
-            return Scalar("bool")
         made = Opaque(None, kind=PLAIN)
         made.told = None if plain == "plain" else plain
         return made
     if isinstance(node, ast.Subscript):
         return _subscript(interpreter, node, dimensions)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        for part, other in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(other, ast.Constant) and other.value is None:
-                inner = read(interpreter, part, dimensions)
-                return inner if isinstance(inner, Opaque) and inner.kind not in (None, PLAIN) else None
-        return None
-    if not isinstance(node, (ast.Name, ast.Attribute)):
+    if kind is not ast.Name and kind is not ast.Attribute:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            for part, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(other, ast.Constant) and other.value is None:
+                    inner = read(interpreter, part, dimensions)
+                    return inner if isinstance(inner, Opaque) and inner.kind not in (None, PLAIN) else None
         return None
     value = interpreter.eval(node)
     if isinstance(node, ast.Name) and (value is UNKNOWN or isinstance(value, Library)):
@@ -209,29 +211,35 @@ def may_be_none(annotation: ast.expr | None, default: Value | None) -> bool:
         return True
     if annotation is None or isinstance(annotation, (ast.Name, ast.Attribute)):
         return False
-    return any(
-        (isinstance(part, ast.Name) and part.id == "Optional")
-        or (isinstance(part, ast.Attribute) and part.attr == "Optional")
-        or (isinstance(part, ast.Constant) and (part.value is None or "None" in str(part.value)))
-        for part in walk(annotation)
-    )
+    return kept_with(annotation, "may be none", lambda: any(map(_names_none, walk(annotation))))
 
 
-def _is_plain(node: ast.expr) -> bool:
+def _names_none(part: ast.AST) -> bool:
+    """`Optional`, `None`, `"Tensor | None"`."""
+    if isinstance(part, ast.Name):
+        return part.id == "Optional"
+    if isinstance(part, ast.Constant):
+        return part.value is None or "None" in str(part.value)
+    return isinstance(part, ast.Attribute) and part.attr == "Optional"
+
+
+def _is_plain(annotation: ast.expr) -> bool:
     """Whether the annotation is made of numbers, strings and containers of these."""
-    if isinstance(node, ast.Name):
+    node: Any = annotation
+    kind = node.__class__
+    if kind is ast.Name:
         return node.id in _PLAIN_NAMES
-    if isinstance(node, ast.Constant):
-        return node.value is None or node.value is Ellipsis or isinstance(node.value, (int, bool))
-    if isinstance(node, ast.Attribute):
-        return isinstance(node.value, ast.Name) and node.value.id == "typing" and node.attr in _PLAIN_NAMES
-    if isinstance(node, ast.Subscript):
+    if kind is ast.Attribute:
+        return node.attr in _PLAIN_NAMES and isinstance(node.value, ast.Name) and node.value.id == "typing"
+    if kind is ast.Subscript:
         if isinstance(node.value, ast.Name) and node.value.id == "Literal":
             return True
         return _is_plain(node.value) and _is_plain(node.slice)
-    if isinstance(node, ast.Tuple):
-        return all(_is_plain(element) for element in node.elts)
-    if isinstance(node, ast.BinOp):
+    if kind is ast.Constant:
+        return node.value is None or node.value is Ellipsis or isinstance(node.value, (int, bool))
+    if kind is ast.Tuple:
+        return all(map(_is_plain, node.elts))
+    if kind is ast.BinOp:
         return _is_plain(node.left) and _is_plain(node.right)
     return False
 

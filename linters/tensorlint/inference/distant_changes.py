@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,6 +57,7 @@ _PUTS = frozenset(
         "set_submodule",
     ]
 )
+_CHANGING = RESHAPING | _PUTS | {"register_parametrization", "setattr", "to"}
 _REGISTERS = frozenset([
     "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -75,6 +76,7 @@ _BINDING = frozenset([
     ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.withitem, ast.arg, ast.MatchAs, ast.MatchStar,
     ast.Import, ast.ImportFrom,
 ])  # fmt: skip
+_BINDING_BUT_PARAMETERS = _BINDING - {ast.arg}
 _Bound = ast.expr | ast.arg | None  # what a name is bound to, None where that is no expression of its own
 _OF_PYTHON = frozenset(["self", "cls", "ctx"])
 _OF_MEMBERS = frozenset([MEMBERS, PERHAPS_MEMBERS])
@@ -139,12 +141,15 @@ class DistantChanges:
     def call(self, node: ast.Call, initialiser: bool) -> None:
         """`owner.append(...)`."""
         func = node.func
-        if node.args and isinstance(func, (ast.Attribute, ast.Name)) and _name(func) == "register_parametrization":
+        name = _name(func)
+        if name not in _CHANGING:
+            return
+        if node.args and name == "register_parametrization":
             self._change(node.args[0], "weight", initialiser)  # what it computes may have any shape
         elif isinstance(func, ast.Name) and func.id == "setattr" and len(node.args) == 3:
-            name = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
-            if name in SETTINGS:
-                self._change(node.args[0], str(name), initialiser)
+            setting = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
+            if setting in SETTINGS:
+                self._change(node.args[0], str(setting), initialiser)
             if _may_be_layer(node.args[2]):
                 self._change(node.args[0], PERHAPS_MEMBERS, initialiser)
         elif isinstance(func, ast.Attribute) and func.attr == "to":
@@ -188,10 +193,11 @@ class DistantChanges:
         """
         if not self.waiting:
             return []
-        bound = _bound_in(node for node in walk(scope) if not isinstance(node, ast.arg))
+        bound = _bound_in(walk(scope), _BINDING_BUT_PARAMETERS)
         for name, parameter in _bound_in(walk(scope.args) if isinstance(scope, _FUNCTIONS) else ()).items():
             bound.setdefault(name, []).extend(parameter)
-        own = _own_names(scope)
+        puts = any(held is None and setting in _OF_MEMBERS for _, held, setting in self.waiting)
+        own = _own_names(scope) if puts and not isinstance(scope, ast.Module) else set()
         free: list[tuple[str, str | None, str]] = []
         for change in self.waiting:
             name, held, setting = change
@@ -447,10 +453,10 @@ def parts_for(target: ast.Tuple | ast.List, value: ast.expr | None) -> Sequence[
     return value.elts
 
 
-def _bound_in(nodes: Iterable[ast.AST]) -> dict[str, list[_Bound]]:
+def _bound_in(nodes: Iterable[ast.AST], binding: Container[type] = _BINDING) -> dict[str, list[_Bound]]:
     bound: dict[str, list[_Bound]] = {}
     for node in nodes:
-        if node.__class__ in _BINDING:
+        if node.__class__ in binding:
             for name, value in _bound_by(node):
                 bound.setdefault(name, []).append(value)
     return bound

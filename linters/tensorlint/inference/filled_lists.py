@@ -12,7 +12,7 @@ are lists that are extended by `out.tolist()` and `y.tolist()`.
 from __future__ import annotations
 
 import ast
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import added_to_name, passes
@@ -22,12 +22,16 @@ from tensorlint.inference.names import bound_names
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Sequence, Tensor, Value
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import walk
 
-_LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Try, ast.TryStar)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-
-_NOT_FOLLOWED = (*_FUNCTIONS, ast.ClassDef, ast.Try, ast.TryStar)
+_LEAVING = frozenset([ast.Break, ast.Continue, ast.Return, ast.Try, ast.TryStar])
+_FUNCTIONS = frozenset([ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda])
+_BLOCKS: dict[type, tuple[str, ...]] = {
+    **dict.fromkeys([ast.If, ast.For, ast.AsyncFor, ast.While], ("body", "orelse")),
+    **dict.fromkeys([ast.With, ast.AsyncWith, ast.match_case], ("body",)),
+    ast.Match: ("cases",),
+}
+_FOLLOWED = frozenset([ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith])
 
 
 class FilledLists(State):
@@ -48,7 +52,7 @@ class FilledLists(State):
             names = {name: target for name, target in calls if name in candidates and self.is_changed_once(name, node)}
             if not names:
                 continue
-            every_round = body is node.body and not any(isinstance(part, _LEAVING) for part in _parts(node.body))
+            every_round = body is node.body and not any(part.__class__ in _LEAVING for part in _statements(node.body))
             plural = S.of_symbol(S.Symbol(None, plural=True))
             count = rounds if every_round and rounds is not None else plural
             totals: dict[Size, Size] = {}
@@ -73,11 +77,13 @@ class FilledLists(State):
         known = self.memory.get(key)
         if known is None:
             found: set[str] = set()
+            code: Any
             for code in walk(self.frame.node):
-                if isinstance(code, _FUNCTIONS) and code is not self.frame.node:
+                kind = code.__class__
+                if kind in _FUNCTIONS and code is not self.frame.node:
                     spec = code.args
                     own = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-                    if not isinstance(code, ast.Lambda):
+                    if kind is not ast.Lambda:
                         own |= bound_names(code.body)
                     found |= {part.id for part in walk(code) if isinstance(part, ast.Name)} - own
             known = self.memory[key] = frozenset(found)
@@ -163,11 +169,9 @@ def _filling_blocks(
                 calls.append((target.id, target))
                 continue
             if calls and not left:
-                left = any(isinstance(part, _LEAVING) or _may_end(part) for part in _parts([statement]))
-            for name in ("body", "orelse"):
-                inner = getattr(statement, name, None)
-                if isinstance(inner, list) and not isinstance(statement, _NOT_FOLLOWED) and not _may_end(statement):
-                    waiting.append(inner)
+                left = any(part.__class__ in _LEAVING or _may_end(part) for part in _statements([statement]))
+            if statement.__class__ in _FOLLOWED and not _may_end(statement):
+                waiting += [getattr(statement, name) for name in _BLOCKS[statement.__class__]]
         if calls:
             found.append((body, calls))
     return found
@@ -175,7 +179,9 @@ def _filling_blocks(
 
 def _may_end(part: ast.AST) -> bool:
     """Whether it is a `with` that may swallow an error, and with it the rest of its block."""
-    return isinstance(part, (ast.With, ast.AsyncWith)) and not all(passes(item.context_expr) for item in part.items)
+    if not isinstance(part, (ast.With, ast.AsyncWith)):
+        return False
+    return not all(passes(item.context_expr) for item in part.items)
 
 
 def _added_to(statement: ast.stmt) -> ast.Name | None:
@@ -183,13 +189,10 @@ def _added_to(statement: ast.stmt) -> ast.Name | None:
     return None if call is None else call.func.value  # type: ignore[attr-defined]
 
 
-def _parts(body: list[ast.stmt]) -> list[ast.AST]:
-    """The nodes of a block, functions within it left out."""
-    found: list[ast.AST] = []
-    waiting: list[ast.AST] = list(body)
-    while waiting:
-        part = waiting.pop()
-        found.append(part)
-        if not isinstance(part, (*_FUNCTIONS, ast.ClassDef)):
-            waiting.extend(children(part))
+def _statements(body: list[ast.stmt]) -> list[ast.AST]:
+    """The statements of a block, those of functions, classes and `try` within it left out."""
+    found: list[ast.AST] = list(body)
+    for part in found:  # grows meanwhile
+        for name in _BLOCKS.get(part.__class__, ()):
+            found += getattr(part, name)
     return found

@@ -45,6 +45,8 @@ _LIBRARIES = frozenset(
 )
 _KEPT_AS = re.compile(r"[ \t]*=[ \t]*(?:\w+\.)+(\w+)")
 _MOST = 6
+_BINDING = frozenset([ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem])
+_LOOKED_AT = _BINDING | {ast.Call, ast.Return, ast.Yield, ast.Subscript, ast.AugAssign, ast.Attribute}
 
 
 def is_changed(file: SourceFile, name: str) -> bool:
@@ -163,21 +165,18 @@ class _Search:
         self.changed = self.given = False
         self.kept = set()
         self.depth = depth
-        nodes = list(walk(scope))
+        nodes = [node for node in walk(scope) if node.__class__ in _LOOKED_AT]
+        binding = [node for node in nodes if node.__class__ in _BINDING]
         before = -1
         while before != len(self.local):
             before = len(self.local)
-            for node in nodes:
+            for node in binding:
                 self.bind(node)
         called = {node.func for node in nodes if isinstance(node, ast.Call)}
         for node in nodes:
-            self.look(node)
-            if (
-                isinstance(node, ast.Attribute)
-                and node.attr in CHANGES
-                and node not in called
-                and self.is_it(node.value)
-            ):
+            if not isinstance(node, ast.Attribute):
+                self.look(node)
+            elif node.attr in CHANGES and node not in called and self.is_it(node.value):
                 self.changed = True  # `add = self.rows.append`
         if self.local:
             changes = changes_of(scope)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from typing import Any
 
 from tensorlint.inference import aliases, declared, estimators, table_values
 from tensorlint.inference.class_order import method_order
@@ -320,11 +321,13 @@ def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     gives = isinstance(code, ast.Lambda) and isinstance(code.body, _NAMED)
     names: set[str] = set()
     attributes: set[str] = set()
+    part: Any
     for part in walk(code):
-        if part.__class__ is ast.Name:
+        kind = part.__class__
+        if kind is ast.Name:
             names.add(part.id)
-        elif part.__class__ is ast.Attribute:
+        elif kind is ast.Attribute:
             attributes.add(part.attr)
-        elif (part.__class__ is ast.Return or part.__class__ is ast.Yield) and not gives:
-            gives = isinstance(part.value, _NAMED) and code.__class__ is not ast.Lambda
+        elif kind is ast.Return or kind is ast.Yield:
+            gives = gives or (isinstance(part.value, _NAMED) and not isinstance(code, ast.Lambda))
     return (frozenset(names), frozenset(attributes)) if gives else _NOTHING

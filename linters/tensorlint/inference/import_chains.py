@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -296,7 +295,9 @@ def _segments(text: str) -> Iterator[tuple[Place, str, bool]]:
         if decorators or _LEFT_OUT.match(segment):
             continue
         if (header := _BLOCK.match(segment)) is not None:
-            yield from _segments(textwrap.dedent(segment[header.end() :]))
+            from textwrap import dedent
+
+            yield from _segments(dedent(segment[header.end() :]))
         elif (defined := _DEFINED.search(segment)) is not None and _DEFINED.match(text, start):
             yield defined[2], segment, defined[1] == "class"
         else:

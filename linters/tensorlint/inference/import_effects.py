@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tensorlint.inference.words import has_word
+from tensorlint.inference.words import has_part, has_word
 
 if TYPE_CHECKING:
     from tensorlint.inference.names import FileFacts
@@ -43,6 +43,8 @@ _SETTER_BEGUN = re.compile(r"[\"']set_(?:default_?)?[\"'{%]")
 
 @dataclass(frozen=True, slots=True)
 class ImportEffects:
+    """What a module does to all code: another default type or device, modes, and the names that it replaces."""
+
     dtype: bool = False
     device: bool = False
     modes: bool = False
@@ -60,14 +62,14 @@ def has_modes(text: str) -> bool:
 
 def sets_default_dtype(text: str) -> bool:
     """Whether code may give floats another type, be it by a name that it computes."""
-    if "default_dtype" in text or "default_tensor_type" in text:
+    if has_part(text, "default_dtype") or has_part(text, "default_tensor_type"):
         return True
-    return _computes_setter(text)
+    return has_part(text, "getattr") and _computes_setter(text)
 
 
 def _computes_setter(text: str) -> bool:
     # A pattern that begins with one of two marks takes ten times as long as the two searches.
-    begun = ("'set_" in text or '"set_' in text) and "getattr(" in text
+    begun = "getattr(" in text and ("'set_" in text or '"set_' in text)
     return begun and _SETTER_BEGUN.search(text) is not None
 
 

@@ -15,9 +15,10 @@ def kept_with(tree: ast.AST, name: str, make: Callable[[], T]) -> T:
     """What `make` gave the first time for this tree. It must rest on the tree and its text alone, and stay as it is."""
     place = tree.__dict__
     key = _KEYS.get(name) or _KEYS.setdefault(name, f"tensorlint_{name}")
-    if key not in place:
-        place[key] = make()
-    known: T = place[key]
+    if key in place:
+        known: T = place[key]
+    else:
+        known = place[key] = make()
     return known
 
 

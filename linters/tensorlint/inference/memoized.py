@@ -12,6 +12,7 @@ than to make it empty, to ask what is in it, and to take an item out.
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from tensorlint.inference.words import is_of_word, places_of, words_of
 
 # What an item may be worked out with: nothing that has a name of its own in the method.
 _CLOSED = (ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.Constant, ast.UnaryOp, ast.BinOp, ast.Name)
+_ASKED_FOR = re.compile(r"not in (\w+\.\w+)")
 _ASKED = frozenset({"clear", "pop", "get", "keys"})
 
 
@@ -42,7 +44,9 @@ def item(interp: State, node: ast.Attribute) -> Tensor | None:
     frame, file = interp.frame, interp.file
     if owner.__class__ is not ast.Name or owner.id != frame.first_argument:
         return None
-    if f"not in {owner.id}.{name}" not in file.text or not _is_filled(f"{owner.id}.{name}[", owner.id, file.text):
+    asked = kept_with(file.tree, "asked for items", lambda: _ASKED_FOR.findall(file.text))
+    path = f"{owner.id}.{name}" if asked else ""
+    if not any(each.startswith(path) for each in asked) or not _is_filled(f"{path}[", owner.id, file.text):
         return None
     instance = frame.env.get(frame.first_argument)
     if not isinstance(instance, Instance) or not instance.generic or interp.initialising(instance):

@@ -13,7 +13,7 @@ from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.shape_changes import gives_other_shapes, lines_giving_shapes
 from tensorlint.inference.walking import children, walk
-from tensorlint.inference.words import has_word
+from tensorlint.inference.words import has_part, has_word
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
@@ -58,6 +58,8 @@ class FileFacts:
     # Names that `:=` binds, in whichever scope.
     named: set[str] = field(default_factory=set)
     imports: list[ast.Import | ast.ImportFrom] = field(default_factory=list)
+    # Whether the text has a `:=`: expressions are looked into only then.
+    has_named: bool = False
     # Where an error of the body may be caught.
     guards: list[ast.Try | ast.TryStar | ast.With | ast.AsyncWith] = field(default_factory=list)
 
@@ -96,6 +98,7 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
     known = FileFacts()
     _Walk(known).scope(tree, tree.body, initialiser=True)
     if text is not None and ":=" in text:
+        known.has_named = True
         known.named = _named(text)
         for name in known.named:
             for scope in known.scopes.values():
@@ -104,7 +107,7 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
     known.distant.finish(tree)
     if text is not None and gives_other_shapes(text) and (lines := lines_giving_shapes(text)):
         known.distant.turned(known.scopes, lines)
-    if text is not None and "register_" in text and ("register_forward" in text or "register_module_forward" in text):
+    if text is not None and (has_part(text, "register_forward") or has_part(text, "register_module_forward")):
         known.distant.hooks(tree)
     if text is not None and has_word(text, "yield") and _YIELDED.search(text):
         for node, scope in known.scopes.items():
@@ -163,8 +166,8 @@ class _Walk:
         names: set[str] = set()
         for statement in body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
-                names.update((alias.asname or alias.name).partition(".")[0] for alias in statement.names)
-            elif not names:
+                names.update([(alias.asname or alias.name).partition(".")[0] for alias in statement.names])
+            elif not names or statement.__class__ is ast.Expr:
                 continue
             elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 if statement.name in names:
@@ -176,12 +179,15 @@ class _Walk:
 
     def block(self, scope: ScopeFacts, body: list[ast.stmt], weight: int, initialiser: bool) -> None:
         facts = self.facts
+        facts.statements += len(body)
         for statement in body:
-            facts.statements += 1
-            kind = type(statement)
+            kind = statement.__class__
             if kind is ast.Assign:
                 for target in statement.targets:  # type: ignore[attr-defined]
-                    self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
+                    if target.__class__ is ast.Name:  # as most are
+                        self.bind(scope, target.id, weight)
+                    else:
+                        self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind in _WITHOUT_NAMES:
                 continue
             elif kind is ast.AnnAssign or kind is ast.AugAssign:
@@ -191,11 +197,16 @@ class _Walk:
                 if kind is ast.AugAssign:
                     facts.distant.augmented(statement.target, statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
-                if isinstance(statement.value, (ast.Yield, ast.YieldFrom)):  # type: ignore[attr-defined]
+                value = statement.value  # type: ignore[attr-defined]
+                if value.__class__ is ast.Call:
+                    self.set_by_name(value)
+                    facts.distant.call(value, initialiser)
+                elif value.__class__ is ast.Yield or value.__class__ is ast.YieldFrom:
                     scope.is_generator = True
-                elif isinstance(statement.value, ast.Call):  # type: ignore[attr-defined]
-                    self.set_by_name(statement.value)  # type: ignore[attr-defined]
-                    facts.distant.call(statement.value, initialiser)  # type: ignore[attr-defined]
+            elif kind is ast.If:
+                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
+                if statement.orelse:  # type: ignore[attr-defined]
+                    self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.FunctionDef or kind is ast.AsyncFunctionDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
@@ -206,9 +217,6 @@ class _Walk:
                 outer, self.in_class = self.in_class, True
                 self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
                 self.in_class = outer
-            elif kind is ast.If:
-                self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
-                self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.For or kind is ast.AsyncFor:
                 self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
@@ -234,8 +242,9 @@ class _Walk:
             elif kind is ast.Import or kind is ast.ImportFrom:
                 facts.imports.append(statement)  # type: ignore[arg-type]
                 for alias in statement.names:  # type: ignore[attr-defined]
-                    facts.imported.add((alias.asname or alias.name).partition(".")[0])
-                    self.bind(scope, (alias.asname or alias.name).partition(".")[0], 0, textual=False)
+                    name = (alias.asname or alias.name).partition(".")[0]
+                    facts.imported.add(name)
+                    self.bind(scope, name, 0, textual=False)
             elif kind is ast.Global or kind is ast.Nonlocal:
                 scope.shared.update(statement.names)  # type: ignore[attr-defined]
             elif kind is ast.Match:
@@ -256,14 +265,17 @@ class _Walk:
 
     def set_by_name(self, call: ast.Call) -> None:
         """`setattr(model, "norm", ...)`, `model.add_module("norm", ...)`."""
-        if isinstance(call.func, ast.Attribute) and call.func.attr in _SETTERS and call.args:
-            name, owner = call.args[0], call.func.value
+        func = call.func
+        if isinstance(func, ast.Attribute):
+            if func.attr not in _SETTERS or not call.args:
+                return
+            name, owner = call.args[0], func.value
             if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")) and not _is_super(owner):
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     self.facts.foreign_attributes.update(name.value.split("."))
-                    if call.func.attr != "add_module":
+                    if func.attr != "add_module":
                         self.facts.foreign_members.update(name.value.split("."))
-        if isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+        elif isinstance(func, ast.Name) and func.id == "setattr" and len(call.args) == 3:
             owner, name = call.args[0], call.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
@@ -273,24 +285,27 @@ class _Walk:
     def target(
         self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None
     ) -> None:
-        kind = type(target)
+        kind = target.__class__
         if kind is ast.Name:
             self.bind(scope, target.id, weight)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
+            facts, owner, name = self.facts, target.value, target.attr  # type: ignore[attr-defined]
             if not initialiser:
-                self.facts.unstable_attributes.add(target.attr)  # type: ignore[attr-defined]
-            owner = target.value  # type: ignore[attr-defined]
-            if not (type(owner) is ast.Name and owner.id in ("self", "cls") and self.in_class):
-                self.facts.foreign_attributes.add(target.attr)  # type: ignore[attr-defined]
-                self.facts.foreign_members.add(target.attr)  # type: ignore[attr-defined]
-                self.facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
-            if type(owner) is ast.Name:
-                place = (owner.id, target.attr)  # type: ignore[attr-defined]
+                facts.unstable_attributes.add(name)
+            direct = owner.__class__ is ast.Name
+            if not (direct and self.in_class and owner.id in ("self", "cls")):
+                facts.foreign_attributes.add(name)
+                facts.foreign_members.add(name)
+                facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
+            if direct:
+                place = (owner.id, name)
                 scope.stored[place] = scope.stored.get(place, 0) + 1
-            while type(owner) is ast.Attribute:
-                owner = owner.value
-            if type(owner) is ast.Name:
-                self.facts.stored_below.add((owner.id, target.attr))  # type: ignore[attr-defined]
+                facts.stored_below.add(place)
+            else:
+                while owner.__class__ is ast.Attribute:
+                    owner = owner.value
+                if owner.__class__ is ast.Name:
+                    facts.stored_below.add((owner.id, name))
         elif kind is ast.Subscript:
             self.facts.distant.item(target, value, initialiser)  # type: ignore[arg-type]
         elif kind is ast.Tuple or kind is ast.List:
@@ -300,13 +315,13 @@ class _Walk:
             self.target(scope, target.value, weight, initialiser)  # type: ignore[attr-defined]
 
 
-# Whether the file that is looked at has a `:=`: expressions are looked into only then.
+# Whether the file that is looked at has a `:=`.
 _NAMES_IN_EXPRESSIONS = [False]
 
 
-def begin(text: str) -> None:
+def begin(facts: FileFacts) -> None:
     """Another file is looked at."""
-    _NAMES_IN_EXPRESSIONS[0] = ":=" in text
+    _NAMES_IN_EXPRESSIONS[0] = facts.has_named
 
 
 def bound_names(body: list[ast.stmt]) -> set[str]:

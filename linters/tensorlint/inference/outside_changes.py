@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 # `m.x = `, `m.x += `, `type(m).x = `, `sys.modules["m"].x = `, `m[0].x = `
 _ASSIGNED = re.compile(r"\.(?<!\bself\.)(\w++)[ \t]*+(?:[-+*/|&@%]|//|\*\*)?=(?!=)")
 _OWNER = re.compile(r"(\w+)$|\b(type|modules|__import__|import_module)[(\[][^()\[\]\n]*[)\]]$")
-# `m.x, m.y = `: what stands before the sign, of a line with several
-_SEVERAL = re.compile(r"\n[ \t]*+\(?((?:[\w.\[\]\"']++,[ \t]*+)++[\w.\[\]\"']++)\)?[ \t]*+=(?!=)")
+# `m.x, m.y = `: what stands before the sign, of a line with several. Looked for where an attribute is one of them that does
+# not stand right before the sign.
+_AMONG = re.compile(r"\.\w++(?:,[^\n=]*+|\)[ \t]*+)=(?!=)")
+_SEVERAL = re.compile(r"[ \t]*+\(?((?:[\w.\[\]\"']++,[ \t]*+)++[\w.\[\]\"']++)\)?[ \t]*+=(?!=)")
 _ATTRIBUTE = re.compile(r"(\w+)\.(\w+)(?=,|$)")
 _SET = re.compile(r"setattr(?:__)?\(\s*([\w.]*)[^\n,]*,\s*(?:[\"'](\w+)[\"']|(\w))")
 _NAMED = re.compile(r"\((?:(?<=patch\()|(?<=setattr\()|(?<=patch\.object\())[^\n\"']*[\"'](?:\w+\.)*(\w+)[\"']")
@@ -70,8 +72,10 @@ class Assigned:
 
 def assigned_by(text: str, imported: set[str]) -> Assigned:
     found = {(_owner(text, match.start()), match[1]) for match in _ASSIGNED.finditer(text)}
-    for several in _SEVERAL.findall("\n" + text):
-        found.update(_ATTRIBUTE.findall(several))
+    for among in _AMONG.finditer(text):
+        several = _SEVERAL.match(text, text.rfind("\n", 0, among.start()) + 1)
+        if several is not None:
+            found.update(_ATTRIBUTE.findall(several[1]))
     any_of: set[str] = set()
     if "setattr" in text or "patch" in text:
         for owner, name, computed in _SET.findall(text):

@@ -107,18 +107,20 @@ class QuietInitialisers:
             part: Any
             for part in walk(statement):
                 kind = part.__class__
-                if kind in _RULED_OUT:
-                    return False
                 if kind is ast.Name:
                     if part.id not in local and not self.reads_quietly(part.id, scope):
                         return False
+                elif kind is ast.Constant:
+                    continue
+                elif kind in _RULED_OUT:
+                    return False
                 elif kind is ast.Attribute:
                     if not self.attribute_is_quiet(part, first, local, parameters, scope, cls):
                         return False
                 elif kind is ast.Call:
                     if self.calls_an_object(part.func, facts.assigned):
                         return False
-                elif kind is ast.Subscript and not isinstance(part.ctx, ast.Load):
+                elif kind is ast.Subscript and part.ctx.__class__ is not ast.Load:
                     root = root_name(part)
                     if not (root == first or (root in local and root not in parameters)):
                         return False
@@ -154,32 +156,36 @@ class QuietInitialisers:
         scope: Frame,
         cls: Class | None,
     ) -> bool:
-        root = root_name(part)
-        if part.attr in self.interp.class_attributes_assigned:
+        root, name = root_name(part), part.attr
+        if name in self.interp.class_attributes_assigned:
             return False
-        if not isinstance(part.ctx, ast.Load):
-            return root is not None and root == first and not part.attr.startswith("__")
-        if part.attr == "__init__" and isinstance(part.value, ast.Call) and root_name(part.value.func) == "super":
-            return True  # of the bases, which are read themselves
-        if part.attr.startswith("__") and part.attr != "__init__":
-            return False  # `self.__class__`, `self.__dict__`
+        if part.ctx.__class__ is not ast.Load:
+            return root is not None and root == first and not name.startswith("__")
+        if name[:2] == "__":
+            if name != "__init__":
+                return False  # `self.__class__`, `self.__dict__`
+            if isinstance(part.value, ast.Call) and root_name(part.value.func) == "super":
+                return True  # of the bases, which are read themselves
         value = None if root is None or root in local else scope.lookup(root)
-        if (part.attr in CHANGES or part.attr.endswith("_")) and not isinstance(value, Library):
+        if (name[-1] == "_" or name in CHANGES) and not isinstance(value, Library):
             if not (root == first or (root in local and root not in parameters) or isinstance(part.value, ast.Call)):
                 return False
         if root is None or root in local:
             # A method of the object, or of one that it made.
-            if root is not None and root != first and part.attr in scope.file.facts.foreign_attributes:
+            if root is not None and root != first and name in scope.file.facts.foreign_attributes:
                 return False
-            return all(
-                self.is_quiet(node, self.interp.module_frame, cls) for node in self.interp.methods_named(part.attr)
-            )  # fmt: skip
+            return self.methods_are_quiet(name, cls)
         if isinstance(value, Library):
             path = _path(part, value.path)
             return path is None or not _computes(path)
-        if isinstance(value, (Class, Function)) and part.attr in scope.file.facts.foreign_attributes:
+        if isinstance(value, (Class, Function)) and name in scope.file.facts.foreign_attributes:
             return False
-        return all(self.is_quiet(node, self.interp.module_frame, None) for node in self.interp.methods_named(part.attr))
+        return self.methods_are_quiet(name, None)
+
+    def methods_are_quiet(self, name: str, cls: Class | None) -> bool:
+        """Whether all functions of the file are that have the name."""
+        methods = self.interp.methods_named(name)
+        return not methods or all(self.is_quiet(node, self.interp.module_frame, cls) for node in methods)
 
 
 def _computes(path: str) -> bool:

@@ -67,6 +67,7 @@ _NAMESPACES = ("globals", "locals", "vars")
 # What a change reaches: any attribute, or what torch.nn keeps in a dictionary of the module's own.
 Reach = Literal["any", "modules", "tensors", "parts"]
 _PARTS: dict[str, Reach] = {"_modules": "modules", "_parameters": "parts", "_buffers": "parts"}
+_LEAVES = frozenset([ast.Name, ast.Constant])
 _STORES = frozenset([*_PARTS, "__dict__"])
 # Methods of such a dictionary, and functions, that change nothing in it and hand nothing on but what it holds.
 _LOOKS = frozenset(["items", "values", "keys", "get", "copy", "__len__", "__contains__", "__iter__", "__getitem__"])
@@ -197,6 +198,8 @@ class _Walk:
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
+            if node.__class__ in _LEAVES:
+                continue
             if isinstance(node, ast.stmt):
                 at = bisect_left(self.lines, min([node.lineno, *(each.lineno for each in _decorators(node))]))
                 if at == len(self.lines) or self.lines[at] > (node.end_lineno or node.lineno):
@@ -211,7 +214,8 @@ class _Walk:
                 self.block(node.body, owner, method or node.name)
                 self.parameters, self.scope = outer
             else:
-                self.looked.update(_looked_at(node))
+                if node.__class__ in _LOOKING:
+                    self.looked.update(_looked_at(node))
                 if isinstance(node, ast.Call):
                     self.call(node, owner, method)
                 elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
@@ -390,6 +394,12 @@ def _attribute_store(node: ast.expr) -> ast.expr | None:
 
 def _reach(store: ast.expr) -> Reach:
     return _PARTS.get(store.attr, "any") if isinstance(store, ast.Attribute) else "any"
+
+
+_LOOKING = frozenset(
+    [ast.Attribute, ast.Subscript, ast.Call, ast.Compare, ast.For, ast.AsyncFor, ast.comprehension, ast.If, ast.While, ast.IfExp,
+     ast.Assert, ast.UnaryOp, ast.Starred, ast.Dict, ast.Assign]
+)  # fmt: skip
 
 
 def _looked_at(node: ast.AST) -> Iterator[ast.AST]:

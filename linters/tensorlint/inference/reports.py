@@ -38,7 +38,7 @@ _TAKES_FORWARD = re.compile(r"forward(?<=[.\"']forward)")
 
 @dataclass(slots=True, eq=False, repr=False)
 class Attempt:
-    """What was seen before statements that are followed to see whether what is known of them holds."""
+    """What has been reported and shown so far, to go back to."""
 
     hazards: dict[Any, Hazard]
     bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]

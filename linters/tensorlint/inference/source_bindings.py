@@ -9,6 +9,11 @@ from tensorlint.inference.walking import children, walk
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_INNER = frozenset([*FUNCTIONS, *COMPREHENSIONS, ast.Lambda, ast.ClassDef])
+_BINDING = frozenset(
+    [*FUNCTIONS, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.Import,
+     ast.ImportFrom, ast.withitem]
+)  # fmt: skip
 
 
 def binds(target: ast.AST | None, name: str) -> bool:
@@ -25,7 +30,7 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)):
+        if node.__class__ not in _INNER:
             pending += children(node)
 
 
@@ -54,6 +59,8 @@ def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.ex
             if each is not None and each.arg == name:
                 yield each, None, False
     for node in _of_module(scope, name) if isinstance(scope, ast.Module) else own_nodes(scope):
+        if node.__class__ not in _BINDING:
+            continue
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if any(binds(part, name) for part in walk(target)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.frames import Frame, SourceFile
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from tensorlint.project import Project
 
 
-@dataclass(slots=True, init=False, eq=False, repr=False)
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
     analysed). `conditional` counts the branches around the current statement, `left_early` says that a
@@ -148,6 +146,9 @@ class State:
     imports: ImportEffects
     lasting: Attempt
     failures: list[Exception]
+
+    # Whatever is declared above, as a dataclass has it, which takes ten times as long to make.
+    __slots__ = tuple(__annotations__)
 
     @property
     def perhaps_left(self) -> bool:

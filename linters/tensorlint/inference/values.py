@@ -347,6 +347,8 @@ class Dictionary(Value):
 
 @dataclass(slots=True, eq=False)
 class Slice(Value):
+    """`start:stop:step` between brackets."""
+
     start: Value
     stop: Value
     step: Value
@@ -354,6 +356,8 @@ class Slice(Value):
 
 @dataclass(slots=True, eq=False)
 class Range(Value):
+    """`range(start, stop, step)`."""
+
     start: Size | None
     stop: Size | None
     step: Size | None

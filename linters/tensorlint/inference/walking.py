@@ -13,24 +13,25 @@ _LEAVES = frozenset(
 # What a class or a function is called.
 _TOLD = frozenset(["__name__", "__class__", "__qualname__"])
 _WITHOUT = (ast.Constant, ast.Global, ast.Nonlocal, ast.MatchSingleton)
-_branches: dict[type[ast.AST], tuple[str, ...]] = {}
-
-
-def _of_kind(kind: type[ast.AST]) -> tuple[str, ...]:
-    found = () if issubclass(kind, _WITHOUT) else tuple(name for name in kind._fields if name not in _LEAVES)
-    _branches[kind] = found
-    return found
+# What stands below a node, by its kind. Only in two of these fields a list may hold None: `**` of a dictionary, a keyword
+# without a default.
+_BRANCHES: dict[type, tuple[str, ...]] = {
+    kind: () if issubclass(kind, _WITHOUT) else tuple(name for name in kind._fields if name not in _LEAVES)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+_BRANCHES[type(None)] = ()
+_WITH_GAPS = frozenset(["keys", "kw_defaults"])
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, as `ast.iter_child_nodes` gives them, but for the same."""
-    kind = node.__class__
     found: list[ast.AST] = []
-    for name in _branches[kind] if kind in _branches else _of_kind(kind):
+    for name in _BRANCHES[node.__class__]:
         part = getattr(node, name, None)
         if part.__class__ is list:
-            found += part if None not in part else [each for each in part if each is not None]
-        elif isinstance(part, ast.AST):
+            found += part if name not in _WITH_GAPS else [each for each in part if each is not None]
+        elif part is not None:
             found.append(part)
     return found
 
@@ -38,11 +39,9 @@ def children(node: ast.AST) -> list[ast.AST]:
 def walk(tree: ast.AST) -> Iterator[ast.AST]:
     """The tree and everything below it, without the contexts of names (`ast.Load`) and the signs of operators (`ast.Add`)."""
     found: list[ast.AST | None] = [tree]
+    branches = _BRANCHES
     for node in found:  # grows meanwhile
-        if node is None:  # `**` of a dictionary, a keyword without a default
-            continue
-        kind = node.__class__
-        names = _branches[kind] if kind in _branches else _of_kind(kind)
+        names = branches[node.__class__]
         if names:
             fields = node.__dict__
             for name in names:
@@ -51,7 +50,9 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
                     found += part
                 elif part is not None:
                     found.append(part)
-        yield node
+        elif node is None:
+            continue
+        yield node  # type: ignore[misc]
 
 
 def only_tells(node: ast.expr) -> bool:
@@ -69,7 +70,10 @@ def only_tells(node: ast.expr) -> bool:
 def parameters_of(spec: ast.arguments) -> set[str]:
     """The names of all parameters, `*args` and `**kwargs` among them."""
     found = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-    found.update(each.arg for each in (spec.vararg, spec.kwarg) if each is not None)
+    if spec.vararg is not None:
+        found.add(spec.vararg.arg)
+    if spec.kwarg is not None:
+        found.add(spec.kwarg.arg)
     return found
 
 

@@ -60,6 +60,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
+    """One parameter of an operation, as its signature has it."""
+
     name: str
     default: Value | None
     star: bool = False

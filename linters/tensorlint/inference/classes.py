@@ -367,7 +367,9 @@ class Classes(Inheritance):
             return made
         if value.lasting and not self.initialising(value):
             facts = cls.scope.file.facts
-            if name in facts.unstable_attributes or name in facts.foreign_attributes:
+            if name in facts.foreign_attributes or (
+                name in facts.unstable_attributes and name in self.set_in_methods(cls)
+            ):
                 return perhaps(value.fields.get(name))
         found = value.fields.get(name)
         if found is not None:
@@ -536,6 +538,12 @@ class Classes(Inheritance):
                             if base is not other:
                                 self.overrides.setdefault(base.node, set()).update(_defined_in(other))
         return frozenset(self.overrides.get(cls.node, ())) - _INITIALISER_NAMES
+
+    def set_in_methods(self, cls: Class) -> frozenset[str]:
+        """Attributes that other methods of the class than its initialiser assign, looked up once."""
+        if cls.set_in_methods is None:
+            cls.set_in_methods = self.attributes_set_elsewhere(cls)
+        return cls.set_in_methods
 
     def attributes_set_elsewhere(self, cls: Class) -> frozenset[str]:
         """Attributes of self that other methods than the initialiser assign."""

@@ -32,7 +32,7 @@ SETTINGS = frozenset([
     "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS,
 ])  # fmt: skip
 # Attributes that hold no layer.
-_NO_LAYERS = (SETTINGS - {*HEADS}) | {"data", "bias", "grad", "requires_grad", "training"}
+NO_LAYERS = (SETTINGS - {*HEADS}) | {"data", "bias", "grad", "requires_grad", "training"}
 # Methods that give a tensor another shape in place.
 RESHAPING = frozenset([
     "set_", "resize_", "resize_as_", "t_", "transpose_", "swapaxes_", "swapdims_", "unsqueeze_", "squeeze_", "as_strided_",
@@ -123,7 +123,7 @@ class DistantChanges:
             setting, owner = owner.attr, owner.value
         if setting in SETTINGS:
             self._change(owner, setting, initialiser)
-        if _may_be_layer(value) and setting not in _NO_LAYERS:  # which a container has among its members from then on
+        if _may_be_layer(value) and setting not in NO_LAYERS:  # which a container has among its members from then on
             self._change(owner, PERHAPS_MEMBERS, initialiser)
 
     def augmented(self, target: ast.expr, value: ast.expr, initialiser: bool) -> None:

@@ -28,7 +28,7 @@ from tensorlint.inference.contents import (
     reached_by,
     tensors_within,
 )
-from tensorlint.inference.distant_changes import MEMBERS
+from tensorlint.inference.distant_changes import MEMBERS, NO_LAYERS
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.module_tensors import Around
@@ -223,7 +223,7 @@ class Effects(State):
             if later:
                 lasts(value)
         looked_at = len(seen)
-        if self.uses_torch and (attributes or not reached.methods.isdisjoint(PUTS)):
+        if self.uses_torch and not (attributes <= NO_LAYERS and reached.methods.isdisjoint(PUTS)):
             looked_at += layer_changes.forget_members(self, [*given, *around])
         self.budget -= looked_at // _PER_STATEMENT
 

@@ -434,6 +434,7 @@ class Class(Value):
     is_module: bool = False
     generic: Instance | None = None
     unstable: frozenset[str] = frozenset()
+    set_in_methods: frozenset[str] | None = None  # the same, once it is asked for of objects that live on
     # What a subclass in the same file has of its own: a method of this class may meet that instead.
     overridden: frozenset[str] = frozenset()
     record: tuple[RecordField, ...] | None = None

@@ -233,9 +233,8 @@ class Following(State):
         finally:
             self.frame, self.file, self.conditional = caller, outer_file, outer_conditional
             self.left_early = outer_left
-            if (
-                reserve
-            ):  # what is called within is paid for in each call around it: it may have come to less than nothing
+            if reserve:
+                # What is called within is paid for in each call around it: it may have come to less than nothing.
                 self.budget = max(self.budget, 0) + reserve
             self.depth -= 1
             self.active.pop()

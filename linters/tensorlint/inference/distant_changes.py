@@ -101,6 +101,8 @@ class DistantChanges:
     anywhere: set[str] = field(default_factory=set)
     # (name, attribute that holds the layer, setting) of the scope that is being read.
     waiting: list[tuple[str, str | None, str]] = field(default_factory=list)
+    # What names of that scope were assigned that stands for something else: an attribute, an item, another name.
+    aliases: dict[str, list[ast.expr]] = field(default_factory=dict)
     # Attributes whose layers the initialiser that is being read changes: its class knows, the bases do not.
     own: set[str] = field(default_factory=set)
     # The parameters of functions that put layers into what they are given, and whether these are layers for sure.
@@ -130,6 +132,10 @@ class DistantChanges:
         """`owner += [nn.Linear(4, 2)]`; of an attribute, whatever is added."""
         if adds_layers(value) or (isinstance(target, ast.Attribute) and _may_be_layer(value)):
             self._change(target, PERHAPS_MEMBERS, initialiser)
+
+    def stands_for(self, name: str, value: ast.expr) -> None:
+        """`name = owner.layers`, `for name in owner.layers`."""
+        self.aliases.setdefault(name, []).append(value)
 
     def item(self, target: ast.Subscript, value: ast.expr | None, initialiser: bool) -> None:
         """`owner[0] = ...`, `del owner[0]` (no value)."""
@@ -193,15 +199,21 @@ class DistantChanges:
         """
         if not self.waiting:
             return []
+        perhaps = [name for name, held, setting in self.waiting if setting == PERHAPS_MEMBERS and held is None]
+        free: list[tuple[str, str | None, str]] = []
+        if perhaps:
+            self.waiting = [each for each in self.waiting if each[2] != PERHAPS_MEMBERS or each[1] is not None]
+            free += [(name, None, PERHAPS_MEMBERS) for name in dict.fromkeys(perhaps) if self._is_free(name, scope)]
+        if not self.waiting:
+            return free
         bound = _bound_in(walk(scope), _BINDING_BUT_PARAMETERS)
         for name, parameter in _bound_in(walk(scope.args) if isinstance(scope, _FUNCTIONS) else ()).items():
             bound.setdefault(name, []).extend(parameter)
-        puts = any(held is None and setting in _OF_MEMBERS for _, held, setting in self.waiting)
+        puts = any(held is None and setting == MEMBERS for _, held, setting in self.waiting)
         own = _own_names(scope) if puts and not isinstance(scope, ast.Module) else set()
-        free: list[tuple[str, str | None, str]] = []
         for change in self.waiting:
             name, held, setting = change
-            if held is None and setting in _OF_MEMBERS and name not in own and not isinstance(scope, ast.Module):
+            if held is None and setting == MEMBERS and name not in own and not isinstance(scope, ast.Module):
                 free.append(change)
                 self.of_names.add(name)
             elif name in bound and all(map(_is_new, bound[name])):
@@ -210,26 +222,44 @@ class DistantChanges:
                 continue
             elif held is not None:
                 self.of_any.setdefault(held, set()).add(setting)
-            elif setting not in _OF_MEMBERS:
+            elif setting != MEMBERS:
                 self.anywhere.add(setting)
             else:
-                self._change_bound(name, scope, bound.get(name, [None]), setting == MEMBERS)
+                self._change_bound(name, scope, bound.get(name, [None]))
         self.waiting = []
         return free
 
-    def _change_bound(self, name: str, scope: ast.AST, values: list[_Bound], sure: bool) -> None:
+    def _is_free(self, name: str, scope: ast.AST) -> bool:
+        """Perhaps other layers in what the name holds, as far as the scope tells what that is; whether it does not tell."""
+        values = self.aliases.pop(name, [])  # each of them once: they may stand for one another
+        for value in values:
+            while isinstance(value, ast.Subscript):
+                value = value.value
+            if isinstance(value, ast.Attribute):
+                self.of_any.setdefault(value.attr, set()).add(MEMBERS)
+            elif isinstance(value, ast.Name) and value.id != name and self._is_free(value.id, scope):
+                self.of_names.add(value.id)
+        parameter = _parameter(scope, name)
+        if parameter is not None:
+            self.filled.append((parameter, False))
+        if values or parameter is not None or isinstance(scope, ast.Module):
+            return False
+        self.of_names.add(name)
+        return True
+
+    def _change_bound(self, name: str, scope: ast.AST, values: list[_Bound]) -> None:
         """Other layers in whatever these values hold, to which a name of the scope is bound."""
         parameter = _parameter(scope, name)
         for value in values:
             if isinstance(value, ast.arg) and parameter is not None:
-                self.filled.append((parameter, sure))
+                self.filled.append((parameter, True))
             elif isinstance(value, ast.Name):  # of the module, it may be
                 self.of_names.add(value.id)
                 if (given := _parameter(scope, value.id)) is not None:
-                    self.filled.append((given, sure))
-                self._change_held(value, sure)
+                    self.filled.append((given, True))
+                self._change_held(value, True)
             elif value is None or not (isinstance(scope, _FUNCTIONS) and value is scope.args.kwarg):  # a new dictionary
-                self._change_held(value, sure)
+                self._change_held(value, True)
 
     def _change_held(self, value: _Bound, sure: bool) -> None:
         """Other layers in what the value holds: nothing else does if it is new, an attribute, or anything (if that is `sure`)."""
@@ -241,26 +271,31 @@ class DistantChanges:
             elif sure:
                 self.anywhere.add(MEMBERS)
 
-    def finish(self, tree: ast.AST) -> None:
+    def finish(self, tree: ast.AST, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
-        filled, self.filled = self.filled, []
+        filled = {each: None for each in self.filled if each[1] or text is None or f"{each[0].function}(" in text}
+        self.filled = []
         if not filled or MEMBERS in self.anywhere:
             return
-        bound = _bound_in(walk(tree))
         names = {each.function for each, _ in filled}
         surely = {each.function for each, sure in filled if sure}
         calls = [node for node in walk(tree) if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
-        for node in walk(tree):
+        for node in walk(tree) if surely else ():
             if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in surely and node not in called:
                 self.anywhere.add(MEMBERS)  # in other hands, which may give it anything
+        bound: dict[str, list[_Bound]] | None = None
         for parameter, sure in filled:
             given = [part for call in calls for part in _given(call, parameter)]
             if sure and not given:
                 self.anywhere.add(MEMBERS)  # other files call it, if any
             for value in given:
-                for each in bound.get(value.id, [None]) if isinstance(value, ast.Name) else [value]:
-                    self._change_held(each, sure)
+                if isinstance(value, ast.Name):
+                    bound = _bound_in(walk(tree)) if bound is None else bound
+                    for each in bound.get(value.id, [None]):
+                        self._change_held(each, sure)
+                else:
+                    self._change_held(value, sure)
 
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an

@@ -104,7 +104,7 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
             for scope in known.scopes.values():
                 # In whichever scope, and how often, is not looked at.
                 scope.assigned[name] = scope.assigned.get(name, 0) + 2
-    known.distant.finish(tree)
+    known.distant.finish(tree, text)
     if text is not None and gives_other_shapes(text) and (lines := lines_giving_shapes(text)):
         known.distant.turned(known.scopes, lines)
     if text is not None and (has_part(text, "register_forward") or has_part(text, "register_module_forward")):
@@ -127,6 +127,8 @@ def _yields(function: ast.AST) -> bool:
     return False
 
 
+# Expressions that give an object that something else holds.
+_STAND_FOR = frozenset({ast.Attribute, ast.Subscript, ast.Name})
 _SETTERS = frozenset(
     {"add_module", "register_module", "set_submodule", "register_buffer", "register_parameter", "__setattr__"}
 )
@@ -147,14 +149,15 @@ class _Walk:
     def scope(self, node: ast.AST, body: list[ast.stmt], *, initialiser: bool) -> ScopeFacts:
         scope = self.facts.scopes[node] = ScopeFacts()
         distant = self.facts.distant
-        outer, distant.waiting, distant.own = (distant.waiting, distant.own), [], set()
+        outer = distant.waiting, distant.own, distant.aliases
+        distant.waiting, distant.own, distant.aliases = [], set(), {}
         imports = len(self.facts.imports)
         self.block(scope, body, 1, initialiser)
         if len(self.facts.imports) > imports:
             self.imported_and_bound(scope, body)
         free = distant.leave(node)
         scope.changed = distant.own
-        distant.waiting, distant.own = outer
+        distant.waiting, distant.own, distant.aliases = outer
         distant.waiting += free
         for name in scope.shared:
             for other in self.facts.scopes.values():
@@ -186,6 +189,8 @@ class _Walk:
                 for target in statement.targets:  # type: ignore[attr-defined]
                     if target.__class__ is ast.Name:  # as most are
                         self.bind(scope, target.id, weight)
+                        if statement.value.__class__ in _STAND_FOR:  # type: ignore[attr-defined]
+                            facts.distant.stands_for(target.id, statement.value)  # type: ignore[arg-type, attr-defined]
                     else:
                         self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind in _WITHOUT_NAMES:
@@ -219,6 +224,8 @@ class _Walk:
                 self.in_class = outer
             elif kind is ast.For or kind is ast.AsyncFor:
                 self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]
+                if statement.iter.__class__ in _STAND_FOR and statement.target.__class__ is ast.Name:  # type: ignore[attr-defined]
+                    facts.distant.stands_for(statement.target.id, statement.iter)  # type: ignore[arg-type, attr-defined]
                 self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.While:

@@ -10,7 +10,20 @@ import pytest
 from tensorlint.inference import layout, ops
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import elementwise, indexing, modules
-from tensorlint.inference.values import FALSE, NONE, PLAIN, TRUE, Const, Number, Opaque, Sequence, Slice, Tensor, Value
+from tensorlint.inference.values import (
+    FALSE,
+    NONE,
+    PLAIN,
+    TRUE,
+    Const,
+    LibraryObject,
+    Number,
+    Opaque,
+    Sequence,
+    Slice,
+    Tensor,
+    Value,
+)
 
 
 class Listener:
@@ -35,6 +48,9 @@ class Listener:
         found = [facts for name, facts in self.heard if name == kind]
         assert len(found) == 1, self.heard
         return found[0]
+
+    def members(self, value: LibraryObject) -> Sequence:
+        return Sequence("list", [*value.positional])
 
     def call(self, function: Value, args: list[Value], kwargs: dict[str, Value], node: object) -> Value:
         return modules.call_module(ops.Call("member", interpreter=self), function, args, kwargs)  # type: ignore[arg-type]

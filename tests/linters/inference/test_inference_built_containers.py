@@ -147,8 +147,12 @@ Net(4, 2)(x)
 """
 
 
-def _source(how: str, rounds: int) -> str:
-    fills = "\n".join("        " + line for line in FILLED[how].splitlines())
+def _source(how: str, rounds: str) -> str:
+    return _filled_by(FILLED[how], rounds)
+
+
+def _filled_by(fill: str, rounds: str) -> str:
+    fills = "\n".join("        " + line for line in fill.splitlines())
     functions = "".join(text for name, text in _FUNCTIONS.items() if name in fills)
     method = (
         "\n    def more(self, c):\n        self.layers.append(nn.Conv2d(4, c, 1))\n" if "self.more" in fills else ""
@@ -189,9 +193,7 @@ def test_nothing_wrong_is_said_of_a_sequence_that_a_loop_has_filled(how: str, tm
     ],
 )
 def test_what_a_sequence_gives_that_a_loop_has_filled_is_known(fill: str, shape: tuple[str, ...]) -> None:
-    FILLED["here"] = fill
-    source = _source("here", "eval('3')").replace("nn.ModuleList()", "nn.Sequential()")
-    del FILLED["here"]
+    source = _filled_by(fill, "eval('3')").replace("nn.ModuleList()", "nn.Sequential()")
     source = source.replace("        first =", "        v = self.layers(x)\n        first =")
     rows = {row.name: row for row in analyse(ast.parse(source), source).bindings}
     assert rows["v"].shape == shape

@@ -150,10 +150,10 @@ def _chosen() -> Iterator[tuple[str, str, str]]:
 def test_nothing_wrong_is_said_of_a_container_that_is_changed(kind: str, change: str, way: str, tmp_path: Path) -> None:
     source = dict(_programs(kind, change))[way]
     try:
-        wrong = wrong_claims(tmp_path / "program.py", source)
-    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError):
-        return  # torch refuses the change, or what becomes of the network
-    assert wrong == {}
+        exec(compile(source, "program.py", "exec", dont_inherit=True), {"__name__": __name__})
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        pytest.skip(f"torch refuses the change, or what becomes of the network: {error}")
+    assert wrong_claims(tmp_path / "program.py", source) == {}
 
 
 _BLOCK = """import torch

@@ -31,8 +31,7 @@ class CheckedSession:
         plugins.register(self.run_hooks, "tensorcheck-run")
         report = ReportHooks(self.config, self.settings, self.run_hooks)
         plugins.register(report, "tensorcheck-report")
-        if plugins.hasplugin("xdist"):
-            plugins.register(XdistHooks(report), "tensorcheck-xdist")
+        plugins.register(XdistHooks(report), "tensorcheck-xdist")
         if self.settings.seeds:
             from pytest_tensorcheck.seed_sweep import SeedSweep
 

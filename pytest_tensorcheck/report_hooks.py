@@ -137,7 +137,7 @@ def _watched(run: TestRun) -> tuple[str, ...]:
 
 
 class XdistHooks:
-    """Registered only where xdist is."""
+    """Where xdist is not, nobody calls them. Its name says nothing: `-p xdist.plugin` registers it under that one."""
 
     def __init__(self, hooks: ReportHooks) -> None:
         self._hooks = hooks
@@ -153,7 +153,7 @@ class XdistHooks:
 
 def _take_over_from_randomly(config: pytest.Config) -> bool:
     """pytest-randomly seeds every phase as well; one of the two has to have the last word. It keeps the order."""
-    if not config.pluginmanager.hasplugin("randomly") or not getattr(config.option, "randomly_reset_seed", False):
+    if not getattr(config.option, "randomly_reset_seed", False):  # its option, under whatever name it was loaded
         return False
     config.option.randomly_reset_seed = False
     return True

@@ -51,7 +51,9 @@ def reproduction(item: pytest.Item, base_seed: int, before: Sequence[str] = ()) 
 
 def _in_this_order(config: pytest.Config) -> list[str]:
     """One process, and nobody who shuffles."""
-    words = ["-p", "no:randomly"] if config.pluginmanager.hasplugin("randomly") else []
+    # Loaded by `-p pytest_randomly` it has that name.
+    shuffles = [name for name in ("randomly", "pytest_randomly") if config.pluginmanager.hasplugin(name)]
+    words = ["-p", f"no:{shuffles[0]}"] if shuffles else []
     spread = hasattr(config, "workerinput") or getattr(config.option, "numprocesses", None)
     return [*words, "-n0"] if spread else words
 

@@ -28,12 +28,12 @@ def test_no_mutant_makes_the_interpreter_fail(part: int) -> None:
     followed = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        for seed in range(part, 800, 8):
+        for seed in range(part, 400, 8):
             source = mutated(SOURCES[seed % len(SOURCES)], seed)
             if source is not None:
                 analyse(ast.parse(source), source)
                 followed += 1
-    assert followed > 30
+    assert followed > 15
 
 
 DEEP = {

@@ -76,6 +76,9 @@ def wrong_claims(sizes: tuple[int, int], *ranks: int) -> tuple[list[str], int, i
         results: dict[str, tuple[str, Any]] = {}
         source = HEAD
         for number, operation in enumerate(operations):
+            # Of four axes a half of the combinations: each operation sees each axis and each two of them in every size.
+            if len(shape) == 4 and (number + sum(size == sizes[0] for size in shape)) % 2:
+                continue
             call = re.sub(r"\b[CHL]\b", lambda name, names=names: str(names[name[0]]), operation)
             try:
                 if torch.get_default_device().type != "cpu":  # an index that is out of range breaks the process there

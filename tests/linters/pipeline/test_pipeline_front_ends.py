@@ -276,8 +276,8 @@ class TestPreCommit:
     @pytest.mark.skipif(
         os.environ.get("TOX_ENV_NAME") in ("py312", "py313"), reason="tox's py311 makes the environment"
     )
-    def test_try_repo(self, project, tmp_path_factory):
-        """Both hooks in an environment that pre-commit makes itself from a clone of this checkout."""
+    def test_both_hooks_of_a_clone(self, project, tmp_path_factory):
+        """In the one environment that pre-commit makes itself from a clone of this checkout (`try-repo` makes one a hook)."""
         if not (self.ROOT / ".git").exists():
             pytest.skip("needs a git checkout of the project")
         hooks = tmp_path_factory.mktemp("hooks")
@@ -291,24 +291,31 @@ class TestPreCommit:
         project.write("bad.py", "import torch\n(")
         project.write("pyproject.toml", '[tool.tensorlint]\nexclude = ["legacy/"]\n')
         project.write("legacy/old.py", HEAD + "y = layer.forward(x)\n")
+        commit = subprocess.run(
+            [*git, "rev-parse", "HEAD"], cwd=hooks, check=True, capture_output=True, text=True
+        ).stdout
+        project.write(
+            ".pre-commit-config.yaml",
+            f"repos: [{{repo: '{hooks}', rev: {commit.strip()}, hooks: [{{id: tensorlint}}, {{id: tensorlint-fix}}]}}]\n",
+        )
         for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
             subprocess.run([*git, *words], cwd=project.root, check=True)
 
-        def try_repo(hook: str) -> str:
+        def run(hook: str) -> str:
             done = subprocess.run(
-                [sys.executable, "-m", "pre_commit", "try-repo", str(hooks), hook, "--all-files"],
+                [sys.executable, "-m", "pre_commit", "run", hook, "--all-files"],
                 cwd=project.root, env=env, capture_output=True, text=True,
             )  # fmt: skip
             assert done.returncode == 1, done.stdout + done.stderr
             return done.stdout
 
-        out = try_repo("tensorlint")
+        out = run("tensorlint")
         assert "model.py:3:5: TSR301" in out
         assert "bad.py:2: does not parse" in out
         assert "exit code: 2" in out
         assert "legacy" not in out
         (project.root / "bad.py").unlink()
         subprocess.run([*git, "rm", "-q", "--cached", "bad.py"], cwd=project.root, check=True)
-        out = try_repo("tensorlint-fix")
+        out = run("tensorlint-fix")
         assert "files were modified by this hook" in out
         assert (project.root / "model.py").read_text() == HEAD + "y = layer(x)\n"

@@ -197,6 +197,7 @@ def test_the_tests_own_failure_comes_first(pytester):
     assert "BroadcastError" not in result.stdout.str()
 
 
+@pytest.mark.other_plugins
 @needs_torch
 @pytest.mark.parametrize("options", [[], ["--reruns", "1"], ["--tensorcheck-seeds", "0-1"], ["-n", "1"]], ids=" ".join)
 def test_a_failing_test_shows_what_was_seen_in_its_call_once_in_each_way_of_running(pytester, options):

@@ -239,6 +239,7 @@ def test_torch_generators_start_from_a_constant():
     assert int(other) == torch.Generator().initial_seed()
 
 
+@pytest.mark.other_plugins
 def test_beside_pytest_randomly_the_order_is_its_and_the_seeds_are_ours(pytester):
     pytest.importorskip("pytest_randomly", reason="needs pytest-randomly")
     pytester.makepyfile(
@@ -260,6 +261,31 @@ def test_beside_pytest_randomly_the_order_is_its_and_the_seeds_are_ours(pytester
     two, _ = drawn("--randomly-seed=2")
     assert alone == one == two
     assert output.count("tensorcheck seeds the tests; pytest-randomly only orders them") == 1
+
+
+def test_a_pytest_randomly_that_is_loaded_by_its_module_is_the_same(pytester):
+    """As where PYTEST_DISABLE_PLUGIN_AUTOLOAD is set: pytest knows a plugin under the name that it was loaded by."""
+    pytest.importorskip("pytest_randomly", reason="needs pytest-randomly")
+    pytester.makepyfile(
+        """
+        import random
+        import pytest
+
+        @pytest.fixture(scope="module")
+        def shared(): return [random.random()]
+        def test_one(shared): shared.append(1)
+        def test_two(shared):
+            print("drew", random.random())
+            assert not shared
+        """
+    )
+    runs = [
+        pytester.runpytest_subprocess("--tensorcheck", *args)
+        for args in ((), ("-p", "pytest_randomly", "--randomly-dont-reorganize"))
+    ]
+    drawn = [re.search(r"drew [0-9.]+", run.stdout.str())[0] for run in runs]
+    assert drawn[0] == drawn[1]
+    runs[1].stdout.fnmatch_lines(["*pytest-randomly only orders them*", "reproduce: pytest -p no:pytest_randomly *"])
 
 
 def test_a_rerun_says_that_it_used_the_same_seed(pytester):

@@ -97,11 +97,11 @@ def joined(a: Value, b: Value) -> Value:
         tie(either, a, b)
     if either is UNKNOWN and a is not b:
         known = b if a is UNKNOWN else a
-        if known.__class__ in _CHANGEABLE:
+        if type(known) in _CHANGEABLE:
             return perhaps(known)
-        if known.__class__ is LibraryObject and known.path.startswith("pandas."):
+        if type(known) is LibraryObject and known.path.startswith("pandas."):
             return Opaque(None, parts=(known,))
-        if known.__class__ is Opaque and known.parts:
+        if type(known) is Opaque and known.parts:
             return Opaque(None, parts=known.parts)
     return either
 
@@ -110,9 +110,9 @@ def perhaps(found: Value | None) -> Opaque:
     """An object that nobody knows, which may be this one: what is changed of it may be changed of this. What is done to
     modules from outside is read off the file (`distant_changes`)."""
     parts: tuple[Value, ...] = ()
-    if found is not None and found.__class__ in _CHANGEABLE:
+    if found is not None and type(found) in _CHANGEABLE:
         if isinstance(found, Sequence) and found.kind == "tuple":
-            parts = tuple(item for item in found.items or () if item.__class__ in _CHANGEABLE)
+            parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
         elif not (isinstance(found, Instance) and found.cls.is_module):
             parts = (found,)
     made = Opaque(None, parts=parts)
@@ -155,7 +155,7 @@ def lose(value: Value, depth: int = 0) -> None:
     """Nobody knows any more which values are this tensor, or those of the list."""
     if not TIES.on:
         return
-    kind = value.__class__
+    kind = type(value)
     if kind is Tensor:
         if len(TIES.lost) < _MOST:
             TIES.lost[id(value)] = value  # type: ignore[assignment]

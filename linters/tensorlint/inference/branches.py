@@ -34,7 +34,7 @@ class Branches(State):
             return
         frame = self.frame
         before = frame.env
-        equal = refinement.equality(self, node.test) if node.test.__class__ is ast.Compare else None
+        equal = refinement.equality(self, node.test) if type(node.test) is ast.Compare else None
         outer, outer_ones = frame.under, frame.ones
         self.conditional += 1
         frame.env = dict(before)
@@ -71,7 +71,7 @@ class Branches(State):
         if equal is not None:
             special, general = (first, second) if equal[0] else (second, first)
             for name, value in frame.env.items():
-                if value.__class__ is Tensor and name in first and name in second:
+                if type(value) is Tensor and name in first and name in second:
                     fit(value, special[name], general[name], equal[1])
         self.remember_branches(frame.env, first, second, node.test)
 
@@ -79,7 +79,7 @@ class Branches(State):
         """A tensor that the two branches laid out differently remembers both, unless the test asked for its layout."""
         for name in differing(first, second):
             value = merged[name]
-            if value.__class__ is not Tensor:
+            if type(value) is not Tensor:
                 continue
             a, b = first.get(name), second.get(name)
             if isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b:

@@ -113,7 +113,7 @@ class Frame:
                         if frame.finished and not frame.is_bound_before(name, self.node):
                             return UNKNOWN
                         READ_EARLY.setdefault(frame, set()).add(name)
-                    elif value.__class__ is Sequence and not frame.finished:
+                    elif type(value) is Sequence and not frame.finished:
                         frame.lists_read = frame.lists_read | {name}
                     return value
             frame = frame.parent

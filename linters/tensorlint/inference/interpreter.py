@@ -411,7 +411,7 @@ class Interpreter(
                 frame.env[name] = UNKNOWN  # a function within may bind it anew at any call
                 continue
             value = frame.env[name] = self.parameter_value(function, parameter, facts, dimensions, since)
-            if value.__class__ is Tensor or (value.__class__ is Opaque and value.kind is None):
+            if type(value) is Tensor or (type(value) is Opaque and value.kind is None):
                 value.kin = (Rank(parameter, frame), 0, 0)
         if receiver is not None and names and function.kind != "static":
             frame.env[names[0].arg] = receiver
@@ -534,10 +534,10 @@ class Interpreter(
 
     def eval(self, node: ast.expr) -> Value:
         # Half of all expressions are one of these two.
-        kind = node.__class__
+        kind = type(node)
         if kind is ast.Name:
             found = self.frame.env.get(node.id)  # type: ignore[attr-defined]
-            if found is None or found is UNKNOWN or found.__class__ is Imported:
+            if found is None or found is UNKNOWN or type(found) is Imported:
                 return self.eval_name(node)  # type: ignore[arg-type]
             return found
         if kind is ast.Constant:

@@ -64,7 +64,7 @@ class Statements(State):
             if regions and (id(body), index) in regions:
                 learnt += self.enter_region(frame, body, index)
             self.steps += 1
-            handler = handlers.get(statement.__class__)
+            handler = handlers.get(type(statement))
             if handler is not None:
                 handler(statement)
         self.places.pop()
@@ -79,32 +79,28 @@ class Statements(State):
 
     def exec_expression(self, node: ast.Expr) -> None:
         value = node.value
-        if value.__class__ is ast.Constant:
+        if type(value) is ast.Constant:
             return
         self.unused = value
         self.eval(value)
-        if value.__class__ is ast.Call and self.may_stop(value.func):
+        if type(value) is ast.Call and self.may_stop(value.func):
             self.possible_exits += 1
 
     def may_stop(self, func: ast.expr) -> bool:
         """Whether a call that is made for its effect alone may be there to stop the program: `require(not flag)`."""
-        if func.__class__ is ast.Name:
+        if type(func) is ast.Name:
             return func.id != "print" and not isinstance(self.frame.lookup(func.id), Function)
-        return not (func.__class__ is ast.Attribute and func.attr in _EFFECTS)
+        return not (type(func) is ast.Attribute and func.attr in _EFFECTS)
 
     def exec_assign(self, node: ast.Assign) -> None:
         source, targets = node.value, node.targets
         value = self.eval(source)
-        if value.__class__ is Sequence or value.__class__ is Dictionary:
+        if type(value) is Sequence or type(value) is Dictionary:
             if len(targets) > 1 or isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)):
                 value.shared = True
-            if (
-                value.__class__ is Sequence
-                and value.kind == "tuple"
-                and targets[0].__class__ not in (ast.Tuple, ast.List)
-            ):
+            if type(value) is Sequence and value.kind == "tuple" and type(targets[0]) not in (ast.Tuple, ast.List):
                 within(value)
-        elif value.__class__ is Number and source.__class__ is ast.BinOp and self.frame.record:
+        elif type(value) is Number and type(source) is ast.BinOp and self.frame.record:
             sizes_in_place.take(self, source, value)  # `n = len(rows) * 2`
         for target in targets:
             self.assign(target, value, source)
@@ -234,7 +230,7 @@ class Statements(State):
     def exec_return(self, node: ast.Return) -> None:
         frame = self.frame
         value = NONE if node.value is None else self.eval(node.value)
-        if value.__class__ is Dictionary or (value.__class__ is Sequence and value.kind != "iterator"):
+        if type(value) is Dictionary or (type(value) is Sequence and value.kind != "iterator"):
             if not (isinstance(node.value, ast.Name) and node.value.id in frame.env):
                 share(value)  # a list that outlives the call
         if self.places and self.places[-1][3] is not ALWAYS:

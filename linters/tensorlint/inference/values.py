@@ -569,7 +569,7 @@ def number(size: Size) -> Value:
 
 def size_of(value: Value) -> Size | None:
     """The value as a size; an opaque object becomes a size of its own."""
-    kind = value.__class__
+    kind = type(value)
     if kind is Const:
         known = value.value  # type: ignore[attr-defined]
         return known if type(known) is int else int(known) if known is True or known is False else None
@@ -598,7 +598,7 @@ def sizes_of(value: Value) -> tuple[Size | None, ...] | None:
 
 
 def is_none(value: Value) -> bool:
-    return value.__class__ is Const and value.value is None
+    return type(value) is Const and value.value is None
 
 
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:

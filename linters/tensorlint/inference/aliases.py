@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
 )
 
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
+_TIED = frozenset({Tensor, Opaque})
 _MOST = 5_000
 _FEW = 8
 
@@ -56,12 +57,12 @@ def tie(either: Value, *parts: Value) -> None:
     """The first may be one of the others; of one nobody knows, or that is no tensor, it is not remembered which."""
     if not TIES.on or len(TIES.groups) > _MOST:
         return
-    if not isinstance(either, (Tensor, Opaque)):
+    if type(either) not in _TIED:
         _tie_items(either, parts)
         return
     joined: dict[int, Value] = {id(either): either}
     for part in (either, *parts):
-        if isinstance(part, (Tensor, Opaque)):
+        if type(part) in _TIED:
             joined[id(part)] = part
             joined.update(TIES.groups.get(id(part), ()))
     if len(joined) > 1:
@@ -100,9 +101,9 @@ def joined(a: Value, b: Value) -> Value:
         if type(known) in _CHANGEABLE:
             return perhaps(known)
         if type(known) is LibraryObject and known.path.startswith("pandas."):
-            return Opaque(None, parts=(known,))
+            return Opaque(None, (known,))
         if type(known) is Opaque and known.parts:
-            return Opaque(None, parts=known.parts)
+            return Opaque(None, known.parts)
     return either
 
 
@@ -115,8 +116,8 @@ def perhaps(found: Value | None) -> Opaque:
             parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
         elif not (isinstance(found, Instance) and found.cls.is_module):
             parts = (found,)
-    made = Opaque(None, parts=parts)
-    if TIES.on and isinstance(found, (Tensor, Opaque)):
+    made = Opaque(None, parts)
+    if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)
     return made
 
@@ -124,7 +125,7 @@ def perhaps(found: Value | None) -> Opaque:
 def either_of(*values: Value) -> Value:
     """What nobody knows of a name that a loop binds; through it the objects may be changed that it has been."""
     parts = tuple(each for each in values if isinstance(each, (Instance, LibraryObject)) or _parts(each))
-    return Opaque(None, parts=parts) if parts else UNKNOWN
+    return Opaque(None, parts) if parts else UNKNOWN
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
@@ -160,9 +161,11 @@ def lose(value: Value, depth: int = 0) -> None:
         if len(TIES.lost) < _MOST:
             TIES.lost[id(value)] = value  # type: ignore[assignment]
     elif kind in _HOLDERS and depth < 3:
-        assert isinstance(value, (Sequence, Dictionary, Instance))
-        held = value.fields if isinstance(value, Instance) else (value.element,) if value.items is None else value.items
-        for item in held.values() if isinstance(held, dict) else held:
+        held = value.fields if kind is Instance else value.items  # type: ignore[attr-defined]
+        if held is None:
+            lose(value.element, depth + 1)  # type: ignore[attr-defined]
+            return
+        for item in held.values() if type(held) is dict else held:
             lose(item, depth + 1)
 
 

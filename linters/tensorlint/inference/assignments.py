@@ -93,10 +93,11 @@ class Assignments(State):
                     value = UNKNOWN if owner.generic else value  # of a subclass, it may be
                 elif not isinstance(owner, (Tensor, Const)):
                     self.forget_in_classes({target.attr})
-            if isinstance(source, ast.Name) and isinstance(value, (Sequence, Dictionary)):
+            if (type(value) is Sequence or type(value) is Dictionary) and isinstance(source, ast.Name):
                 value.shared = True
-            self.store_attribute(receiver, target.attr, value)
-            if target.attr == "data" and isinstance(target.value, ast.Attribute):
+            name = target.attr
+            self.store_attribute(receiver, name, value)
+            if name == "data" and isinstance(target.value, ast.Attribute):
                 owner = self.eval(target.value.value)  # layer.weight.data = ...
                 if isinstance(owner, LibraryObject):
                     self.store_attribute(owner, target.value.attr, value)
@@ -606,8 +607,9 @@ def forget_shown(value: Sequence) -> None:
 
 def one_of_items(value: Opaque) -> Opaque:
     """An item of what nobody knows; of a container of numbers it is a number."""
-    kind = PLAIN if value.kind == PLAIN else None
-    return Opaque(None, kind=kind, integer=value.told == "ints", parts=parts_of(value))
+    item = Opaque(None, parts_of(value), PLAIN if value.kind == PLAIN else None)
+    item.integer = value.told == "ints"
+    return item
 
 
 def _instance_of_class(node: ast.expr) -> ast.expr | None:

@@ -60,7 +60,7 @@ def one_within(values: Iterable[Value]) -> Value:
         or (each.__class__ is Sequence and each.kind in ("list", "deque"))
         or (each.__class__ is Instance and not each.generic)
     ]
-    return Opaque(None, parts=tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
+    return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
 def any_item_of(value: Sequence | Dictionary) -> Value:

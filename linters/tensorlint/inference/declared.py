@@ -77,7 +77,7 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
     else:
         plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
     if plain:
-        made = Opaque(None, kind=PLAIN)
+        made = Opaque(None, (), PLAIN)
         made.told = None if plain == "plain" else plain
         return made
     if isinstance(node, ast.Subscript):

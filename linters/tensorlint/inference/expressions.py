@@ -130,7 +130,7 @@ class Expressions(State):
 
     def held_shared(self, name: str) -> Value:
         """What a name holds that any call may bind anew."""
-        return Opaque(None, parts=self.shared_names.get(name, ()))
+        return Opaque(None, self.shared_names.get(name, ()))
 
     def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
@@ -178,7 +178,8 @@ class Expressions(State):
                 elif type(item) in _CALLED_LATER:
                     self.keep(item)
                 items.append(item)
-        whole = Sequence(kind, items, born=self.steps)
+        whole = Sequence(kind, items)
+        whole.born = self.steps
         if kind == "set":
             aliases.lose(whole)
         return whole
@@ -234,7 +235,7 @@ class Expressions(State):
 
     def eval_await(self, node: ast.Await) -> Value:
         value = self.eval(node.value)
-        return Opaque(None, parts=value.parts) if isinstance(value, Opaque) else UNKNOWN
+        return Opaque(None, value.parts) if isinstance(value, Opaque) else UNKNOWN
 
     def eval_yield(self, node: ast.Yield | ast.YieldFrom) -> Value:
         self.frame.facts.is_generator = True
@@ -360,7 +361,7 @@ class Expressions(State):
                 and (self.rebound.everything or self.rebound.part(found, None))
             )
         ):
-            return Opaque(None, parts=value.parts)
+            return Opaque(None, value.parts)
         if found is None:
             if value.name is None:
                 text = None
@@ -369,8 +370,8 @@ class Expressions(State):
             else:
                 text = f"{value.name}[{name!s}]"
             kind = value.kind if value.kind == PLAIN else None
-            found = fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
-            found.scope = value.scope
+            found = fields[name] = Opaque(text, value.parts, kind)
+            found.scope, found.variant = value.scope, value.variant
             found.integer = value.told == "ints" and isinstance(name, ItemKey)
             if value.since and is_setting(value.scope, name, self.file.text):
                 found.since = value.since
@@ -472,11 +473,11 @@ class Expressions(State):
                 if isinstance(each, (Instance, Dictionary, LibraryObject, Function))
                 or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
             )
-            return Opaque(None, parts=parts) if parts else UNKNOWN
+            return Opaque(None, parts) if parts else UNKNOWN
         if type(value) is Opaque:
             if type(index) is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
-            return Opaque(None, parts=value.parts)
+            return Opaque(None, value.parts)
         if isinstance(value, LibraryObject):
             members = self.members(value)
             if members is not None:

@@ -398,7 +398,8 @@ class Interpreter(
         self, function: Function, code: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None, facts: Any
     ) -> Frame:
         file = function.scope.file
-        frame = Frame(code, file, function.scope, {}, facts, record=file is self.own_file, owner=function.owner)
+        frame = Frame(code, file, function.scope, {}, facts, file is self.own_file)
+        frame.owner = function.owner
         self.frames.append(frame)
         spec = code.args
         names = [*spec.posonlyargs, *spec.args]

@@ -85,7 +85,7 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
             return Instance(a.cls, held, parts=(a, b), born=max(a.born, b.born))
         generic = a.cls.generic
         if generic is None:
-            return Opaque(None, parts=(a, b))
+            return Opaque(None, (a, b))
         return of_class(generic, a, b)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
         joined = {} if joined is None else joined
@@ -145,7 +145,7 @@ def _join_kinds(a: Value, b: Value) -> Value:
     if one is not None and other_one is not None:
         return an_integer() if one == other_one == "int" else of_kinds({one, other_one})
     # One of the two, whichever: an object nobody knows, but one object from here on.
-    either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
+    either = Opaque(None, _either(a, b), PLAIN if _is_plain(a) and _is_plain(b) else None)
     if _may_be_scalar(a, b) or _may_be_scalar(b, a):
         either.kind = SCALAR
     whose: tuple[Any, ...] = a.stated if a.__class__ is Opaque else (a,) if a.__class__ is Instance else ()
@@ -276,7 +276,7 @@ def _join_alike(a: Dictionary, b: Dictionary) -> Value:
     """One of two dictionaries that stand for items of sequences."""
     assert a.alike is not None
     if a.items is None or b.items is None or a.items.keys() != b.items.keys():
-        return Opaque(None, parts=(a, b))
+        return Opaque(None, (a, b))
     if a.alike is not b.alike:
         a.alike += b.alike or ()
         for each in a.alike:

@@ -19,6 +19,7 @@ from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.elementwise import is_numpys_own
 from tensorlint.inference.outcomes import LINEAR, without_linear
+from tensorlint.inference.sizes import RELIED_ON
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -39,6 +40,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import only_tells
 
+_NAMED = frozenset({ast.Name, ast.Attribute, ast.Subscript})  # what gives an object that something else holds too
 _WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can change
 
 
@@ -56,7 +58,7 @@ class Statements(State):
         place = [frame, body, 0, entry, self.blocks]
         self.places.append(place)
         learnt: list[tuple[str, Value, Value]] = []
-        proven = 0 if entry is ALWAYS else reshaping.proven()
+        proven = len(RELIED_ON)
         for index, statement in enumerate(body):
             if frame.dead:
                 break
@@ -70,7 +72,8 @@ class Statements(State):
         self.places.pop()
         if entry is not ALWAYS:
             # Behind the branch nothing was demanded of it.
-            reshaping.forget(proven)
+            if len(RELIED_ON) > proven:
+                reshaping.forget(proven)
             for name, before, known in learnt:
                 if frame.env.get(name) is known:
                     frame.env[name] = before
@@ -96,7 +99,7 @@ class Statements(State):
         source, targets = node.value, node.targets
         value = self.eval(source)
         if type(value) is Sequence or type(value) is Dictionary:
-            if len(targets) > 1 or isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)):
+            if len(targets) > 1 or type(source) in _NAMED:
                 value.shared = True
             if type(value) is Sequence and value.kind == "tuple" and type(targets[0]) not in (ast.Tuple, ast.List):
                 within(value)

@@ -95,11 +95,11 @@ class Opaque(Value):
     def __init__(
         self,
         name: str | None,
+        parts: tuple[Value, ...] = (),
+        kind: str | None = None,
         *,
         variant: bool = False,
-        kind: str | None = None,
         integer: bool = False,
-        parts: tuple[Value, ...] = (),
     ) -> None:
         self.name = name
         self.variant = variant

@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
 )
 
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
+_OBJECTS = frozenset({Instance, LibraryObject})
 _TIED = frozenset({Tensor, Opaque})
 _MOST = 5_000
 _FEW = 8
@@ -124,12 +125,8 @@ def perhaps(found: Value | None) -> Opaque:
 
 def either_of(*values: Value) -> Value:
     """What nobody knows of a name that a loop binds; through it the objects may be changed that it has been."""
-    parts = tuple(each for each in values if isinstance(each, (Instance, LibraryObject)) or _parts(each))
-    return Opaque(None, parts) if parts else UNKNOWN
-
-
-def _parts(value: Value) -> tuple[Value, ...]:
-    return value.parts if isinstance(value, Opaque) else ()
+    parts = [each for each in values if type(each) in _OBJECTS or (type(each) is Opaque and each.parts)]
+    return Opaque(None, tuple(parts)) if parts else UNKNOWN
 
 
 def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:

@@ -221,7 +221,8 @@ class Calls(State):
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
             elif isinstance(value, Dictionary) and value.items is not None:
-                kwargs.update((str(key), item) for key, item in value.items.items())
+                for key, item in value.items.items():
+                    kwargs[str(key)] = item
             else:
                 unsure = (*unsure, *_unpacked(value))
                 known = False
@@ -552,7 +553,8 @@ class Calls(State):
         self.demand_of_function(entry.name, args, kwargs)
         if entry.name in OF_ONE_RANK and entry.framework == "torch":
             self.demand_of_operands(entry.name, args, kwargs)
-        self.note_meeting(entry.name, *args)
+        if self.outcomes or self.vector_numbers:
+            self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
             self.note_given(args, kwargs, result)

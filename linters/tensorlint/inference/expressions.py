@@ -217,7 +217,9 @@ class Expressions(State):
                 items[name.value] = evaluated
             else:
                 items = None
-        return Dictionary(items, UNKNOWN if items is not None else one_within(held), born=self.steps)
+        whole = Dictionary(items, UNKNOWN if items is not None else one_within(held))
+        whole.born = self.steps
+        return whole
 
     def eval_joined_string(self, node: ast.JoinedStr) -> Value:
         for part in node.values:

@@ -151,6 +151,8 @@ _NONE_ANEW: dict[str, int] = {}
 
 def read_early() -> tuple[tuple[Value | None, ...], ...]:
     """What the names of READ_EARLY hold now."""
+    if not READ_EARLY:
+        return ()
     return tuple(tuple(map(frame.env.get, names)) for frame, names in READ_EARLY.items() if not frame.finished)
 
 

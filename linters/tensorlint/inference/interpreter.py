@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorlint.inference import (
     aliases,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
+T = TypeVar("T")
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
@@ -289,7 +290,7 @@ class Interpreter(
             return
         for statement in self.file.tree.body:
             self.unread = not self.shows and is_unread(statement, self.file.text)
-            self.guarded(lambda statement=statement: self.block([statement], ALWAYS), [statement])  # type: ignore[misc]
+            self.guarded(self.follow_statement, statement, [statement])
             self.module_frame.dead = False
         self.unread = False
         self.module_frame.finished = True
@@ -300,8 +301,10 @@ class Interpreter(
         for owner, changed in self.changed_by_calls:
             self.forget_change(owner, changed)
         while self.pending:
-            function = self.pending.pop(0)
-            self.guarded(lambda function=function: self.analyse_pending(function), [])  # type: ignore[misc]
+            self.guarded(self.analyse_pending, self.pending.pop(0), [])
+
+    def follow_statement(self, statement: ast.stmt) -> None:
+        self.block([statement], ALWAYS)
 
     def dispose(self) -> None:
         """Part what refers to one another, so that the trees of a file are freed with it, without garbage collection."""
@@ -330,11 +333,11 @@ class Interpreter(
         self.pending.clear()
         self.surroundings.clear()
 
-    def guarded(self, work: Callable[[], None], statements: list[ast.stmt]) -> None:
+    def guarded(self, work: Callable[[T], None], piece: T, statements: list[ast.stmt]) -> None:
         """Do one piece of the file. Should the interpreter fail there (an error of ours, or nesting beyond Python's own
         stack), that piece is unknown and the rest goes on. TENSORLINT_DEBUG=1 lets the error out."""
         try:
-            work()
+            work(piece)
         except Exception as error:
             if os.environ.get("TENSORLINT_DEBUG"):
                 raise

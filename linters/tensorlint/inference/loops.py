@@ -313,7 +313,7 @@ class Loops(State):
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
         built_containers.keep_added(self, overwritten, first_log, start)
-        frame.env = dict(merge(entry, frame.env))
+        frame.env = merge(entry, frame.env)
         frame.breaks, frame.continues = outer_breaks, outer_continues
         # What left by `break` does not come through `else`.
         self.block(node.orelse)

@@ -314,18 +314,18 @@ class Statements(State):
                 self.frame.env[alias.asname or alias.name] = self.import_name(node.module or "", alias.name, node.level)
 
     def exec_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        function: Value = Function(node, self.frame, owner=self.frame.owner if self.frame.is_class else None)
-        assert isinstance(function, Function)
+        frame, name = self.frame, node.name
+        function = Function(node, frame, frame.owner if frame.is_class else None)
         function.defaults = self.defaults_of(node.args)
-        if self.frames[-1] is not self.frame:
-            self.frames.append(self.frame)
+        if self.frames[-1] is not frame:
+            self.frames.append(frame)
         self.decorate(function)
-        if node.name in self.frame.facts.shared:
-            self.hold_shared(node.name, function)
-            self.frame.env[node.name] = UNKNOWN
+        if name in frame.facts.shared:
+            self.hold_shared(name, function)
+            frame.env[name] = UNKNOWN
         else:
-            self.frame.env[node.name] = function
-        if self.frame.record:
+            frame.env[name] = function
+        if frame.record:
             self.pending.append(function)
 
     def exec_class(self, node: ast.ClassDef) -> None:

@@ -255,7 +255,7 @@ _EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "suppress", "assert
 
 
 def last_name(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+    return node.attr if type(node) is ast.Attribute else node.id if type(node) is ast.Name else None
 
 
 def catches_errors(kind: ast.expr | None) -> bool:

@@ -451,20 +451,16 @@ class Interpreter(
     def parameter_value(
         self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any], since: int
     ) -> Value:
-        name = parameter.arg
+        name, annotation = parameter.arg, parameter.annotation
         known = Opaque(name if facts.assigned.get(name, 0) == 0 else None)
         known.scope, known.since = function.node, since
-        known.optional = declared.may_be_none(parameter.annotation, function.defaults.get(name))
+        known.optional = declared.may_be_none(annotation, function.defaults.get(name))
         if name in declared.CONFIGURATIONS:
             known.kind = PLAIN
-        if parameter.annotation is not None:
-            stated = self.annotation_in(function.scope, parameter.annotation, dimensions)
+        if annotation is not None:
+            stated = self.annotation_in(function.scope, annotation, dimensions)
             if isinstance(stated, Opaque):
-                if (
-                    isinstance(parameter.annotation, ast.Name)
-                    and parameter.annotation.id == "int"
-                    and not known.optional
-                ):
+                if isinstance(annotation, ast.Name) and annotation.id == "int" and not known.optional:
                     return Number(known.size)
                 known.kind, known.told = stated.kind, stated.told
             elif isinstance(stated, Tensor) and known.optional:
@@ -474,7 +470,7 @@ class Interpreter(
             elif stated is not None:
                 return stated
             else:
-                known.stated = ((parameter.annotation, function.scope),)
+                known.stated = ((annotation, function.scope),)
         return known
 
     # -- names ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, walk
+from tensorlint.inference.words import is_mentioned_once
 
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
@@ -273,15 +274,20 @@ class DistantChanges:
 
     def finish(self, tree: ast.AST, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
-        filled = {each: None for each in self.filled if each[1] or text is None or f"{each[0].function}(" in text}
+        waiting = dict.fromkeys(self.filled)
         self.filled = []
+        # A function that is mentioned once, where it is defined, is called by other files, if by any.
+        filled = [each for each in waiting if text is None or not is_mentioned_once(each[0].function, text)]
+        if any(sure for _, sure in waiting.keys() - filled):
+            self.anywhere.add(MEMBERS)
         if not filled or MEMBERS in self.anywhere:
             return
         names = {each.function for each, _ in filled}
         surely = {each.function for each, sure in filled if sure}
-        calls = [node for node in walk(tree) if isinstance(node, ast.Call) and _name(node.func) in names]
+        nodes = list(walk(tree))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
-        for node in walk(tree) if surely else ():
+        for node in nodes if surely else ():
             if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in surely and node not in called:
                 self.anywhere.add(MEMBERS)  # in other hands, which may give it anything
         bound: dict[str, list[_Bound]] | None = None
@@ -291,7 +297,7 @@ class DistantChanges:
                 self.anywhere.add(MEMBERS)  # other files call it, if any
             for value in given:
                 if isinstance(value, ast.Name):
-                    bound = _bound_in(walk(tree)) if bound is None else bound
+                    bound = _bound_in(nodes) if bound is None else bound
                     for each in bound.get(value.id, [None]):
                         self._change_held(each, sure)
                 else:

@@ -48,7 +48,7 @@ _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Changes:
     """`names` are those whose objects the function changes, `attributes` the ones it assigns or changes of any object;
     `functions` and `methods` are called, `computed` says that something is which no name stands for. `reshapes` names

@@ -92,7 +92,7 @@ class _Parameter(NamedTuple):
     of_method: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class DistantChanges:
     """Settings by the attribute that holds the layer: `of_class` where the methods of its class meet the change,
     `of_any` where it is not known of which object; `anywhere` those of a layer nobody knows."""

@@ -85,7 +85,7 @@ _INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
 _RESTORES = frozenset(["__setstate__", "__getstate__", "__deepcopy__", "__copy__", "__reduce__", "__getattr__"])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Rebound:
     """`attributes` and `patterns` are of any object, `classes` those whose attributes may all have changed (every class
     of the file, if `everything`); of those in `modules` and `tensors` only the modules and tensors that torch.nn keeps for

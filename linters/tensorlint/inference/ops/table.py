@@ -28,7 +28,7 @@ from tensorlint.inference.values import UNKNOWN, Const, Framework, Opaque, Seque
 Transfer = Callable[..., Value]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Call:
     """One call while it is being judged. `node` is the call's expression; hooks let the interpreter hear of hazards.
 
@@ -58,7 +58,7 @@ class Call:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Parameter:
     """One parameter of an operation, as its signature has it."""
 
@@ -69,7 +69,7 @@ class Parameter:
     rest: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Entry:
     """`parameters` bind the call's arguments; a call that does not fit them is unknown.
 
@@ -86,7 +86,7 @@ class Entry:
     numbers: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """All operations of one library: functions by dotted path, methods and attributes by name."""
 

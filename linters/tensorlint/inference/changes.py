@@ -36,6 +36,7 @@ _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
 )  # fmt: skip
+_LOOKED_AT = _BINDING | {ast.Attribute, ast.Subscript, ast.Call}
 _SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
@@ -89,7 +90,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
         if kind is ast.Name:  # as half of the parts are
             if part.id == "swap_tensors":
                 found.reshapes |= {"torch"}
-        elif kind is ast.Constant:
+        elif kind not in _LOOKED_AT:
             continue
         elif kind is ast.Attribute or kind is ast.Subscript:
             if part.ctx.__class__ is not ast.Load:
@@ -148,7 +149,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     for each in arguments
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
-        elif kind in _BINDING:
+        else:
             _bind(part, found, others)
     for names, value in others:
         if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):
@@ -275,8 +276,14 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
     names: set[str] = set()
     attributes: set[str] = set()
     calls = False
-    part: Any
-    for part in () if _makes(value) else walk(value):
+    part: Any = value
+    while part.__class__ is ast.Attribute:  # `self.rows`, as many are
+        attributes.add(part.attr)
+        part = part.value
+    if part.__class__ is ast.Name:
+        names.add(part.id)
+        return names, attributes, False
+    for part in () if _makes(value) else walk(part):
         kind = part.__class__
         if kind is ast.Name:
             names.add(part.id)

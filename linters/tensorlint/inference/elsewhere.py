@@ -291,7 +291,7 @@ def _within(start: ast.AST, file: SourceFile) -> Part:
 
 def reshaped_by_any(file: SourceFile) -> frozenset[str]:
     """Whose tensors the functions reshape that are more than called: what is called without a name may be any of them."""
-    names = kept_with(file.tree, "held", lambda: held(file))
+    names = held(file)
     found = NEITHER
     for name, nodes in by_name(file).items():
         if names is None or name in names:

@@ -9,7 +9,7 @@ from functools import lru_cache
 _SPACES = bytes(code if code > 127 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)  # of the files that one imports, too: some 30 kB each
 def words_of(text: str) -> frozenset[str]:
     """The words of a text, those of comments and strings among them. Every character beyond ASCII counts as a letter.
 
@@ -19,7 +19,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(spaced.decode("utf-8", "replace").split())
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def _each_once(text: str) -> str:
     return "\n".join(words_of(text))
 

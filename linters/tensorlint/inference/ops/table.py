@@ -181,7 +181,10 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
     at = 0
     count = len(args)
     for parameter in parameters:
-        name = parameter.name
+        name, default = parameter.name, parameter.default
+        if default is not None and not kwargs and (at >= count or parameter.keyword_only):  # as most are
+            bound[name] = default
+            continue
         if parameter.rest:
             names = {other.name for other in parameters}
             bound[name] = {given: value for given, value in kwargs.items() if given not in names}
@@ -202,14 +205,14 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
             at += 1
         elif name in kwargs:
             bound[name] = kwargs[name]
-        elif parameter.default is not None:
-            bound[name] = parameter.default
+        elif default is not None:
+            bound[name] = default
         else:
             spelling = next((other for other in _ALIASES.get(name, ()) if other in kwargs), None)
             if spelling is None:
                 raise Misfit(name)
             bound[name] = kwargs[spelling]
-        if kwargs and name in _ALIASES and parameter.default is not None and name not in kwargs:
+        if kwargs and name in _ALIASES and default is not None and name not in kwargs:
             for alias in _ALIASES[name]:
                 if alias in kwargs:
                     bound[name] = kwargs[alias]

@@ -114,11 +114,16 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 given = each.__class__
                 if given is ast.Name:
                     found.handed.add(each.id)
-                elif given is ast.Attribute:
+                    if lends:
+                        found.lent.add(each.id)
+                    continue
+                if given is ast.Constant:
+                    continue
+                if given is ast.Attribute:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
-                if lends and given is not ast.Constant:
+                if lends:
                     _lend(each, found)
             if lends and keywords:
                 for word in keywords:
@@ -276,14 +281,15 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
     names: set[str] = set()
     attributes: set[str] = set()
     calls = False
-    part: Any = value
-    while part.__class__ is ast.Attribute:  # `self.rows`, as many are
-        attributes.add(part.attr)
-        part = part.value
-    if part.__class__ is ast.Name:
-        names.add(part.id)
+    root: Any = value
+    while root.__class__ is ast.Attribute:  # `self.rows`, as many are
+        attributes.add(root.attr)
+        root = root.value
+    if root.__class__ is ast.Name:
+        names.add(root.id)
         return names, attributes, False
-    for part in () if _makes(value) else walk(part):
+    part: Any
+    for part in () if _makes(value) else walk(root):
         kind = part.__class__
         if kind is ast.Name:
             names.add(part.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 # What no word has in it becomes a space; the parts of characters beyond ASCII stay what they are.
@@ -41,6 +41,18 @@ def places_of(part: str, text: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(part, at + len(part))
+
+
+def lines_with(parts: Iterable[str], text: str) -> list[int]:
+    """The numbers of the lines that one of the parts stands on, in order."""
+    found: set[int] = set()
+    for part in parts:
+        line, counted = 1, 0
+        for at in places_of(part, text):
+            line += text.count("\n", counted, at)
+            counted = at
+            found.add(line)
+    return sorted(found)
 
 
 def is_mentioned_once(name: str, text: str) -> bool:

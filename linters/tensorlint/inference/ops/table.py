@@ -65,8 +65,8 @@ class Parameter:
     name: str
     default: Value | None
     star: bool = False
-    keyword_only: bool = False
     rest: bool = False
+    by_place: bool = True  # whether it takes one argument by its place
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -154,20 +154,20 @@ def parse_parameters(text: str) -> tuple[Parameter, ...]:
     `**name` takes the keywords that no other parameter takes, as a dict.
     """
     result: list[Parameter] = []
-    keyword_only = False
+    by_place = True
     for word in text.split():
         if word == "/":
-            keyword_only = True
+            by_place = False
         elif word.startswith("**"):
-            result.append(Parameter(word[2:], None, rest=True))
+            result.append(Parameter(word[2:], None, rest=True, by_place=False))
         elif word.startswith("*"):
-            result.append(Parameter(word[1:], None, star=True))
-            keyword_only = True
+            result.append(Parameter(word[1:], None, star=True, by_place=False))
+            by_place = False
         elif "=" in word:
             name, default = word.split("=", 1)
-            result.append(Parameter(name, _literal(default), keyword_only=keyword_only))
+            result.append(Parameter(name, _literal(default), by_place=by_place))
         else:
-            result.append(Parameter(word, None, keyword_only=keyword_only))
+            result.append(Parameter(word, None, by_place=by_place))
     return tuple(result)
 
 
@@ -182,16 +182,18 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
     count = len(args)
     for parameter in parameters:
         name, default = parameter.name, parameter.default
-        if default is not None and not kwargs and (at >= count or parameter.keyword_only):  # as most are
+        if at < count and parameter.by_place:
+            bound[name] = args[at]
+            at += 1
+        elif default is not None and not kwargs:
             bound[name] = default
-            continue
-        if parameter.rest:
+        elif parameter.rest:
             names = {other.name for other in parameters}
             bound[name] = {given: value for given, value in kwargs.items() if given not in names}
             if at < count:
                 raise Misfit("too many")
             return bound
-        if parameter.star:
+        elif parameter.star:
             bound[name] = list(args[at:])
             at = count
             if name in kwargs:
@@ -200,9 +202,6 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
                 for alias in _ALIASES.get(name, ()):
                     if alias in kwargs:
                         bound[name].append(kwargs[alias])
-        elif at < count and not parameter.keyword_only:
-            bound[name] = args[at]
-            at += 1
         elif name in kwargs:
             bound[name] = kwargs[name]
         elif default is not None:

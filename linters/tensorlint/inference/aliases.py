@@ -29,7 +29,7 @@ _MOST = 5_000
 _FEW = 8
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Ties:
     """`groups` are the values that may be one object, for the id of each (they hold them, so that ids stay their own);
     `lost` are tensors that a value nobody knows may be."""

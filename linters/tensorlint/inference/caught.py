@@ -18,6 +18,7 @@ from collections.abc import Container
 from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import SUPPRESSORS, last_name, reraises
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.walking import walk
 from tensorlint.inference.words import has_part
 
@@ -191,6 +192,10 @@ def _calls_without_call(text: str) -> bool:
 def held(file: SourceFile) -> set[str] | None:
     """The names of all functions that are more than called: values, decorated ones, what lambdas call, generators, what
     a class of a library asks for. None if a name is computed, so that it may be any."""
+    return kept_with(file.tree, "held", lambda: _held(file))
+
+
+def _held(file: SourceFile) -> set[str] | None:
     found: set[str] = set()
     called: set[ast.expr] = set()
     harmless = set(_BASES)

@@ -36,6 +36,7 @@ _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
 )  # fmt: skip
+_LOOKED_AT = _BINDING | {ast.Attribute, ast.Subscript, ast.Call}
 _SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
@@ -48,7 +49,7 @@ _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Changes:
     """`names` are those whose objects the function changes, `attributes` the ones it assigns or changes of any object;
     `functions` and `methods` are called, `computed` says that something is which no name stands for. `reshapes` names
@@ -89,7 +90,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
         if kind is ast.Name:  # as half of the parts are
             if part.id == "swap_tensors":
                 found.reshapes |= {"torch"}
-        elif kind is ast.Constant:
+        elif kind not in _LOOKED_AT:
             continue
         elif kind is ast.Attribute or kind is ast.Subscript:
             if part.ctx.__class__ is not ast.Load:
@@ -113,11 +114,16 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 given = each.__class__
                 if given is ast.Name:
                     found.handed.add(each.id)
-                elif given is ast.Attribute:
+                    if lends:
+                        found.lent.add(each.id)
+                    continue
+                if given is ast.Constant:
+                    continue
+                if given is ast.Attribute:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
-                if lends and given is not ast.Constant:
+                if lends:
                     _lend(each, found)
             if lends and keywords:
                 for word in keywords:
@@ -148,7 +154,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     for each in arguments
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
-        elif kind in _BINDING:
+        else:
             _bind(part, found, others)
     for names, value in others:
         if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):
@@ -275,8 +281,15 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
     names: set[str] = set()
     attributes: set[str] = set()
     calls = False
+    root: Any = value
+    while root.__class__ is ast.Attribute:  # `self.rows`, as many are
+        attributes.add(root.attr)
+        root = root.value
+    if root.__class__ is ast.Name:
+        names.add(root.id)
+        return names, attributes, False
     part: Any
-    for part in () if _makes(value) else walk(value):
+    for part in () if _makes(value) else walk(root):
         kind = part.__class__
         if kind is ast.Name:
             names.add(part.id)

@@ -129,6 +129,8 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
         elif kind is Sequence or kind is Dictionary:
             items = value.items
             held = (value.element,) if items is None else items.values() if items.__class__ is dict else items
+            if items and kinds.isdisjoint(map(type, held)):
+                held = ()  # a table of numbers or texts, which may be a long one
         elif kind is Instance:
             if not value.generic:
                 held = value.given if value.waiting is not None else (*value.held.values(), *value.given)

@@ -31,7 +31,7 @@ _ASKED_FOR = re.compile(r"not in (\w+\.\w+)")
 _ASKED = frozenset({"clear", "pop", "get", "keys"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Uses:
     """Of a dictionary's name in a file: by class what is put into it; None where something else is done with it."""
 

@@ -19,7 +19,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ScopeFacts:
     """`assigned` counts how often each name is bound; a binding in a loop counts twice. `shared` names are declared
     global or nonlocal somewhere below; `is_generator` says that calling the function gives an iterator."""
@@ -40,7 +40,7 @@ class ScopeFacts:
         return self.assigned.get(name, 0) <= 1 and name not in self.shared
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FileFacts:
     """Facts of a whole file: the scopes by node, and the attributes that are assigned outside initialisers."""
 

@@ -70,6 +70,9 @@ class Assigned:
     any_of: frozenset[str] = frozenset()
 
 
+_NOTHING = Assigned()
+
+
 def assigned_by(text: str, imported: set[str]) -> Assigned:
     found = {(_owner(text, match.start()), match[1]) for match in _ASSIGNED.finditer(text)}
     for among in _AMONG.finditer(text):
@@ -96,11 +99,13 @@ def assigned_by(text: str, imported: set[str]) -> Assigned:
     if "__code__" in text or "defaults__" in text:
         found.update(("modules", _owner(text, match.start())) for match in _FUNCTION_PARTS.finditer(text))
     found = {(owner, name) for owner, name in found if owner != "self"}
+    if not (found or any_of):  # as in most texts
+        return _NOTHING
     outside = {*COMPUTED, *imported}
     if "import_module(" in text or "__import__(" in text or "sys.modules" in text:
         outside.update(_owner(text, match.start()) for match in _MODULE.finditer(text))
-    renamed = {match[1]: _owner(text, match.start()) for match in _RENAMED.finditer(text)} if found or any_of else {}
     named = {(owner, name) for owner, name in found if owner in outside or owner[:1].isupper()}
+    renamed = {match[1]: _owner(text, match.start()) for match in _RENAMED.finditer(text)} if named or any_of else {}
     put_back = {(owner, name) for owner, name in named if _is_put_back(text, f"{owner}.{name}")}
     return Assigned(
         frozenset(name for _, name in found),

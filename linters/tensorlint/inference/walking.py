@@ -29,9 +29,11 @@ def children(node: ast.AST) -> list[ast.AST]:
     found: list[ast.AST] = []
     for name in _BRANCHES[node.__class__]:
         part = getattr(node, name, None)
+        if not part:  # as many are
+            continue
         if part.__class__ is list:
             found += part if name not in _WITH_GAPS else [each for each in part if each is not None]
-        elif part is not None:
+        else:
             found.append(part)
     return found
 
@@ -46,10 +48,11 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
             fields = node.__dict__
             for name in names:
                 part = fields.get(name)
-                if part.__class__ is list:
-                    found += part
-                elif part is not None:
-                    found.append(part)
+                if part:  # many of them are empty
+                    if part.__class__ is list:
+                        found += part
+                    else:
+                        found.append(part)
         elif node is None:
             continue
         yield node  # type: ignore[misc]

@@ -110,7 +110,7 @@ class _Search:
         """What may be called by these statements."""
         for statement in statements:
             for node in walk(statement):
-                kind = node.__class__
+                kind = type(node)
                 if kind is ast.Call:
                     self.called(last_name(node.func))  # type: ignore[attr-defined]
                 elif kind is ast.Attribute:
@@ -200,7 +200,7 @@ def _held(file: SourceFile) -> set[str] | None:
     called: set[ast.expr] = set()
     harmless = set(_BASES)
     for node in walk(file.tree):
-        kind = node.__class__
+        kind = type(node)
         if kind is ast.Name:
             if node not in called:
                 found.add(node.id)  # type: ignore[attr-defined]

@@ -496,7 +496,7 @@ def parts_for(target: ast.Tuple | ast.List, value: ast.expr | None) -> Sequence[
 def _bound_in(nodes: Iterable[ast.AST], binding: Container[type] = _BINDING) -> dict[str, list[_Bound]]:
     bound: dict[str, list[_Bound]] = {}
     for node in nodes:
-        if node.__class__ in binding:
+        if type(node) in binding:
             for name, value in _bound_by(node):
                 bound.setdefault(name, []).append(value)
     return bound

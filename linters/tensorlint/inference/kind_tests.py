@@ -60,7 +60,7 @@ _ASIDE = "?{}"
 
 def asks(test: ast.expr, file: SourceFile) -> bool:
     """Whether the test asks for the kind of what a name holds."""
-    kind = test.__class__
+    kind = type(test)
     if kind is ast.Name or kind is ast.Attribute or kind is ast.Constant:
         return False
     known = test.__dict__.get(_KEPT)

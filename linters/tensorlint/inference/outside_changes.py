@@ -163,7 +163,7 @@ def _uses_in(tree: ast.Module) -> Uses:
     called: set[ast.AST] = set()
     part: ast.AST
     for part in walk(tree):
-        kind = part.__class__
+        kind = type(part)
         if kind is ast.ImportFrom:
             renamed += [(each.name, each.asname) for each in part.names if each.asname]  # type: ignore[attr-defined]
         elif kind is ast.Call:
@@ -171,7 +171,7 @@ def _uses_in(tree: ast.Module) -> Uses:
             _in_call(part, out, items)  # type: ignore[arg-type]
         elif kind not in _USE_NOTHING and part not in called:
             for child in children(part):
-                below = child.__class__
+                below = type(child)
                 if below is ast.Name or below is ast.Attribute:
                     use = _use(part, child)
                     if use:
@@ -202,7 +202,7 @@ def _in_call(call: ast.Call, out: set[str], items: set[str]) -> None:
 
 def _use(node: ast.AST, part: ast.AST) -> int:
     """What the expression or statement does with a name or an attribute that is a part of it."""
-    kind = node.__class__
+    kind = type(node)
     if kind is ast.Attribute or kind is ast.BinOp or kind is ast.Starred:
         return _ITEMS
     if kind is ast.Subscript:

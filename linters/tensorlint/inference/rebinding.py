@@ -185,7 +185,7 @@ class _Walk:
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
-            if node.__class__ in _LEAVES:
+            if type(node) in _LEAVES:
                 continue
             if isinstance(node, ast.stmt):
                 at = bisect_left(self.lines, min([node.lineno, *(each.lineno for each in _decorators(node))]))
@@ -201,7 +201,7 @@ class _Walk:
                 self.block(node.body, owner, method or node.name)
                 self.parameters, self.scope = outer
             else:
-                if node.__class__ in _LOOKING:
+                if type(node) in _LOOKING:
                     self.looked.update(_looked_at(node))
                 if isinstance(node, ast.Call):
                     self.call(node, owner, method)

@@ -292,7 +292,7 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
 def _shape_kept(entry: Entry, args: Sequence_[Value]) -> tuple[Size, ...] | None:
     """New sizes, as many as the first argument has: of a function that keeps the rank, whatever else it is given."""
     first = args[0] if args else None
-    if first.__class__ is not Tensor or first.shape is None or not ranks.keeps(entry.framework, _last(entry.name)):
+    if type(first) is not Tensor or first.shape is None or not ranks.keeps(entry.framework, _last(entry.name)):
         return None
     return tuple(S.symbol() for _ in first.shape)
 

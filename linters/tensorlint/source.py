@@ -104,13 +104,13 @@ def decode(data: bytes) -> tuple[str, str, bool]:
 
 
 # Syntax that a newer Python has, told by the line where the parser stopped: (version, what it is, pattern).
-_NEWER_SYNTAX: tuple[tuple[tuple[int, int], str, re.Pattern[str]], ...] = (
-    ((3, 15), "lazy imports", re.compile(r"^\s*lazy\s+(import|from)\s")),
-    ((3, 14), "template strings", re.compile(r"""(?<![\w"'])[tT][rR]?["']|(?<![\w"'])[rR][tT]["']""")),
-    ((3, 14), "except without parentheses", re.compile(r"^\s*except\*?\s+[\w.]+\s*(,\s*[\w.]+)+\s*:")),
-    ((3, 13), "defaults of type parameters", re.compile(r"^\s*(?:async\s+def|def|class|type)\s+\w+\s*\[[^]]*=")),
-    ((3, 12), "type parameters", re.compile(r"^\s*(?:async\s+def|def|class)\s+\w+\s*\[")),
-    ((3, 12), "the type statement", re.compile(r"^\s*type\s+\w+\s*(\[|=)")),
+_NEWER_SYNTAX: tuple[tuple[tuple[int, int], str, str], ...] = (
+    ((3, 15), "lazy imports", r"^\s*lazy\s+(import|from)\s"),
+    ((3, 14), "template strings", r"""(?<![\w"'])[tT][rR]?["']|(?<![\w"'])[rR][tT]["']"""),
+    ((3, 14), "except without parentheses", r"^\s*except\*?\s+[\w.]+\s*(,\s*[\w.]+)+\s*:"),
+    ((3, 13), "defaults of type parameters", r"^\s*(?:async\s+def|def|class|type)\s+\w+\s*\[[^]]*="),
+    ((3, 12), "type parameters", r"^\s*(?:async\s+def|def|class)\s+\w+\s*\["),
+    ((3, 12), "the type statement", r"^\s*type\s+\w+\s*(\[|=)"),
 )
 
 
@@ -121,7 +121,7 @@ def _syntax_message(error: SyntaxError, lines: Sequence[str]) -> str:
     line = lines[error.lineno - 1] if error.lineno and error.lineno <= len(lines) else ""
     needed: tuple[tuple[int, int], str] | None = None
     for version, what, pattern in _NEWER_SYNTAX:
-        if version > running and pattern.search(line):
+        if version > running and re.search(pattern, line):
             needed = (version, what)
             break
     else:

@@ -16,16 +16,13 @@ from dataclasses import dataclass, field
 from tensorlint.findings import Finding
 from tensorlint.rules.registry import Registry
 
+# Patterns that are compiled when they are first used: most files have no such comment, and these took a hundredth of a start.
 # flake8's own form, which also takes our readable names: codes, or the comment is a blanket one.
-_NOQA = re.compile(r"# *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z][\w-]*(?:[, \t]+[A-Z][\w-]*)*))?", re.IGNORECASE)
-_FLAKE8_FILE = re.compile(
-    r"# *flake8[:=] *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z]+[0-9]+(?:[, \t]+[A-Z]+[0-9]+)*))? *$", re.I
-)
-_OWN = re.compile(
-    r"# *tensorlint: *(?P<what>ignore-file|ignore)(?: *\[(?P<rules>[^]]*)\])?(?P<rest>[^#]*)", re.IGNORECASE
-)
-_OWN_UNREADABLE = re.compile(r"# *tensorlint *:", re.IGNORECASE)
-_CODE = re.compile(r"[A-Z]+[0-9]+$", re.IGNORECASE)
+_NOQA = r"(?i)# *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z][\w-]*(?:[, \t]+[A-Z][\w-]*)*))?"
+_FLAKE8_FILE = r"(?i)# *flake8[:=] *noqa(?P<colon>:[ \t]?(?P<codes>[A-Z]+[0-9]+(?:[, \t]+[A-Z]+[0-9]+)*))? *$"
+_OWN = r"(?i)# *tensorlint: *(?P<what>ignore-file|ignore)(?: *\[(?P<rules>[^]]*)\])?(?P<rest>[^#]*)"
+_OWN_UNREADABLE = r"(?i)# *tensorlint *:"
+_CODE = r"(?i)[A-Z]+[0-9]+$"
 
 DIRECTIVE_MARKS = ("noqa", "tensorlint:")  # a text without these has no directive; compared in lower case
 
@@ -90,7 +87,7 @@ def _named(registry: Registry, words: Iterable[str]) -> tuple[frozenset[str], li
     unknown = []
     for word in words:
         rule = registry.find(word)
-        below = registry.below(word) if rule is None and _CODE.match(word + "0") else frozenset()
+        below = registry.below(word) if rule is None and re.match(_CODE, word + "0") else frozenset()
         if rule is not None:
             codes.add(rule.code)
         elif below:
@@ -101,7 +98,7 @@ def _named(registry: Registry, words: Iterable[str]) -> tuple[frozenset[str], li
 
 
 def _read_own(comment: str, line: int, registry: Registry, into: Suppressions) -> None:
-    match = _OWN.search(comment)
+    match = re.search(_OWN, comment)
     if match is None or (match["rules"] is None and match["rest"].lstrip().startswith(("[", "-"))):
         into.problems.append(
             (line, "not a directive of tensorlint; write `# tensorlint: ignore[rule]` or `ignore-file`")
@@ -130,24 +127,24 @@ def _read_noqa(match: re.Match[str], line: int, registry: Registry) -> tuple[Dir
     problems = [
         (line, f"unknown rule {word!r} in a noqa comment{registry.nearest(word)}")
         for word in unknown
-        if word.upper().startswith("TSR") and _CODE.match(word)
+        if word.upper().startswith("TSR") and re.match(_CODE, word)
     ]
     if known:
         return Directive(line, known), problems
-    if _CODE.match(words[0]):
+    if re.match(_CODE, words[0]):
         return None, problems
     return Directive(line, None), problems
 
 
 def read_comment(comment: str, line: int, registry: Registry, into: Suppressions) -> None:
     """What one comment silences."""
-    if _OWN_UNREADABLE.search(comment):
+    if re.search(_OWN_UNREADABLE, comment):
         _read_own(comment, line, registry, into)
-    if match := _FLAKE8_FILE.search(comment):
+    if match := re.search(_FLAKE8_FILE, comment):
         directive, _ = _read_noqa(match, line, registry)
         if directive is not None:
             into.of_file.append(directive)
-    elif match := _NOQA.search(comment):
+    elif match := re.search(_NOQA, comment):
         directive, problems = _read_noqa(match, line, registry)
         into.problems += problems
         if directive is not None:
@@ -180,7 +177,7 @@ def read_suppressions(text: str, registry: Registry, *, noqa: bool = True, to_si
         return found
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT and (noqa or _OWN_UNREADABLE.search(token.string)):
+            if token.type == tokenize.COMMENT and (noqa or re.search(_OWN_UNREADABLE, token.string)):
                 read_comment(token.string, token.start[0], registry, found)
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser has accepted the text; the comments up to here count

@@ -11,7 +11,7 @@ from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Framework
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Operand:
     """`text` is what a method or an index may be written behind; None where the source is too long to be shown whole.
 

@@ -23,11 +23,13 @@ from tensorlint.inference.values import (
 )
 
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
+_OBJECTS = frozenset({Instance, LibraryObject})
+_TIED = frozenset({Tensor, Opaque})
 _MOST = 5_000
 _FEW = 8
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Ties:
     """`groups` are the values that may be one object, for the id of each (they hold them, so that ids stay their own);
     `lost` are tensors that a value nobody knows may be."""
@@ -56,12 +58,12 @@ def tie(either: Value, *parts: Value) -> None:
     """The first may be one of the others; of one nobody knows, or that is no tensor, it is not remembered which."""
     if not TIES.on or len(TIES.groups) > _MOST:
         return
-    if not isinstance(either, (Tensor, Opaque)):
+    if type(either) not in _TIED:
         _tie_items(either, parts)
         return
     joined: dict[int, Value] = {id(either): either}
     for part in (either, *parts):
-        if isinstance(part, (Tensor, Opaque)):
+        if type(part) in _TIED:
             joined[id(part)] = part
             joined.update(TIES.groups.get(id(part), ()))
     if len(joined) > 1:
@@ -97,12 +99,12 @@ def joined(a: Value, b: Value) -> Value:
         tie(either, a, b)
     if either is UNKNOWN and a is not b:
         known = b if a is UNKNOWN else a
-        if known.__class__ in _CHANGEABLE:
+        if type(known) in _CHANGEABLE:
             return perhaps(known)
-        if known.__class__ is LibraryObject and known.path.startswith("pandas."):
-            return Opaque(None, parts=(known,))
-        if known.__class__ is Opaque and known.parts:
-            return Opaque(None, parts=known.parts)
+        if type(known) is LibraryObject and known.path.startswith("pandas."):
+            return Opaque(None, (known,))
+        if type(known) is Opaque and known.parts:
+            return Opaque(None, known.parts)
     return either
 
 
@@ -110,25 +112,21 @@ def perhaps(found: Value | None) -> Opaque:
     """An object that nobody knows, which may be this one: what is changed of it may be changed of this. What is done to
     modules from outside is read off the file (`distant_changes`)."""
     parts: tuple[Value, ...] = ()
-    if found is not None and found.__class__ in _CHANGEABLE:
+    if found is not None and type(found) in _CHANGEABLE:
         if isinstance(found, Sequence) and found.kind == "tuple":
-            parts = tuple(item for item in found.items or () if item.__class__ in _CHANGEABLE)
+            parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
         elif not (isinstance(found, Instance) and found.cls.is_module):
             parts = (found,)
-    made = Opaque(None, parts=parts)
-    if TIES.on and isinstance(found, (Tensor, Opaque)):
+    made = Opaque(None, parts)
+    if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)
     return made
 
 
 def either_of(*values: Value) -> Value:
     """What nobody knows of a name that a loop binds; through it the objects may be changed that it has been."""
-    parts = tuple(each for each in values if isinstance(each, (Instance, LibraryObject)) or _parts(each))
-    return Opaque(None, parts=parts) if parts else UNKNOWN
-
-
-def _parts(value: Value) -> tuple[Value, ...]:
-    return value.parts if isinstance(value, Opaque) else ()
+    parts = [each for each in values if type(each) in _OBJECTS or (type(each) is Opaque and each.parts)]
+    return Opaque(None, tuple(parts)) if parts else UNKNOWN
 
 
 def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
@@ -155,14 +153,16 @@ def lose(value: Value, depth: int = 0) -> None:
     """Nobody knows any more which values are this tensor, or those of the list."""
     if not TIES.on:
         return
-    kind = value.__class__
+    kind = type(value)
     if kind is Tensor:
         if len(TIES.lost) < _MOST:
             TIES.lost[id(value)] = value  # type: ignore[assignment]
     elif kind in _HOLDERS and depth < 3:
-        assert isinstance(value, (Sequence, Dictionary, Instance))
-        held = value.fields if isinstance(value, Instance) else (value.element,) if value.items is None else value.items
-        for item in held.values() if isinstance(held, dict) else held:
+        held = value.fields if kind is Instance else value.items  # type: ignore[attr-defined]
+        if held is None:
+            lose(value.element, depth + 1)  # type: ignore[attr-defined]
+            return
+        for item in held.values() if type(held) is dict else held:
             lose(item, depth + 1)
 
 

@@ -34,7 +34,7 @@ _CONVERTS = re.compile(
 _ASSIGNS = re.compile(r"assign\s*=\s*True")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Analysis:
     """What the rules judge, and what `tensorlint shapes` shows."""
 

@@ -74,16 +74,16 @@ class Assignments(State):
     __slots__ = ()
 
     def assign(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
-        if value.__class__ is Sequence and target.__class__ is not ast.Tuple and target.__class__ is not ast.List:
+        if type(value) is Sequence and type(target) is not ast.Tuple and type(target) is not ast.List:
             value = iterators.hold(self, value, source)
-        if self.vector_numbers and value.__class__ is Tensor:
+        if self.vector_numbers and type(value) is Tensor:
             self.note_number_kept(target, value)
-        if target.__class__ is ast.Name:
+        if type(target) is ast.Name:
             self.assign_name(target, value)
-        elif target.__class__ is ast.Tuple or target.__class__ is ast.List:
+        elif type(target) is ast.Tuple or type(target) is ast.List:
             self.unpack(target, value, source)
             self.show_last(target)
-        elif target.__class__ is ast.Attribute:
+        elif type(target) is ast.Attribute:
             receiver = self.eval(target.value)
             instance = _instance_of_class(target.value)
             if instance is not None:
@@ -93,10 +93,11 @@ class Assignments(State):
                     value = UNKNOWN if owner.generic else value  # of a subclass, it may be
                 elif not isinstance(owner, (Tensor, Const)):
                     self.forget_in_classes({target.attr})
-            if isinstance(source, ast.Name) and isinstance(value, (Sequence, Dictionary)):
+            if (type(value) is Sequence or type(value) is Dictionary) and isinstance(source, ast.Name):
                 value.shared = True
-            self.store_attribute(receiver, target.attr, value)
-            if target.attr == "data" and isinstance(target.value, ast.Attribute):
+            name = target.attr
+            self.store_attribute(receiver, name, value)
+            if name == "data" and isinstance(target.value, ast.Attribute):
                 owner = self.eval(target.value.value)  # layer.weight.data = ...
                 if isinstance(owner, LibraryObject):
                     self.store_attribute(owner, target.value.attr, value)
@@ -122,7 +123,7 @@ class Assignments(State):
         frame, name = self.frame, target.id
         if frame.record:
             value = self.related(value, target)
-            if value.__class__ in _SIZES and frame.facts.textual.get(name) == 1 and name not in self.parameters:
+            if type(value) in _SIZES and frame.facts.textual.get(name) == 1 and name not in self.parameters:
                 if isinstance(value, (Opaque, Number)):
                     self.name_size(value, target)
                 elif isinstance(value, Scalar) and value.kind == "int":
@@ -134,7 +135,7 @@ class Assignments(State):
                 self.binding_frames[target] = frame
                 if self.rounds is None and isinstance(value, Tensor):
                     self.note_binding(target, value)
-        if value.__class__ is Sequence and value.kind == "iterator":
+        if type(value) is Sequence and value.kind == "iterator":
             self.iterators_named = True
         if name in frame.facts.shared:
             # A function that declares it global or nonlocal may rebind it at any call.
@@ -207,15 +208,15 @@ class Assignments(State):
         """`_, _ = pair`: behind the statement a name holds what it was given last."""
         last: dict[str, ast.Name] = {}
         for element in target.elts:
-            each = element.value if element.__class__ is ast.Starred else element
-            if each.__class__ is ast.Name:
+            each = element.value if type(element) is ast.Starred else element
+            if type(each) is ast.Name:
                 if each.id in last:
                     self.bindings.pop(last[each.id], None)
                 last[each.id] = each
 
     def unpack(self, target: ast.Tuple | ast.List, value: Value, source: ast.expr | None) -> None:
         elements = target.elts
-        starred = [position for position, element in enumerate(elements) if element.__class__ is ast.Starred]
+        starred = [position for position, element in enumerate(elements) if type(element) is ast.Starred]
         if isinstance(value, Sequence) and value.shape_of is not None and not starred:
             torch = len(elements) > 1 and self.uses_torch and refinement.asks_torch(source)
             if source is not None:  # which the target of a loop has not: there may be no round
@@ -284,16 +285,16 @@ class Assignments(State):
                 self.assign(element, UNKNOWN, None)
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
-        if value.__class__ is Sequence:
+        if type(value) is Sequence:
             value = contained(value)
         if parts := parts_of(receiver):
             self.touch(receiver, name)
             for part in parts:
                 if isinstance(part, Instance) and not part.generic:
                     hold_still(part, [value])
-        if value.__class__ in _CALLED_LATER:
+        if type(value) in _CALLED_LATER:
             self.keep(value)
-        if receiver.__class__ is Instance:
+        if type(receiver) is Instance:
             if receiver.generic and not self.initialising(receiver):
                 return
             if receiver.several and not self.initialising(receiver):
@@ -321,7 +322,7 @@ class Assignments(State):
                 value = UNKNOWN
             if (
                 self.frame.record
-                and (value.__class__ is Opaque or value.__class__ is Number)
+                and (type(value) is Opaque or type(value) is Number)
                 and name not in self.file.facts.unstable_attributes
                 and not self.frame.loops
                 and self.stored_once(receiver.cls, name)
@@ -437,9 +438,9 @@ class Assignments(State):
                 atom.scope = None  # every method calls it so
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
-        if receiver.__class__ is Tensor:
+        if type(receiver) is Tensor:
             self.note_unseen(receiver)
-        if value.__class__ is Sequence or value.__class__ is Dictionary:
+        if type(value) is Sequence or type(value) is Dictionary:
             value = contained(value)
             within(value)
             if receiver is UNKNOWN or not isinstance(index, Const):
@@ -449,7 +450,7 @@ class Assignments(State):
             for part in parts:
                 if isinstance(part, Instance) and not part.generic:
                     hold_still(part, [value])  # `vars(box)["rows"] = rows`
-        if value.__class__ in _CALLED_LATER:
+        if type(value) in _CALLED_LATER:
             self.keep(value)
         if isinstance(receiver, Instance):
             receiver = receiver.fields.get(BASE, UNKNOWN)
@@ -549,7 +550,7 @@ class Assignments(State):
 
     def forget_contents_for_all(self, value: Sequence | Dictionary) -> None:
         """Forget them, and let the loops around know if anything was known."""
-        known = value.items is not None or value.element.__class__ not in (Unknown, Opaque)
+        known = value.items is not None or type(value.element) not in (Unknown, Opaque)
         known = known or (isinstance(value, Sequence) and value.kin is not None)
         if known or (isinstance(value, Dictionary) and value.alike):
             self.mutations.append((value, None))
@@ -606,13 +607,14 @@ def forget_shown(value: Sequence) -> None:
 
 def one_of_items(value: Opaque) -> Opaque:
     """An item of what nobody knows; of a container of numbers it is a number."""
-    kind = PLAIN if value.kind == PLAIN else None
-    return Opaque(None, kind=kind, integer=value.told == "ints", parts=parts_of(value))
+    item = Opaque(None, parts_of(value), PLAIN if value.kind == PLAIN else None)
+    item.integer = value.told == "ints"
+    return item
 
 
 def _instance_of_class(node: ast.expr) -> ast.expr | None:
     """`x` of `type(x)` and `x.__class__`."""
-    if node.__class__ is ast.Name:
+    if type(node) is ast.Name:
         return None
     if isinstance(node, ast.Call):
         plain = isinstance(node.func, ast.Name) and node.func.id == "type" and len(node.args) == 1

@@ -16,7 +16,7 @@ from tensorlint.inference.values import LENGTH, Const, Instance, LibraryObject, 
 from tensorlint.inference.walking import walk
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binding:
     """A name that was given a tensor, as `tensorlint shapes` shows it. Unknown parts are None (or "?" in a shape).
 
@@ -36,7 +36,7 @@ class Binding:
     axes: dict[int, int | str] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Surroundings:
     """The names as they were when `value` was bound by the statement."""
 

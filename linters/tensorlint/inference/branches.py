@@ -24,34 +24,35 @@ class Branches(State):
     __slots__ = ()
 
     def exec_if(self, node: ast.If) -> None:
-        test = self.eval(node.test)
-        truth = self.truth(test)
+        test = node.test
+        truth = self.truth(self.eval(test))
         if truth is not None:
-            refinement.assume(self, node.test, truth)
-            if not truth and _is_type_checking(node.test):
+            refinement.assume(self, test, truth)
+            if not truth and _is_type_checking(test):
                 self.declare(node.body)
             self.block(node.body if truth else node.orelse, ALWAYS)
             return
         frame = self.frame
         before = frame.env
-        equal = refinement.equality(self, node.test) if node.test.__class__ is ast.Compare else None
+        equal = refinement.equality(self, test) if type(test) is ast.Compare else None
         outer, outer_ones = frame.under, frame.ones
         self.conditional += 1
         frame.env = dict(before)
-        asks = kind_tests.asks(node.test, self.file)
-        aside = kind_tests.put_aside(self, node.test, True) if asks else {}
-        refinement.assume(self, node.test, True)
+        asks = kind_tests.asks(test, self.file)
+        aside = kind_tests.put_aside(self, test, True) if asks else {}
+        refinement.assume(self, test, True)
         if equal is not None and equal[0]:
             frame.under = outer | equal[1]
         self.block(node.body)
         first, first_dead, first_ones = frame.env, frame.dead, frame.ones
         frame.env, frame.dead, frame.under, frame.ones = dict(before), False, outer, outer_ones
-        aside_else = kind_tests.put_aside(self, node.test, False) if asks else {}
-        refinement.assume(self, node.test, False)
-        if node.orelse:
+        aside_else = kind_tests.put_aside(self, test, False) if asks else {}
+        refinement.assume(self, test, False)
+        orelse = node.orelse
+        if orelse:
             if equal is not None and not equal[0]:
                 frame.under = outer | equal[1]
-            self.block(node.orelse)
+            self.block(orelse)
             frame.under = outer
         self.conditional -= 1
         if first_dead:
@@ -60,26 +61,28 @@ class Branches(State):
             return
         if frame.dead:
             frame.env, frame.dead, frame.ones = first, False, first_ones
-            if aside and isinstance(node.orelse[-1], ast.Raise):
+            if aside and isinstance(orelse[-1], ast.Raise):
                 kind_tests.take_back(first, aside)
             return
         second, frame.ones = frame.env, outer_ones
         if asks:
             kind_tests.take_back(first, aside)
             kind_tests.take_back(second, aside_else)
-        frame.env = merge(first, second)
+        changed = [*differing(first, second)]
+        frame.env = merge(first, second, changed)
         if equal is not None:
             special, general = (first, second) if equal[0] else (second, first)
             for name, value in frame.env.items():
-                if value.__class__ is Tensor and name in first and name in second:
+                if type(value) is Tensor and name in first and name in second:
                     fit(value, special[name], general[name], equal[1])
-        self.remember_branches(frame.env, first, second, node.test)
+        self.remember_branches(changed, first, second, test)
 
-    def remember_branches(self, merged: Environment, first: Environment, second: Environment, test: ast.expr) -> None:
+    def remember_branches(self, changed: list[str], first: Environment, second: Environment, test: ast.expr) -> None:
         """A tensor that the two branches laid out differently remembers both, unless the test asked for its layout."""
-        for name in differing(first, second):
+        merged = self.frame.env
+        for name in changed:
             value = merged[name]
-            if value.__class__ is not Tensor:
+            if type(value) is not Tensor:
                 continue
             a, b = first.get(name), second.get(name)
             if isinstance(a, Tensor) and isinstance(b, Tensor) and a is not b:

@@ -41,7 +41,7 @@ _SHOWN_AGAIN = SAME_ITEMS | {"unsqueeze", "reshape", "view", "long", "int", "num
 _MADE_COLUMN = r"\)*\s*(?:\[\s*(?:\.\.\.|:)\s*,\s*(?:None|(?:\w+\.)?newaxis)|\.(?:unsqueeze|reshape|view)\()"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FollowOn:
     """A loss that was given the result of a row and a column: that result's shape, and the loss's other operand, which may
     be a column."""

@@ -261,7 +261,7 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
 def _is_object(value: Value) -> bool:
     """Whether it is an object that others may hold too, and change."""
     return isinstance(value, (Sequence, Dictionary, Instance, Opaque)) and (
-        value.__class__ is not Opaque or bool(value.parts)
+        type(value) is not Opaque or bool(value.parts)
     )
 
 

@@ -120,7 +120,7 @@ def _stands_in(value: Value, stand_ins: bool) -> bool:
         return any(isinstance(base, Class) and base.has("__torch_function__") for base in method_order(value.cls))
     if isinstance(value, Sequence):
         items = value.items or (value.element,)
-        return any(each.__class__ is Instance and _stands_in(each, stand_ins) for each in items) or (
+        return any(type(each) is Instance and _stands_in(each, stand_ins) for each in items) or (
             stand_ins and any(map(unknown_arguments.is_unknown, items))
         )
     return stand_ins and unknown_arguments.is_unknown(value)
@@ -179,7 +179,7 @@ class Calls(State):
         args: list[Value] = []
         kwargs: dict[str, Value] = {}
         for argument in node.args:
-            if argument.__class__ is ast.Starred:
+            if type(argument) is ast.Starred:
                 return self.starred_arguments(node, args, kwargs)
             args.append(self.eval(argument))
         for keyword in node.keywords:
@@ -221,7 +221,8 @@ class Calls(State):
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
             elif isinstance(value, Dictionary) and value.items is not None:
-                kwargs.update((str(key), item) for key, item in value.items.items())
+                for key, item in value.items.items():
+                    kwargs[str(key)] = item
             else:
                 unsure = (*unsure, *_unpacked(value))
                 known = False
@@ -248,15 +249,15 @@ class Calls(State):
 
     def eval_call(self, node: ast.Call) -> Value:
         func = node.func
-        if func.__class__ is ast.Attribute:
+        if type(func) is ast.Attribute:
             held, name = func.value, func.attr
-            if held.__class__ is ast.Call and held.func.__class__ is ast.Name and held.func.id == "super":
+            if type(held) is ast.Call and type(held.func) is ast.Name and held.func.id == "super":
                 return self.call_super(node, name)
             receiver = self.eval(held)
             arguments = self.arguments(node)
             if name in sizes_in_place.TOLD_SIZES and arguments is not None and self.frame.record:
                 sizes_in_place.read(self, node, *arguments)
-            if receiver.__class__ is Library or receiver.__class__ is ModuleScope:
+            if type(receiver) is Library or type(receiver) is ModuleScope:
                 function = self.attribute_of(receiver, name, func)
                 if name == "forward" and arguments is not None:
                     self.saw_unbound_forward(receiver, node, arguments[0])
@@ -274,15 +275,15 @@ class Calls(State):
                 if isinstance(receiver, Instance):
                     self.not_followed(self.attribute_of(receiver, name, func), *self.unsure)
                 return self.starred_method(receiver, name, node)
-            if receiver.__class__ is Instance or receiver.__class__ is Class:
-                if receiver.__class__ is Instance and (kept := receiver.fields.get(name)) is not None:
+            if type(receiver) is Instance or type(receiver) is Class:
+                if type(receiver) is Instance and (kept := receiver.fields.get(name)) is not None:
                     self.saw_kept_forward(kept, node)
                 elif self.takes_forward and hands_forward(node):
                     if not self.is_rebound(receiver if isinstance(receiver, Class) else receiver.cls, name):
                         self.saw_handed_forward(self.attribute_of(receiver, name, func), node)
             elif self.takes_forward and name in CALLING_METHODS:
                 self.saw_forward_among(node, self.text_of(func))
-            if receiver.__class__ is Sequence and isinstance(held, (ast.Name, ast.Attribute)):
+            if type(receiver) is Sequence and isinstance(held, (ast.Name, ast.Attribute)):
                 given = iterators.held_arguments(self, arguments[0], node)
                 changed = containers.mutate(self, receiver, name, given, arguments[1], held)
                 if changed is not None:
@@ -291,7 +292,7 @@ class Calls(State):
         function = self.eval(func)
         arguments = self.arguments(node)
         if (
-            func.__class__ is ast.Name
+            type(func) is ast.Name
             and func.id in sizes_in_place.TOLD_SIZES
             and arguments is not None
             and self.frame.record
@@ -301,7 +302,7 @@ class Calls(State):
 
     def call_known(self, function: Value, arguments: Arguments | None, node: ast.Call) -> Value:
         if self.takes_forward:
-            if function.__class__ in _CALLED_LATER:
+            if type(function) in _CALLED_LATER:
                 self.saw_kept_forward(function, node)
             self.saw_handed_forward(function, node)
         if arguments is None and isinstance(function, (Function, Class, Instance)):
@@ -364,27 +365,27 @@ class Calls(State):
     # -- dispatch ------------------------------------------------------------------------------------------------
 
     def call(self, function: Value, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-        if function.__class__ is Library:
+        if type(function) is Library:
             return self.call_library(function.path, args, kwargs, node)
-        if function.__class__ is Function:
+        if type(function) is Function:
             return self.call_function(function, args, kwargs, node)
-        if function.__class__ is Class:
+        if type(function) is Class:
             return self.with_end(self.construct(function, args, kwargs, node))
-        if function.__class__ is Instance:
+        if type(function) is Instance:
             given = self.call_instance(function, args, kwargs, node)
             if function.generic and function.parts:
                 return one_of_class.result(self, function, args, kwargs, given)
             return given
-        if function.__class__ is LibraryObject:
+        if type(function) is LibraryObject:
             return self.call_library_object(function, args, kwargs, node)
-        if function.__class__ is Partial:
+        if type(function) is Partial:
             return self.call(function.function, [*function.positional, *args], {**function.keywords, **kwargs}, node)
-        if function.__class__ is Opaque and function.kind is not None:
+        if type(function) is Opaque and function.kind is not None:
             if function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs:
                 return self.kept_shape(args[0], node)
             if function.kind == ONE_LAYER:
                 return self.call_one_layer(function, args, kwargs, node)
-        if function.__class__ is Attribute:
+        if type(function) is Attribute:
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds.
         result: Value = UNKNOWN
@@ -443,7 +444,7 @@ class Calls(State):
 
     def with_end(self, made: Value) -> Value:
         """The new object; what its `__del__` changes of what it holds may be changed from here on."""
-        if made.__class__ is Instance:
+        if type(made) is Instance:
             end = self.find_in_class(made.cls, "__del__")
             if isinstance(end, Function):
                 self.not_followed(end, [made], {})
@@ -475,30 +476,30 @@ class Calls(State):
     def call_library(self, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if path.startswith("builtins."):
             for value in (*args, *kwargs.values()) if kwargs else args:
-                if value.__class__ in CALLED and may_change(value):
+                if type(value) in CALLED and may_change(value):
                     self.escape_callbacks(path[9:], args, kwargs)
                     break
-            if args and args[0].__class__ is Opaque and path.rpartition(".")[2] in CHANGES:
+            if args and type(args[0]) is Opaque and path.rpartition(".")[2] in CHANGES:
                 self.changed_items(args[0], longer=True)  # `list.append(rows, row)`
             result = builtins.call(self, path[9:], args, kwargs, node)
             for value in args:
-                if value.__class__ is Sequence and path not in _LEAVES:
+                if type(value) is Sequence and path not in _LEAVES:
                     iterators.spend(self, value)
             return result
         if args and (method := _put_by(path)):
             return self.call_method(args[0], method, args[1:], kwargs, node)
-        if args and args[0].__class__ is LibraryObject:
+        if args and type(args[0]) is LibraryObject:
             series = table_values.computed(path, args, kwargs, node)
             if series is not None:
                 return series
         if _reshapes(path):
             for value in args:
-                if value.__class__ in _MAY_BE_TENSORS:
+                if type(value) in _MAY_BE_TENSORS:
                     self.reshape(value)
             return UNKNOWN
         entry = ops.function(path)
         if entry is not None:
-            if args and args[0].__class__ is LibraryObject:
+            if args and type(args[0]) is LibraryObject:
                 args = tables.as_array(path, args, node)
             if args and entry.framework == "numpy":
                 if path not in _ARRAY_OF_TABLES and any(map(table_values.is_table, args)):
@@ -526,7 +527,7 @@ class Calls(State):
         if kwargs and ("axis" in kwargs or "keepdims" in kwargs) and entry.framework == "torch":
             kwargs = ops.spelled_as_torch(entry, kwargs)
         for value in (*args, *kwargs.values()) if kwargs else args:
-            made_of = value.__class__
+            made_of = type(value)
             if (made_of is Tensor and "optional" in value.marks) or (  # type: ignore[attr-defined]
                 made_of is Sequence and entry.framework == "numpy" and unknown_arguments.may_be_none(value)
             ):
@@ -547,16 +548,17 @@ class Calls(State):
                 dense = {name: value for name, value in kwargs.items() if name != "layout"}
                 return _in_layout(self.apply(entry, args, dense, node), kind)
         call = self.call_context(entry.name, node)
-        if entry.name in JOINING and args and args[0].__class__ is Sequence:
+        if entry.name in JOINING and args and type(args[0]) is Sequence:
             args = [self.joined_tensors(args[0]), *args[1:]]
         self.demand_of_function(entry.name, args, kwargs)
         if entry.name in OF_ONE_RANK and entry.framework == "torch":
             self.demand_of_operands(entry.name, args, kwargs)
-        self.note_meeting(entry.name, *args)
+        if self.outcomes or self.vector_numbers:
+            self.note_meeting(entry.name, *args)
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
             self.note_given(args, kwargs, result)
-        if result.__class__ is Tensor and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
+        if type(result) is Tensor and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
             result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:
             aliases.tie_result(result, args)
@@ -566,7 +568,7 @@ class Calls(State):
             for parameter, arg in zip(entry.parameters, args, strict=False):
                 if parameter.name == "out":  # `np.add(x, 1, x)`
                     aliases.tie(result, arg)
-        if result.__class__ is Tensor:
+        if type(result) is Tensor:
             if entry.name in _PARAMETERS:
                 return layer_changes.held(self, copy(result))  # an object of its own
             if result.shape is not None:
@@ -693,7 +695,7 @@ class Calls(State):
             self.escape(args, kwargs)
             return UNKNOWN
         for value in args:
-            if (value.__class__ in _OF_STAND_INS or self.stand_ins) and _stands_in(value, self.stand_ins):
+            if (type(value) in _OF_STAND_INS or self.stand_ins) and _stands_in(value, self.stand_ins):
                 self.escape(args, kwargs)
                 return UNKNOWN
         if layer_changes.changed_anywhere(self):
@@ -702,7 +704,7 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
-        if args and (first := args[0]).__class__ is Tensor and first.framework is None and _LAYER.match(receiver.path):
+        if args and type(first := args[0]) is Tensor and first.framework is None and _LAYER.match(receiver.path):
             args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
             self.note_meeting("@", *args)
@@ -712,7 +714,7 @@ class Calls(State):
         result = layer_changes.after_assignment(receiver, result)
         if aliases.TIES.on:
             aliases.tie_result(result, args)
-        if result.__class__ is Tensor and result.shape is None and result.axes is None and args:
+        if type(result) is Tensor and result.shape is None and result.axes is None and args:
             result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
             result = self.keep_rank(result, args[0])

@@ -18,6 +18,7 @@ from collections.abc import Container
 from tensorlint.inference.declared import CONFIGURATIONS
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import SUPPRESSORS, last_name, reraises
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.walking import walk
 from tensorlint.inference.words import has_part
 
@@ -109,7 +110,7 @@ class _Search:
         """What may be called by these statements."""
         for statement in statements:
             for node in walk(statement):
-                kind = node.__class__
+                kind = type(node)
                 if kind is ast.Call:
                     self.called(last_name(node.func))  # type: ignore[attr-defined]
                 elif kind is ast.Attribute:
@@ -191,11 +192,15 @@ def _calls_without_call(text: str) -> bool:
 def held(file: SourceFile) -> set[str] | None:
     """The names of all functions that are more than called: values, decorated ones, what lambdas call, generators, what
     a class of a library asks for. None if a name is computed, so that it may be any."""
+    return kept_with(file.tree, "held", lambda: _held(file))
+
+
+def _held(file: SourceFile) -> set[str] | None:
     found: set[str] = set()
     called: set[ast.expr] = set()
     harmless = set(_BASES)
     for node in walk(file.tree):
-        kind = node.__class__
+        kind = type(node)
         if kind is ast.Name:
             if node not in called:
                 found.add(node.id)  # type: ignore[attr-defined]

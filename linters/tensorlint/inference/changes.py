@@ -36,6 +36,7 @@ _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
 )  # fmt: skip
+_LOOKED_AT = _BINDING | {ast.Attribute, ast.Subscript, ast.Call}
 _SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
@@ -48,7 +49,7 @@ _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Changes:
     """`names` are those whose objects the function changes, `attributes` the ones it assigns or changes of any object;
     `functions` and `methods` are called, `computed` says that something is which no name stands for. `reshapes` names
@@ -85,14 +86,14 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     functions, methods = found.functions, found.methods
     part: Any
     for part in walk(node):
-        kind = part.__class__
+        kind = type(part)
         if kind is ast.Name:  # as half of the parts are
             if part.id == "swap_tensors":
                 found.reshapes |= {"torch"}
-        elif kind is ast.Constant:
+        elif kind not in _LOOKED_AT:
             continue
         elif kind is ast.Attribute or kind is ast.Subscript:
-            if part.ctx.__class__ is not ast.Load:
+            if type(part.ctx) is not ast.Load:
                 if spared is not None and kind is ast.Subscript and isinstance(part.ctx, ast.Store):
                     if isinstance(part.slice, ast.Name) and part.slice.id == spared:
                         continue
@@ -110,19 +111,24 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             func, arguments, keywords = part.func, part.args, part.keywords
             lends = (arguments or keywords) and not _only_reads(func)
             for each in arguments:
-                given = each.__class__
+                given = type(each)
                 if given is ast.Name:
                     found.handed.add(each.id)
-                elif given is ast.Attribute:
+                    if lends:
+                        found.lent.add(each.id)
+                    continue
+                if given is ast.Constant:
+                    continue
+                if given is ast.Attribute:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])
-                if lends and given is not ast.Constant:
+                if lends:
                     _lend(each, found)
             if lends and keywords:
                 for word in keywords:
                     _lend(word.value, found)
-            called = func.__class__
+            called = type(func)
             if called is ast.Name:
                 name = func.id
                 functions.add(name)
@@ -133,7 +139,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 methods.add(name)
                 if name in _REGISTER and arguments and isinstance(arguments[0], ast.Constant):
                     _changed(ast.Attribute(owner, str(arguments[0].value), ast.Store()), found)
-                if owner.__class__ is ast.Name:
+                if type(owner) is ast.Name:
                     found.receivers.add(owner.id)
                     found.called_of.add((owner.id, name))
                 if name[-1] == "_" and name[0] != "_":
@@ -148,7 +154,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     for each in arguments
                     if isinstance(each, ast.Constant) and each.value in _ASSIGNED
                 }
-        elif kind in _BINDING:
+        else:
             _bind(part, found, others)
     for names, value in others:
         if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):
@@ -196,12 +202,12 @@ def _called_by_name(call: ast.Call, function: str, found: Changes) -> None:
 
 def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) -> None:
     """Look at a statement, or a part of one, that binds names or gives something: the `others` are names with what they get."""
-    kind = part.__class__
+    kind = type(part)
     if kind is ast.Assign:
         value = part.value
         if not _makes(value):
             others.append((_bound(part.targets), value))
-            if value.__class__ is ast.Attribute:
+            if type(value) is ast.Attribute:
                 found.methods.add(value.attr)  # `put = box.put`
     elif kind is ast.Return or kind is ast.Yield or kind is ast.Lambda:
         value = part.body if kind is ast.Lambda else part.value
@@ -249,7 +255,7 @@ def _bound(targets: list[ast.expr]) -> set[str]:
     found: set[str] = set()
     each: Any
     for each in targets:
-        kind = each.__class__
+        kind = type(each)
         if kind is ast.Name:
             found.add(each.id)
         elif kind is ast.Tuple or kind is ast.List:
@@ -261,12 +267,12 @@ def _bound(targets: list[ast.expr]) -> set[str]:
 
 def _makes(value: ast.expr) -> bool:
     """Whether what the expression gives is new, and no list or object."""
-    if value.__class__ is ast.Constant:
+    if type(value) is ast.Constant:
         return True
-    if value.__class__ is ast.Call:
+    if type(value) is ast.Call:
         func = value.func
-        if func.__class__ is ast.Attribute:
-            return func.value.__class__ is ast.Name and func.value.id in _OF_TENSORS
+        if type(func) is ast.Attribute:
+            return type(func.value) is ast.Name and func.value.id in _OF_TENSORS
     return False
 
 
@@ -275,9 +281,16 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
     names: set[str] = set()
     attributes: set[str] = set()
     calls = False
+    root: Any = value
+    while type(root) is ast.Attribute:  # `self.rows`, as many are
+        attributes.add(root.attr)
+        root = root.value
+    if type(root) is ast.Name:
+        names.add(root.id)
+        return names, attributes, False
     part: Any
-    for part in () if _makes(value) else walk(value):
-        kind = part.__class__
+    for part in () if _makes(value) else walk(root):
+        kind = type(part)
         if kind is ast.Name:
             names.add(part.id)
         elif kind is ast.Attribute:
@@ -317,24 +330,24 @@ def _is_namespace(node: ast.expr) -> bool:
 def _lend(value: ast.expr, found: Changes) -> None:
     """What the expression holds, or an item of it, is in other hands."""
     part: Any = value
-    while part.__class__ is ast.Subscript:
+    while type(part) is ast.Subscript:
         part = part.value
-    if part.__class__ is ast.Name:
+    if type(part) is ast.Name:
         found.lent.add(part.id)
-    elif part.__class__ is ast.Attribute:
+    elif type(part) is ast.Attribute:
         found.lent_attributes.add(part.attr)
 
 
 def _only_reads(func: ast.expr) -> bool:
     root: Any = func
-    if root.__class__ is ast.Name:
+    if type(root) is ast.Name:
         return root.id in _READERS
-    if root.__class__ is ast.Attribute and root.attr in PUTS and isinstance(root.value, ast.Attribute):
+    if type(root) is ast.Attribute and root.attr in PUTS and isinstance(root.value, ast.Attribute):
         if root.value.attr[:1].isupper():  # `nn.Sequential.append(layers, layer)`
             return False
-    while root.__class__ is ast.Attribute:
+    while type(root) is ast.Attribute:
         root = root.value
-    return root.__class__ is ast.Name and root.id in _LIBRARIES
+    return type(root) is ast.Name and root.id in _LIBRARIES
 
 
 def _set_by_name(call: ast.Call, found: Changes) -> None:
@@ -347,9 +360,9 @@ def _set_by_name(call: ast.Call, found: Changes) -> None:
 def _changed(target: ast.expr, found: Changes) -> None:
     """`self.rows[0].x = ...` changes what self holds as `rows`, and an x."""
     part: Any = target
-    kind = part.__class__
+    kind = type(part)
     if kind is ast.Attribute:
-        owner = part.value.id if part.value.__class__ is ast.Name else ""
+        owner = part.value.id if type(part.value) is ast.Name else ""
         if owner != "self":
             found.of_classes.add((owner, part.attr))
     while kind is ast.Attribute or kind is ast.Subscript:
@@ -358,10 +371,10 @@ def _changed(target: ast.expr, found: Changes) -> None:
         elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and _is_namespace(part.value):
             found.attributes.add(part.slice.value)  # `vars(box)["rows"][0] = ...`
         part = part.value
-        kind = part.__class__
+        kind = type(part)
         if kind is ast.Call and _is_namespace(part):
             part = part.args[0]
-            kind = part.__class__
+            kind = type(part)
     if kind is ast.Name:
         found.names.add(part.id)
     else:

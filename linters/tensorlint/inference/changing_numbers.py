@@ -34,7 +34,7 @@ _ANNOTATED: dict[str, Kind] = {"int": "int", "float": "real", "bool": "bool"}  #
 
 def whenever(interp: State, cls: Class, name: str, held: Value) -> Value | None:
     """What an attribute is in any method, of which the initialiser leaves `held`; None where that need not be a number."""
-    begun = numbers.kind_of(held) if held.__class__ in _HELD else None
+    begun = numbers.kind_of(held) if type(held) in _HELD else None
     if begun is None or name in interp.file.facts.foreign_attributes:
         return None
     kinds: set[Kind | None] = {begun}
@@ -63,15 +63,15 @@ def _assigned(cls: Class) -> dict[str, set[Kind | None]]:
         while waiting:
             node = waiting.pop()
             targets: list[ast.expr] = []
-            if node.__class__ is ast.Assign:
+            if type(node) is ast.Assign:
                 targets = node.targets
-            elif node.__class__ in _TO_ONE:
+            elif type(node) in _TO_ONE:
                 targets = [node.target]  # type: ignore[attr-defined]
-            elif node.__class__ not in _PLAIN:
+            elif type(node) not in _PLAIN:
                 for field in _BLOCKS:
                     waiting += getattr(node, field, ())
             for target in targets:
-                if target.__class__ is ast.Attribute and getattr(target.value, "id", None) == first:
+                if type(target) is ast.Attribute and getattr(target.value, "id", None) == first:
                     name = target.attr
                     times[name] = times.get(name, 0) - 1
                     found.setdefault(name, set()).add(_kind_assigned(node, method, cls.scope))

@@ -88,7 +88,7 @@ class Classes(Inheritance):
         )
         for each in node.body:
             # Nor what a `__new__` gives, which may be an object that was made before.
-            if each.__class__ is ast.FunctionDef and each.name == "__new__":
+            if type(each) is ast.FunctionDef and each.name == "__new__":
                 cls.made_otherwise = True
         self.classes.append(cls)
         cls.is_module = any(self.is_module_base(base) for base in bases) or self.has_one_of_several_bases(node, bases)
@@ -222,7 +222,7 @@ class Classes(Inheritance):
     def has_one_of_several_bases(self, node: ast.ClassDef, bases: tuple[Value, ...]) -> bool:
         """Whether a base that another import or branch gave another value is a module's class in any case."""
         return isinstance(self.frame.node, ast.Module) and any(
-            value.__class__ in _ONE_OF_SEVERAL and is_module_whichever(self.file.tree, base)
+            type(value) in _ONE_OF_SEVERAL and is_module_whichever(self.file.tree, base)
             for base, value in zip(node.bases, bases, strict=False)
         )
 
@@ -273,7 +273,7 @@ class Classes(Inheritance):
             return found
         order = method_order(cls)
         for base in order[1:]:
-            if base.__class__ is Class:
+            if type(base) is Class:
                 found = base.held.get(name)
                 if found is None and base.late is not None:
                     found = base.own(name)
@@ -285,7 +285,7 @@ class Classes(Inheritance):
 
     def may_have_anything(self, base: Value) -> bool:
         """Whether nobody knows what the class, which is none of the program's, has."""
-        return base.__class__ is not Class and not (self.is_known_base(base) or is_plain(base))
+        return type(base) is not Class and not (self.is_known_base(base) or is_plain(base))
 
     def decided_elsewhere(self, value: Instance, name: str) -> bool:
         """Whether the attribute is something else than assignments show: the initialiser's own count while it is followed."""
@@ -380,15 +380,15 @@ class Classes(Inheritance):
                     return changing_numbers.whenever(self, cls, name, found) or perhaps(found)
                 if name in self.file.facts.foreign_attributes and not self.initialising(value):
                     return perhaps(value.fields.get(name))
-            if found.__class__ is Tensor and cls.is_module and not self.initialising(value):
+            if type(found) is Tensor and cls.is_module and not self.initialising(value):
                 held(self, found)
             if value.several:
                 self.one_of_several(name, found)
-            elif (found.__class__ is Sequence or found.__class__ is Dictionary) and value.lasting | generic:
+            elif (type(found) is Sequence or type(found) is Dictionary) and value.lasting | generic:
                 changes = self.is_changed_anywhere if generic else self.is_changed_later
                 if not self.initialising(value) and (changes(name) or set_elsewhere(self, name)):
                     self.forget_contents(found)  # between the calls of functions
-            if found.__class__ is Tensor or found.__class__ is LibraryObject or found.__class__ is Instance:
+            if type(found) is Tensor or type(found) is LibraryObject or type(found) is Instance:
                 if not self.initialising(value):
                     return held_elsewhere(self, name, found, generic or value.lasting)
             return found

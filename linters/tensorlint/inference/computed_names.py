@@ -57,7 +57,7 @@ def _patterns_of(name: ast.expr, scope: ast.AST | None) -> list[Pattern] | None:
         scope = None
     if scope is not None and not isinstance(name, ast.Constant):
         for node in walk(scope):  # the outer ones come first
-            if node.__class__ in _INNER and any(part is name for part in walk(node)):
+            if type(node) in _INNER and any(part is name for part in walk(node)):
                 scope = None if isinstance(node, ast.ClassDef) else node
     found = _texts(name, scope, 0)
     return None if found is None or Pattern("", "") in found else found
@@ -140,9 +140,9 @@ def _stored(scope: ast.AST) -> tuple[dict[str, list[ast.Name]], set[str]]:
     otherwise: set[str] = set()
     for node in walk(scope):
         if isinstance(node, ast.Name):
-            if node.ctx.__class__ is not ast.Load:
+            if type(node.ctx) is not ast.Load:
                 stored.setdefault(node.id, []).append(node)
-        elif node.__class__ not in _BINDING:
+        elif type(node) not in _BINDING:
             continue
         elif isinstance(node, (ast.Global, ast.Nonlocal)):
             otherwise.update(node.names)

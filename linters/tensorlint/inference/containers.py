@@ -64,7 +64,7 @@ def mutate(
     before = receiver.items
     if name == "append" and len(args) == 1 and isinstance(target, ast.Name):
         interp.appended[target] = interp.frame, args[0]
-    if name in ("append", "insert") and args and args[-1].__class__ in (Sequence, Dictionary):
+    if name in ("append", "insert") and args and type(args[-1]) in (Sequence, Dictionary):
         within(args[-1])
     taken: Value = NONE
     length = None if receiver.shared else interp.length_of(receiver)
@@ -151,7 +151,7 @@ def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], targ
         return None
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
     if receiver.shared or not _only_here(interp, receiver, target):
-        if args[0].__class__ in (Sequence, Dictionary):
+        if type(args[0]) in (Sequence, Dictionary):
             within(args[0])
         share(args[0])
         interp.keep(args[0])
@@ -280,9 +280,9 @@ def _view(dictionary: Dictionary, name: str) -> Sequence:
 
 def share(value: Value) -> Value:
     """The list or dictionary is in two hands from here on: the name that had it is not its only one."""
-    if value.__class__ is Dictionary:
+    if type(value) is Dictionary:
         value.shared = True
-    elif value.__class__ is Sequence:
+    elif type(value) is Sequence:
         value.shared = True
         if value.kind == "iterator":
             _forget_progress(value)
@@ -305,7 +305,7 @@ def within(value: Value) -> None:
             value.shared = True
         elif isinstance(value, Sequence) and value.kind == "tuple":
             for item in value.items or ():
-                if (item.__class__ is Sequence or item.__class__ is Dictionary) and id(item) not in seen:
+                if (type(item) is Sequence or type(item) is Dictionary) and id(item) not in seen:
                     seen.add(id(item))
                     waiting.append(item)
 

@@ -40,10 +40,10 @@ _ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several o
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
     """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    found = [value for value in values if value.__class__ in HOLDING]
+    found = [value for value in values if type(value) in HOLDING]
     if not found:  # as for most calls
         return []
-    return [each for each in _within(found) if each.__class__ is Instance and not each.generic]
+    return [each for each in _within(found) if type(each) is Instance and not each.generic]
 
 
 def one_within(values: Iterable[Value]) -> Value:
@@ -56,11 +56,11 @@ def one_within(values: Iterable[Value]) -> Value:
     parts = [
         each
         for each in _within(values, _ONE_OF)
-        if each.__class__ is Dictionary
-        or (each.__class__ is Sequence and each.kind in ("list", "deque"))
-        or (each.__class__ is Instance and not each.generic)
+        if type(each) is Dictionary
+        or (type(each) is Sequence and each.kind in ("list", "deque"))
+        or (type(each) is Instance and not each.generic)
     ]
-    return Opaque(None, parts=tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
+    return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
 def any_item_of(value: Sequence | Dictionary) -> Value:
@@ -87,7 +87,7 @@ def is_forgotten(value: Sequence | Dictionary) -> bool:
 def is_forgotten_itself(value: Sequence | Dictionary) -> bool:
     """Likewise, whatever is known of those that it is one of."""
     element = value.element
-    if value.items is not None or not (element is UNKNOWN or (element.__class__ is Opaque and element.variant)):
+    if value.items is not None or not (element is UNKNOWN or (type(element) is Opaque and element.variant)):
         return False
     if isinstance(value, Sequence):
         counted = value.length is not None or value.totals is not None or value.kin is not None
@@ -113,14 +113,14 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
     order: list[Any] = []
     seen: set[int] = set()
     for value in values:
-        if value.__class__ in kinds and (key := id(value)) not in seen:
+        if type(value) in kinds and (key := id(value)) not in seen:
             seen.add(key)
             order.append(value)
     with_parts = kinds is _ONE_OF
     for value in order:  # grows meanwhile
         if len(order) >= _MOST_OBJECTS:
             break
-        kind = value.__class__
+        kind = type(value)
         held: Iterable[Value] = ()
         if kind is Opaque:
             held = value.parts
@@ -128,7 +128,9 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
                 continue
         elif kind is Sequence or kind is Dictionary:
             items = value.items
-            held = (value.element,) if items is None else items.values() if items.__class__ is dict else items
+            held = (value.element,) if items is None else items.values() if type(items) is dict else items
+            if items and kinds.isdisjoint(map(type, held)):
+                held = ()  # a table of numbers or texts, which may be a long one
         elif kind is Instance:
             if not value.generic:
                 held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
@@ -139,7 +141,7 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
         if with_parts and (kind is Sequence or kind is Instance) and value.parts:
             held = (*held, *value.parts)
         for inner in held:
-            if inner.__class__ in kinds and (key := id(inner)) not in seen:
+            if type(inner) in kinds and (key := id(inner)) not in seen:
                 seen.add(key)
                 order.append(inner)
     return order
@@ -156,7 +158,7 @@ def tensors_within(
     waiting = list(values)
     while waiting and len(found) < begun + _MOST_REACHED:
         value = waiting.pop()
-        kind = value.__class__
+        kind = type(value)
         if kind not in _REACHING or id(value) in found:
             continue
         if kind is Function:
@@ -215,7 +217,7 @@ def data_of(values: Iterable[Value]) -> list[Value]:
 
 def link(values: Iterable[Value]) -> None:
     """Code that is not followed was given these: each object may hold the others from here on."""
-    several = [each for each in values if each.__class__ in HOLDING]
+    several = [each for each in values if type(each) in HOLDING]
     if len(several) > 1:
         for each in several:
             if isinstance(each, Instance) and not each.generic:
@@ -234,7 +236,7 @@ def hold_still(holder: Instance, held: Iterable[Value]) -> None:
         more += [
             part
             for part in parts
-            if part.__class__ in _MAY_BE_HELD
+            if type(part) in _MAY_BE_HELD
             and not (isinstance(part, Instance) and part.cls.is_module)
             and part not in holder.given
         ]
@@ -244,7 +246,7 @@ def hold_still(holder: Instance, held: Iterable[Value]) -> None:
 
 def parts_of(value: Value) -> tuple[Value, ...]:
     """The objects that the value is one of."""
-    kind = value.__class__
+    kind = type(value)
     if kind not in _OF_PARTS:
         return ()
     if kind is LibraryObject and value.path.startswith(("pandas.", "sklearn.")):  # type: ignore[attr-defined]
@@ -258,7 +260,7 @@ LASTING = frozenset([Instance, Sequence, Dictionary, LibraryObject])
 
 def lasts(value: Value) -> None:
     """The objects live on between the calls of functions: what is known of them are attributes that nobody reassigns."""
-    if value.__class__ not in LASTING:
+    if type(value) not in LASTING:
         return
     waiting, seen = [value], {id(value)}
     for value in waiting:  # grows meanwhile
@@ -273,6 +275,6 @@ def lasts(value: Value) -> None:
         elif isinstance(value, LibraryObject):
             held = (*value.positional, *value.arguments.values(), *value.fields.values())
         for each in held:
-            if each.__class__ in LASTING and id(each) not in seen:
+            if type(each) in LASTING and id(each) not in seen:
                 seen.add(id(each))
                 waiting.append(each)

@@ -68,7 +68,7 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         if written is None:
             return None
         node = written
-    kind = node.__class__
+    kind = type(node)
     if kind is ast.Name:  # as most are
         name = node.id  # type: ignore[attr-defined]
         if name == "float" or name == "bool":
@@ -77,7 +77,7 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
     else:
         plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
     if plain:
-        made = Opaque(None, kind=PLAIN)
+        made = Opaque(None, (), PLAIN)
         made.told = None if plain == "plain" else plain
         return made
     if isinstance(node, ast.Subscript):
@@ -161,9 +161,9 @@ _NUMBERS = frozenset({"int", "float", "bool"})
 
 def given_by(code: ast.AST) -> Value:
     """What the annotation says that a function gives."""
-    if code.__class__ is ast.FunctionDef:
+    if type(code) is ast.FunctionDef:
         returns = code.returns
-        if returns.__class__ is ast.Name and returns.id in _NUMBERS:
+        if type(returns) is ast.Name and returns.id in _NUMBERS:
             return Opaque(None, kind=SCALAR)
     return UNKNOWN
 
@@ -200,7 +200,7 @@ def _class_of(interpreter: State, annotation: ast.expr, scope: Frame) -> Value |
     while found is not None and node.id not in found.env:
         found = found.parent
     value = None if found is None else found.env[node.id]
-    if value.__class__ is Imported and interpreter.is_read(value):
+    if type(value) is Imported and interpreter.is_read(value):
         value = interpreter.resolve(value)
     return value
 
@@ -226,7 +226,7 @@ def _names_none(part: ast.AST) -> bool:
 def _is_plain(annotation: ast.expr) -> bool:
     """Whether the annotation is made of numbers, strings and containers of these."""
     node: Any = annotation
-    kind = node.__class__
+    kind = type(node)
     if kind is ast.Name:
         return node.id in _PLAIN_NAMES
     if kind is ast.Attribute:
@@ -249,7 +249,7 @@ _OF_INTS = frozenset({"Tuple", "tuple", "List", "list", "Sequence"})
 
 def _of_ints(node: ast.expr) -> Literal["int", "ints"] | None:
     """Whether the annotation is that of an int or of a tuple or list of ints, or of one of these or None."""
-    if node.__class__ is ast.Name:
+    if type(node) is ast.Name:
         return "int" if node.id == "int" else None
     if isinstance(node, ast.BinOp):
         for part, other in ((node.left, node.right), (node.right, node.left)):
@@ -320,8 +320,5 @@ def is_setting(scope: ast.AST | None, name: object, text: str) -> bool:
     """Whether what an initialiser reads of its argument is there all along: no item, which comes and goes, nor what a
     property of the file gives."""
     return (
-        name.__class__ is str
-        and scope.__class__ is ast.FunctionDef
-        and scope.name == "__init__"
-        and f"def {name}(" not in text
+        type(name) is str and type(scope) is ast.FunctionDef and scope.name == "__init__" and f"def {name}(" not in text
     )

@@ -55,9 +55,9 @@ UNTOLD, BESIDE, TOLD = range(3)
 
 def _is_open(value: Value) -> bool:
     """Whether something may be learnt of the value: how many axes it has, or whose it is."""
-    if value.__class__ is Tensor:
+    if type(value) is Tensor:
         return value.shape is None or value.framework is None
-    return value.__class__ is Opaque
+    return type(value) is Opaque
 
 
 class Demands(State):
@@ -88,10 +88,10 @@ class Demands(State):
     def demand(self, value: Value | None, mask: int, torch: bool = False, beside: bool = False) -> None:
         """The program goes on from here only if the value has one of these ranks (and is torch's; `beside` its rank that
         is worth knowing, but alone it is not)."""
-        if value.__class__ is Tensor:
+        if type(value) is Tensor:
             if value.shape is not None and (value.framework is not None or not (torch or beside)):
                 return
-        elif value.__class__ is not Opaque:
+        elif type(value) is not Opaque:
             return
         kin = value.kin
         says = TOLD if torch else BESIDE if beside else UNTOLD
@@ -221,10 +221,10 @@ class Demands(State):
         frame = self.frame
         if value is UNKNOWN:
             value = Opaque(None)
-        if value.__class__ is Tensor:
+        if type(value) is Tensor:
             if value.shape is not None:
                 return value
-        elif value.__class__ is not Opaque or value.kind is not None:
+        elif type(value) is not Opaque or value.kind is not None:
             return value
         if value.kin is None:
             value.kin = (Rank(origin, frame), 0, 0)
@@ -275,7 +275,7 @@ class Demands(State):
         """`x * 2` and `x + x.amax(1, keepdim=True)` of objects nobody knows: should they be tensors, the result has as many
         axes."""
         for side, other in ((left, right), (right, left)):
-            if side.__class__ is Opaque and side.kind is None and side.kin is not None:
+            if type(side) is Opaque and side.kind is None and side.kin is not None:
                 if (
                     isinstance(other, (Number, Scalar))
                     or (isinstance(other, Const) and type(other.value) in (int, float, bool))

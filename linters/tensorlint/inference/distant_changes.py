@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, walk
+from tensorlint.inference.words import is_mentioned_once, lines_with
 
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
@@ -91,7 +93,7 @@ class _Parameter(NamedTuple):
     of_method: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class DistantChanges:
     """Settings by the attribute that holds the layer: `of_class` where the methods of its class meet the change,
     `of_any` where it is not known of which object; `anywhere` those of a layer nobody knows."""
@@ -271,28 +273,31 @@ class DistantChanges:
             elif sure:
                 self.anywhere.add(MEMBERS)
 
-    def finish(self, tree: ast.AST, text: str | None) -> None:
+    def finish(self, tree: ast.Module, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
-        filled = {each: None for each in self.filled if each[1] or text is None or f"{each[0].function}(" in text}
+        waiting = dict.fromkeys(self.filled)
         self.filled = []
+        # A function that is mentioned once, where it is defined, is called by other files, if by any.
+        filled = [each for each in waiting if text is None or not is_mentioned_once(each[0].function, text)]
+        if any(sure for _, sure in waiting.keys() - filled):
+            self.anywhere.add(MEMBERS)
         if not filled or MEMBERS in self.anywhere:
             return
         names = {each.function for each, _ in filled}
         surely = {each.function for each, sure in filled if sure}
-        calls = [node for node in walk(tree) if isinstance(node, ast.Call) and _name(node.func) in names]
+        nodes = list(_nodes_near(tree, text, names))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
-        for node in walk(tree) if surely else ():
+        for node in nodes if surely else ():
             if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in surely and node not in called:
                 self.anywhere.add(MEMBERS)  # in other hands, which may give it anything
-        bound: dict[str, list[_Bound]] | None = None
         for parameter, sure in filled:
             given = [part for call in calls for part in _given(call, parameter)]
             if sure and not given:
                 self.anywhere.add(MEMBERS)  # other files call it, if any
             for value in given:
                 if isinstance(value, ast.Name):
-                    bound = _bound_in(walk(tree)) if bound is None else bound
-                    for each in bound.get(value.id, [None]):
+                    for each in _bound_in(_nodes_near(tree, text, [value.id])).get(value.id, [None]):
                         self._change_held(each, sure)
                 else:
                     self._change_held(value, sure)
@@ -491,10 +496,30 @@ def parts_for(target: ast.Tuple | ast.List, value: ast.expr | None) -> Sequence[
 def _bound_in(nodes: Iterable[ast.AST], binding: Container[type] = _BINDING) -> dict[str, list[_Bound]]:
     bound: dict[str, list[_Bound]] = {}
     for node in nodes:
-        if node.__class__ in binding:
+        if type(node) in binding:
             for name, value in _bound_by(node):
                 bound.setdefault(name, []).append(value)
     return bound
+
+
+def _nodes_near(tree: ast.Module, text: str | None, names: Iterable[str]) -> Iterator[ast.AST]:
+    """The nodes of those functions, and other statements, that mention one of the names; of all of them without the text."""
+    return walk(tree) if text is None else _nodes_on(tree.body, lines_with(names, text))
+
+
+def _nodes_on(body: list[ast.stmt], lines: list[int]) -> Iterator[ast.AST]:
+    """The nodes of the statements that one of the lines is of; of a class, those of the statements in it."""
+    for statement in body:
+        decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+        at = bisect_left(lines, min([statement.lineno, *(each.lineno for each in decorators)]))
+        if at == len(lines) or lines[at] > (statement.end_lineno or statement.lineno):
+            continue
+        if isinstance(statement, ast.ClassDef):
+            for each in (*decorators, *statement.bases, *statement.keywords):
+                yield from walk(each)
+            yield from _nodes_on(statement.body, lines)
+        else:
+            yield from walk(statement)
 
 
 def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:

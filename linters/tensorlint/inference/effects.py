@@ -157,7 +157,7 @@ class Effects(State):
             given.append(default)
             if isinstance(default, (Function, Partial, Attribute)):
                 self.not_followed(default, given, {}, later=later)
-        given = [value for value in given if value.__class__ in _KEEPS]  # of the others nothing can be changed
+        given = [value for value in given if type(value) in _KEEPS]  # of the others nothing can be changed
         reached = self.reached_with(function, given)
         attributes, reshapes = reached.attributes, reached.reshapes
         forget = self.forget_held if together is None else together.add
@@ -193,7 +193,7 @@ class Effects(State):
             held = self.held_by_name(scope, name)
             if held is not None:
                 around.append(held)
-            if held is not None and held.__class__ in _LENT:
+            if held is not None and type(held) in _LENT:
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
@@ -274,7 +274,7 @@ class Effects(State):
         """A function may go through any iterator that it sees by a name."""
         while scope is not None:
             for value in scope.env.values():
-                if value.__class__ is Sequence:
+                if type(value) is Sequence:
                     iterators.spend(self, value)
             scope = scope.parent
 
@@ -369,7 +369,7 @@ class Effects(State):
     ) -> None:
         """What code that has the object in hand, and assigns these attributes, may have changed of it. Who asks for
         several objects hands on what was `seen`, and which may be one of the lists that were forgotten (`touched`)."""
-        kind = value.__class__
+        kind = type(value)
         if kind not in _KEEPS:
             return
         if seen is None:
@@ -384,14 +384,14 @@ class Effects(State):
             if not parts or seen.issuperset(map(id, parts)):  # as nearly always, where many lists may be one of many
                 return
             for part in parts:
-                if part.__class__ in _KEEPS and id(part) not in seen:
+                if type(part) in _KEEPS and id(part) not in seen:
                     self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Instance):
             if not value.generic and (attributes or reshapes):
                 self.forget_attributes(value, attributes, reshapes)
         elif isinstance(value, (Sequence, Dictionary)):
             for item in (value.element,) if value.items is None else items_of(value):
-                of_item = item.__class__
+                of_item = type(item)
                 if of_item in _KEEPS and of_item is not Class and (of_item is not Instance or attributes or reshapes):
                     if id(item) not in seen:
                         self.forget_held(item, attributes, reshapes, seen, touched)
@@ -432,8 +432,8 @@ class Effects(State):
             self.forget_held(held, set(), reshapes)
         elif isinstance(held, Function) and held.kind in ("property", "cached"):
             self.forget_lent([value], self.changes_in(held.node).given_attributes)
-        if held.__class__ in _MAY_HAVE:
-            hold_still(value, [held])  # type: ignore[list-item]
+        if type(held) in _MAY_HAVE:
+            hold_still(value, [held])
         value.fields[name] = UNKNOWN
         self.mutations.append((value, name))
 
@@ -451,7 +451,7 @@ class Effects(State):
             if len(seen) >= most:
                 break
             seen.add(key)
-            kind = part.__class__
+            kind = type(part)
             if kind is not Dictionary:
                 parts = parts_of(part)
                 if not seen.issuperset(map(id, parts)):  # many lists may be one of many
@@ -460,17 +460,17 @@ class Effects(State):
                     continue
             if isinstance(part, (Sequence, Dictionary)):
                 if part.items is None:  # as nearly always: it was forgotten before
-                    if part.element.__class__ in further:
+                    if type(part.element) in further:
                         waiting.append(part.element)
                 else:
-                    waiting += [each for each in items_of(part) if each.__class__ in further]
+                    waiting += [each for each in items_of(part) if type(each) in further]
                 if name is None and not is_forgotten_itself(part):
                     self.forget_own_contents(part)
                     self.mutations.append((part, None))
             elif isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
-                        waiting += [each for each in part.held.values() if each.__class__ in _TOUCHED]
+                        waiting += [each for each in part.held.values() if type(each) in _TOUCHED]
                         self.forget_fields(part)
                     else:
                         self.forget_attributes(part, {name})
@@ -499,7 +499,7 @@ class Effects(State):
 
     def outlives(self, name: str, value: Value) -> None:
         """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
-        if value.__class__ not in LASTING:
+        if type(value) not in LASTING:
             return
         lasts(value)
         if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):

@@ -51,7 +51,7 @@ Import = tuple[str, str, int]  # module, name, and how many dots stand before th
 Place = tuple[str, str]  # the path of a file, and a name of its module
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class OfAnyObject:
     """What code does to whatever objects it has in hand: the attributes that it changes, or lends, and the methods that it
     calls; `reshapes` and `lent` as in Changes."""
@@ -76,7 +76,7 @@ class OfAnyObject:
         self.anything = self.anything or other.anything
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Part(OfAnyObject):
     """One function, or one with all that it calls in its file: also what names of other scopes than its own hold (true), or
     may hold, as methods of it are called (false). `of_classes` is as in Changes, `imported` what it calls of other files."""
@@ -116,7 +116,7 @@ class Part(OfAnyObject):
             self.given_names |= (changes.given & variables(file) if closed else changes.given) - own
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Elsewhere(OfAnyObject):
     """As in Part, of functions of several files: the names are those of modules, by the paths of their files, and
     `of_imported` is what they assign of what a module imports."""
@@ -291,7 +291,7 @@ def _within(start: ast.AST, file: SourceFile) -> Part:
 
 def reshaped_by_any(file: SourceFile) -> frozenset[str]:
     """Whose tensors the functions reshape that are more than called: what is called without a name may be any of them."""
-    names = kept_with(file.tree, "held", lambda: held(file))
+    names = held(file)
     found = NEITHER
     for name, nodes in by_name(file).items():
         if names is None or name in names:

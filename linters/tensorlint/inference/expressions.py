@@ -99,11 +99,11 @@ class Expressions(State):
         frame = self.frame
         value = frame.env.get(name)
         if value is not None:
-            if value is not UNKNOWN and value.__class__ is not Imported:
+            if value is not UNKNOWN and type(value) is not Imported:
                 return value
             if name in frame.facts.shared:
                 return self.held_shared(name)
-            if value.__class__ is Imported:
+            if type(value) is Imported:
                 return self.resolve(value)
             # Whatever it is, it is one object until the name is bound anew.
             value = frame.env[name] = Opaque(None)
@@ -115,7 +115,7 @@ class Expressions(State):
                 if (name in self.patched and "builtins" in self.file.text) or self.is_bound_around(name):
                     return UNKNOWN
                 return _builtin(name)
-        if value.__class__ is Imported:
+        if type(value) is Imported:
             return self.resolve(value)
         return self.held_shared(name) if value is UNKNOWN and name in self.shared_names else value
 
@@ -130,7 +130,7 @@ class Expressions(State):
 
     def held_shared(self, name: str) -> Value:
         """What a name holds that any call may bind anew."""
-        return Opaque(None, parts=self.shared_names.get(name, ()))
+        return Opaque(None, self.shared_names.get(name, ()))
 
     def eval_named(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)
@@ -143,13 +143,13 @@ class Expressions(State):
         return value
 
     def eval_tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
-        kind: Any = _DISPLAYS[node.__class__]
+        kind: Any = _DISPLAYS[type(node)]
         elements = node.elts
         if len(elements) > _MAX_ITEMS:
             return self.eval_long_literal(node, kind)
         items: list[Value] = []
         for element in elements:
-            if element.__class__ is ast.Starred:
+            if type(element) is ast.Starred:
                 inner = self.eval(element.value)
                 spend(self, inner)
                 known = isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None
@@ -171,14 +171,15 @@ class Expressions(State):
                     return made
             else:
                 item: Value = self.eval(element)
-                if item.__class__ in _HELD:
+                if type(item) in _HELD:
                     item = share(item) if isinstance(element, _NAMED) else hold(self, item, element)
                     if kind == "list":
                         within(item)
-                elif item.__class__ in _CALLED_LATER:
+                elif type(item) in _CALLED_LATER:
                     self.keep(item)
                 items.append(item)
-        whole = Sequence(kind, items, born=self.steps)
+        whole = Sequence(kind, items)
+        whole.born = self.steps
         if kind == "set":
             aliases.lose(whole)
         return whole
@@ -197,10 +198,10 @@ class Expressions(State):
         held: list[Value] = []
         for key, value in zip(node.keys, node.values, strict=True):
             evaluated: Value = self.eval(value)
-            if evaluated.__class__ in _HELD:
+            if type(evaluated) in _HELD:
                 evaluated = share(evaluated) if isinstance(value, _NAMED) else hold(self, evaluated, value)
                 within(evaluated)
-            elif evaluated.__class__ in _CALLED_LATER:
+            elif type(evaluated) in _CALLED_LATER:
                 self.keep(evaluated)
             held.append(evaluated)
             if key is None:
@@ -210,17 +211,19 @@ class Expressions(State):
                     items = None
                 continue
             name = self.eval(key)
-            if name.__class__ is not Const:
+            if type(name) is not Const:
                 aliases.lose(name)
             if isinstance(name, Const) and items is not None and len(items) < _MAX_ITEMS:
                 items[name.value] = evaluated
             else:
                 items = None
-        return Dictionary(items, UNKNOWN if items is not None else one_within(held), born=self.steps)
+        whole = Dictionary(items, UNKNOWN if items is not None else one_within(held))
+        whole.born = self.steps
+        return whole
 
     def eval_joined_string(self, node: ast.JoinedStr) -> Value:
         for part in node.values:
-            if part.__class__ is ast.FormattedValue and not only_tells(part):
+            if type(part) is ast.FormattedValue and not only_tells(part):
                 self.eval(part.value)
         return UNKNOWN
 
@@ -234,7 +237,7 @@ class Expressions(State):
 
     def eval_await(self, node: ast.Await) -> Value:
         value = self.eval(node.value)
-        return Opaque(None, parts=value.parts) if isinstance(value, Opaque) else UNKNOWN
+        return Opaque(None, value.parts) if isinstance(value, Opaque) else UNKNOWN
 
     def eval_yield(self, node: ast.Yield | ast.YieldFrom) -> Value:
         self.frame.facts.is_generator = True
@@ -255,16 +258,16 @@ class Expressions(State):
         return self.attribute_of(self.eval(node.value), node.attr, node)
 
     def attribute_of(self, value: Value, name: str, node: ast.AST | None) -> Value:
-        if value.__class__ is Library:
+        if type(value) is Library:
             return self.library_attribute(value.path, name)
-        if value.__class__ is Instance:
+        if type(value) is Instance:
             found = self.instance_attribute(value, name, node)
             if value.generic and value.parts:
                 found = one_of_class.attribute(self, value, name, found)
-            return contained(found) if found.__class__ is Sequence else found
-        if value.__class__ is Tensor:
+            return contained(found) if type(found) is Sequence else found
+        if type(value) is Tensor:
             return self.tensor_attribute(value, name, node)
-        if value.__class__ is Opaque:
+        if type(value) is Opaque:
             if name in RESHAPING:
                 return Attribute(value, name)
             if name == "shape" and value.kind is None and (value.fields is None or "shape" not in value.fields):
@@ -272,7 +275,7 @@ class Expressions(State):
             return self.opaque_field(value, name)
         if value is UNKNOWN:
             return Attribute(value, name) if name in RESHAPING else UNKNOWN
-        if value.__class__ is LibraryObject:
+        if type(value) is LibraryObject:
             if name in value.fields:
                 if isinstance(stored := value.fields[name], Tensor) and modules.known(value.path):
                     held(self, stored)
@@ -304,11 +307,11 @@ class Expressions(State):
             if name == "__dict__":
                 self.touch_all(value)
             return Attribute(value, name)
-        if value.__class__ is Class:
+        if type(value) is Class:
             return self.class_attribute(value, name)
-        if value.__class__ is ModuleScope:
+        if type(value) is ModuleScope:
             return self.module_attribute(value, name)
-        if value.__class__ is Sequence and name in _RESULT_FIELDS:
+        if type(value) is Sequence and name in _RESULT_FIELDS:
             field = named_result(value, name)
             if field is not None:
                 return field
@@ -360,7 +363,7 @@ class Expressions(State):
                 and (self.rebound.everything or self.rebound.part(found, None))
             )
         ):
-            return Opaque(None, parts=value.parts)
+            return Opaque(None, value.parts)
         if found is None:
             if value.name is None:
                 text = None
@@ -369,8 +372,8 @@ class Expressions(State):
             else:
                 text = f"{value.name}[{name!s}]"
             kind = value.kind if value.kind == PLAIN else None
-            found = fields[name] = Opaque(text, variant=value.variant, kind=kind, parts=value.parts)
-            found.scope = value.scope
+            found = fields[name] = Opaque(text, value.parts, kind)
+            found.scope, found.variant = value.scope, value.variant
             found.integer = value.told == "ints" and isinstance(name, ItemKey)
             if value.since and is_setting(value.scope, name, self.file.text):
                 found.since = value.since
@@ -436,14 +439,14 @@ class Expressions(State):
         value = self.eval(held)
         index = self.eval(node.slice)
         found = self.item(value, index, node)
-        if held.__class__ is ast.Attribute and (found is UNKNOWN or found.__class__ is Opaque):
+        if type(held) is ast.Attribute and (found is UNKNOWN or type(found) is Opaque):
             return memoized.item(self, held) or found
         return found
 
     def item(self, value: Value, index: Value, node: ast.AST) -> Value:
         if value is UNKNOWN:
             return UNKNOWN
-        if value.__class__ is Tensor:
+        if type(value) is Tensor:
             found = indexing.getitem(self.call_context("indexing", node), value, index)
             if value.shape is not None:
                 return found
@@ -456,9 +459,9 @@ class Expressions(State):
             self.demand(value, ranks.of_index(index))
             change = ranks.change_of_index(index)
             return found if change is None else self.keep_rank(found, value, change)
-        if value.__class__ is Sequence:
+        if type(value) is Sequence:
             return self.sequence_item(value, index)
-        if value.__class__ is Dictionary:
+        if type(value) is Dictionary:
             if isinstance(index, Const) and value.items is not None:
                 try:
                     return value.items.get(index.value, UNKNOWN)
@@ -472,11 +475,11 @@ class Expressions(State):
                 if isinstance(each, (Instance, Dictionary, LibraryObject, Function))
                 or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
             )
-            return Opaque(None, parts=parts) if parts else UNKNOWN
-        if value.__class__ is Opaque:
-            if index.__class__ is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
+            return Opaque(None, parts) if parts else UNKNOWN
+        if type(value) is Opaque:
+            if type(index) is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
-            return Opaque(None, parts=value.parts)
+            return Opaque(None, value.parts)
         if isinstance(value, LibraryObject):
             members = self.members(value)
             if members is not None:

@@ -52,7 +52,7 @@ class FilledLists(State):
             names = {name: target for name, target in calls if name in candidates and self.is_changed_once(name, node)}
             if not names:
                 continue
-            every_round = body is node.body and not any(part.__class__ in _LEAVING for part in _statements(node.body))
+            every_round = body is node.body and not any(type(part) in _LEAVING for part in _statements(node.body))
             plural = S.of_symbol(S.Symbol(None, plural=True))
             count = rounds if every_round and rounds is not None else plural
             totals: dict[Size, Size] = {}
@@ -79,7 +79,7 @@ class FilledLists(State):
             found: set[str] = set()
             code: Any
             for code in walk(self.frame.node):
-                kind = code.__class__
+                kind = type(code)
                 if kind in _FUNCTIONS and code is not self.frame.node:
                     spec = code.args
                     own = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
@@ -92,7 +92,7 @@ class FilledLists(State):
 
 def _is_filled(before: Value | None, now: Value) -> bool:
     """Whether it is a list that was empty before the loop."""
-    if now.__class__ is not Sequence or before.__class__ is not Sequence:
+    if type(now) is not Sequence or type(before) is not Sequence:
         return False
     return _is_own_list(now) and now.items is None and _is_own_list(before) and before.items == []
 
@@ -169,9 +169,9 @@ def _filling_blocks(
                 calls.append((target.id, target))
                 continue
             if calls and not left:
-                left = any(part.__class__ in _LEAVING or _may_end(part) for part in _statements([statement]))
-            if statement.__class__ in _FOLLOWED and not _may_end(statement):
-                waiting += [getattr(statement, name) for name in _BLOCKS[statement.__class__]]
+                left = any(type(part) in _LEAVING or _may_end(part) for part in _statements([statement]))
+            if type(statement) in _FOLLOWED and not _may_end(statement):
+                waiting += [getattr(statement, name) for name in _BLOCKS[type(statement)]]
         if calls:
             found.append((body, calls))
     return found
@@ -193,6 +193,6 @@ def _statements(body: list[ast.stmt]) -> list[ast.AST]:
     """The statements of a block, those of functions, classes and `try` within it left out."""
     found: list[ast.AST] = list(body)
     for part in found:  # grows meanwhile
-        for name in _BLOCKS.get(part.__class__, ()):
+        for name in _BLOCKS.get(type(part), ()):
             found += getattr(part, name)
     return found

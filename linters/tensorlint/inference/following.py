@@ -121,14 +121,14 @@ class Following(State):
             return self.unseen_result(function, args, kwargs)
         # `main()`: its statements are followed by themselves, with no less known of what they are given.
         if node is self.unused and not (function.receiver or function.defaults or _may_end(code)):
-            if all(value.__class__ is Opaque and value.kin is None for value in (*args, *kwargs.values())):
+            if all(type(value) is Opaque and value.kin is None for value in (*args, *kwargs.values())):
                 return self.unseen_result(function, args, kwargs)
         if self.unread and (foreign or makes_records(code, self.own_file)) and _says_little(args, kwargs):
             return self.unseen_result(function, args, kwargs)
         bound = self.bind_parameters(function, args, kwargs)
         if bound is None:
             return self.unseen_result(function, args, kwargs)
-        if code.__class__ is ast.AsyncFunctionDef or (
+        if type(code) is ast.AsyncFunctionDef or (
             (own := function.scope.file.facts.scopes.get(code)) is not None and own.is_generator
         ):
             if self.changes_something(code):
@@ -310,7 +310,7 @@ class Following(State):
         for name, value in bound.items():
             if value is UNKNOWN:
                 bound[name] = Opaque(None)
-            elif value.__class__ is Sequence or value.__class__ is Dictionary:
+            elif type(value) is Sequence or type(value) is Dictionary:
                 if isinstance(value, Sequence) and value.kind == "dict_items" and self.changes_something(function.node):
                     bound[name] = Sequence("dict_items")  # which shows what becomes of its dictionary
                 else:
@@ -336,12 +336,12 @@ class Following(State):
         names = [*spec.posonlyargs, *spec.args]
         for parameter, default in zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True):
             value = defaults[parameter.arg] = self.eval(default)
-            if value.__class__ is not Const:
+            if type(value) is not Const:
                 lasts(share(value))
         for parameter, keyword_default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
             if keyword_default is not None:
                 value = defaults[parameter.arg] = self.eval(keyword_default)
-                if value.__class__ is not Const:
+                if type(value) is not Const:
                     lasts(share(value))
         return defaults
 
@@ -356,10 +356,10 @@ def worth_following(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function of another file may tell something: it is given a shape, or nothing that is unknown."""
     values = [*args, *kwargs.values()] if kwargs else args
     for value in values:
-        if value.__class__ is Tensor and value.shape is not None:
+        if type(value) is Tensor and value.shape is not None:
             return True
     for value in values:
-        if value.__class__ in _KNOWN_OBJECTS:
+        if type(value) in _KNOWN_OBJECTS:
             continue
         if isinstance(value, Instance):
             if not (value.fields or _has_no_initialiser(value.cls)):
@@ -373,7 +373,7 @@ def gives_two(args: list[Value], kwargs: dict[str, Value]) -> bool:
     """Whether a function is given two tensors of which the shapes are known: they may not go together, whatever it gives."""
     found = 0
     for value in (*args, *kwargs.values()) if kwargs else args:
-        if value.__class__ is Tensor and value.shape is not None:
+        if type(value) is Tensor and value.shape is not None:
             found += 1
     return found > 1
 
@@ -476,6 +476,6 @@ def _can_change(value: Value, source: str) -> bool:
 
 
 def _memo_key(value: Value) -> object:
-    if isinstance(value, Const) and value.value.__class__ in _PLAIN_CONSTANTS:
-        return value.value.__class__, value.value
+    if isinstance(value, Const) and type(value.value) in _PLAIN_CONSTANTS:
+        return type(value.value), value.value
     return id(value)

@@ -202,10 +202,10 @@ class ForwardReports(State):
         """`checkpoint(self.block.forward, x)`: calls the bound forward as `self.block.forward(x)` would."""
         if not self.takes_forward or self.file is not self.own_file:
             return
-        if function.__class__ is Library:
+        if type(function) is Library:
             if function.path in _CALLERS:
                 self.saw_forward_among(node, function.path.rpartition(".")[2])
-        elif function.__class__ is Function and function.scope.file is self.own_file and not function.decorated:
+        elif type(function) is Function and function.scope.file is self.own_file and not function.decorated:
             if isinstance(function.node, ast.FunctionDef) and hands_forward(node):
                 self.saw_forward_parameter(function, function.node, node)
 
@@ -270,10 +270,10 @@ class ForwardReports(State):
             return
         while isinstance(function, Partial):
             function = function.function
-        if function.__class__ is Function:
+        if type(function) is Function:
             if function.receiver is None or getattr(function.node, "name", "") != "forward":
                 return
-        elif function.__class__ is not Attribute or function.name != "forward":
+        elif type(function) is not Attribute or function.name != "forward":
             return
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "forward":
@@ -336,11 +336,11 @@ def class_of(node: ast.expr) -> str | None:
 
 def hands_forward(node: ast.Call) -> bool:
     for arg in node.args:
-        if arg.__class__ is ast.Attribute and arg.attr == "forward":
+        if type(arg) is ast.Attribute and arg.attr == "forward":
             return True
     for keyword in node.keywords:
         arg = keyword.value
-        if arg.__class__ is ast.Attribute and arg.attr == "forward":
+        if type(arg) is ast.Attribute and arg.attr == "forward":
             return True
     return False
 

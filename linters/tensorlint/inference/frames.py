@@ -113,7 +113,7 @@ class Frame:
                         if frame.finished and not frame.is_bound_before(name, self.node):
                             return UNKNOWN
                         READ_EARLY.setdefault(frame, set()).add(name)
-                    elif value.__class__ is Sequence and not frame.finished:
+                    elif type(value) is Sequence and not frame.finished:
                         frame.lists_read = frame.lists_read | {name}
                     return value
             frame = frame.parent
@@ -151,16 +151,18 @@ _NONE_ANEW: dict[str, int] = {}
 
 def read_early() -> tuple[tuple[Value | None, ...], ...]:
     """What the names of READ_EARLY hold now."""
+    if not READ_EARLY:
+        return ()
     return tuple(tuple(map(frame.env.get, names)) for frame, names in READ_EARLY.items() if not frame.finished)
 
 
-def merge(a: Environment, b: Environment) -> Environment:
-    """The names after two branches met. A name that one branch did not bind keeps the other's value: a program that
-    reads it came through there."""
+def merge(a: Environment, b: Environment, changed: Iterable[str] | None = None) -> Environment:
+    """The names after two branches met; `changed` are those that differ, where that is known. A name that one branch did
+    not bind keeps the other's value: a program that reads it came through there."""
     if a is b:
         return a
     merged = dict(a)
-    for name in differing(a, b):
+    for name in differing(a, b) if changed is None else changed:
         value = b[name]
         other = merged.get(name)
         merged[name] = value if other is None else joined(other, value)

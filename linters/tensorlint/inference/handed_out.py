@@ -165,8 +165,8 @@ class _Search:
         self.changed = self.given = False
         self.kept = set()
         self.depth = depth
-        nodes = [node for node in walk(scope) if node.__class__ in _LOOKED_AT]
-        binding = [node for node in nodes if node.__class__ in _BINDING]
+        nodes = [node for node in walk(scope) if type(node) in _LOOKED_AT]
+        binding = [node for node in nodes if type(node) in _BINDING]
         before = -1
         while before != len(self.local):
             before = len(self.local)

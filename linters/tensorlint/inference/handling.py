@@ -98,7 +98,7 @@ class Handling(State):
             bound |= {
                 name: value
                 for name, value in frame.env.items()
-                if value.__class__ in _CHANGED_IN_PLACE and value is not normal.get(name)
+                if type(value) in _CHANGED_IN_PLACE and value is not normal.get(name)
             }
         result.update(bound)
         for way in (*on_the_way[0], *on_the_way[1]):
@@ -194,7 +194,7 @@ def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -
                 entry.pop(name, None)
             elif name in entry:
                 entry[name] = one_within([entry[name]])  # it may hold what the block bound first
-        elif before[name] is not entry.get(name) and (times > 1 or entry.get(name).__class__ is not Tensor):
+        elif before[name] is not entry.get(name) and (times > 1 or type(entry.get(name)) is not Tensor):
             entry[name] = one_within([before[name], after.get(name, UNKNOWN)])
     return entry
 
@@ -255,7 +255,7 @@ _EXPECTING = ("raises", "assertRaises", "assertRaisesRegex", "suppress", "assert
 
 
 def last_name(node: ast.expr) -> str | None:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+    return node.attr if type(node) is ast.Attribute else node.id if type(node) is ast.Name else None
 
 
 def catches_errors(kind: ast.expr | None) -> bool:

@@ -64,7 +64,7 @@ class ImplicitCalls(State):
 
     def runs_unseen(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
-        given = [item for value in (*args, *kwargs.values()) if value.__class__ not in _BARE for item in held_by(value)]
+        given = [item for value in (*args, *kwargs.values()) if type(value) not in _BARE for item in held_by(value)]
         if given:
             given += data_of(given)
             given += objects_within(given)  # which nobody finds once it is forgotten what holds them
@@ -116,7 +116,7 @@ class ImplicitCalls(State):
         return [
             each
             for each in found
-            if each.__class__ in _HELD or (isinstance(each, Instance) and not (each.generic or each.cls.is_module))
+            if type(each) in _HELD or (isinstance(each, Instance) and not (each.generic or each.cls.is_module))
         ][:_MOST_KEPT]
 
     def escape(self, args: list[Value], kwargs: dict[str, Value], *, reads_tables: bool = False) -> None:
@@ -128,22 +128,22 @@ class ImplicitCalls(State):
         if self.outcomes:
             self.note_unseen(*values)
         for value in values:
-            if value.__class__ not in CALLED:
+            if type(value) not in CALLED:
                 continue
-            if value.__class__ is Function and value.node.__class__ is ast.Lambda:
+            if type(value) is Function and type(value.node) is ast.Lambda:
                 self.saw_handed_lambda(value)
             if may_change(value):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
-                if aliases.TIES.on and value.__class__ is Function and self.reached_from(value).reshapes:
+                if aliases.TIES.on and type(value) is Function and self.reached_from(value).reshapes:
                     self.keep(value)  # it may be called when there are other tensors
         tied = aliases.TIES.on
         for value in values:
             if tied:
                 aliases.lose(value)
-            if value.__class__ is Opaque:
+            if type(value) is Opaque:
                 if value.parts or value.fields:
                     self.escape_value(value, 0)
-            elif value.__class__ in _CHANGED:
+            elif type(value) in _CHANGED:
                 if not reads_tables:
                     self.forget_tables(value)
                 self.escape_value(value, 0)
@@ -156,7 +156,7 @@ class ImplicitCalls(State):
                 self.escape_fields(value, depth)
         elif isinstance(value, (Sequence, Dictionary)):
             for item in _items(value) if depth < _DEEPEST else ():
-                if item.__class__ in _ESCAPING:
+                if type(item) in _ESCAPING:
                     self.escape_value(item, depth + 1)
                 elif isinstance(item, Opaque):
                     for part in item.parts:
@@ -237,7 +237,7 @@ class ImplicitCalls(State):
             isinstance(other, Function)
             and other.scope is function.scope
             and other.receiver is function.receiver
-            and all(value.__class__ in _BARE for value in function.defaults.values())
+            and all(type(value) in _BARE for value in function.defaults.values())
             and reshapes <= self.reached_from(other).reshapes
         )
 
@@ -248,7 +248,7 @@ class ImplicitCalls(State):
             return True
         if reached.reshapes and aliases.TIES.on:
             return True  # of a tensor that it finds by a name, or in a list
-        if any(value.__class__ in HOLDING for value in function.defaults.values()):
+        if any(type(value) in HOLDING for value in function.defaults.values()):
             return True
         elsewhere = reached.elsewhere
         if any(self.frame_at(path) is not None for path in elsewhere.lent_names):
@@ -323,7 +323,7 @@ def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     attributes: set[str] = set()
     part: Any
     for part in walk(code):
-        kind = part.__class__
+        kind = type(part)
         if kind is ast.Name:
             names.add(part.id)
         elif kind is ast.Attribute:

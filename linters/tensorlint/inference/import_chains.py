@@ -44,7 +44,7 @@ _LIBRARIES = frozenset(["torch", "np", "numpy", "nn", "F", "os", "sys", "json", 
 Place = str | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ModuleText:
     """What the text of a module does, and the files of the modules that it imports."""
 

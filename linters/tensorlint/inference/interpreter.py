@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tensorlint.inference import (
     aliases,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.outside_changes import Assigned
     from tensorlint.project import Project
 
+T = TypeVar("T")
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
@@ -289,7 +290,7 @@ class Interpreter(
             return
         for statement in self.file.tree.body:
             self.unread = not self.shows and is_unread(statement, self.file.text)
-            self.guarded(lambda statement=statement: self.block([statement], ALWAYS), [statement])  # type: ignore[misc]
+            self.guarded(self.follow_statement, statement, [statement])
             self.module_frame.dead = False
         self.unread = False
         self.module_frame.finished = True
@@ -300,8 +301,10 @@ class Interpreter(
         for owner, changed in self.changed_by_calls:
             self.forget_change(owner, changed)
         while self.pending:
-            function = self.pending.pop(0)
-            self.guarded(lambda function=function: self.analyse_pending(function), [])  # type: ignore[misc]
+            self.guarded(self.analyse_pending, self.pending.pop(0), [])
+
+    def follow_statement(self, statement: ast.stmt) -> None:
+        self.block([statement], ALWAYS)
 
     def dispose(self) -> None:
         """Part what refers to one another, so that the trees of a file are freed with it, without garbage collection."""
@@ -330,11 +333,11 @@ class Interpreter(
         self.pending.clear()
         self.surroundings.clear()
 
-    def guarded(self, work: Callable[[], None], statements: list[ast.stmt]) -> None:
+    def guarded(self, work: Callable[[T], None], piece: T, statements: list[ast.stmt]) -> None:
         """Do one piece of the file. Should the interpreter fail there (an error of ours, or nesting beyond Python's own
         stack), that piece is unknown and the rest goes on. TENSORLINT_DEBUG=1 lets the error out."""
         try:
-            work()
+            work(piece)
         except Exception as error:
             if os.environ.get("TENSORLINT_DEBUG"):
                 raise
@@ -398,7 +401,8 @@ class Interpreter(
         self, function: Function, code: ast.FunctionDef | ast.AsyncFunctionDef, receiver: Value | None, facts: Any
     ) -> Frame:
         file = function.scope.file
-        frame = Frame(code, file, function.scope, {}, facts, record=file is self.own_file, owner=function.owner)
+        frame = Frame(code, file, function.scope, {}, facts, file is self.own_file)
+        frame.owner = function.owner
         self.frames.append(frame)
         spec = code.args
         names = [*spec.posonlyargs, *spec.args]
@@ -411,7 +415,7 @@ class Interpreter(
                 frame.env[name] = UNKNOWN  # a function within may bind it anew at any call
                 continue
             value = frame.env[name] = self.parameter_value(function, parameter, facts, dimensions, since)
-            if value.__class__ is Tensor or (value.__class__ is Opaque and value.kind is None):
+            if type(value) is Tensor or (type(value) is Opaque and value.kind is None):
                 value.kin = (Rank(parameter, frame), 0, 0)
         if receiver is not None and names and function.kind != "static":
             frame.env[names[0].arg] = receiver
@@ -447,20 +451,16 @@ class Interpreter(
     def parameter_value(
         self, function: Function, parameter: ast.arg, facts: Any, dimensions: dict[str, Any], since: int
     ) -> Value:
-        name = parameter.arg
+        name, annotation = parameter.arg, parameter.annotation
         known = Opaque(name if facts.assigned.get(name, 0) == 0 else None)
         known.scope, known.since = function.node, since
-        known.optional = declared.may_be_none(parameter.annotation, function.defaults.get(name))
+        known.optional = declared.may_be_none(annotation, function.defaults.get(name))
         if name in declared.CONFIGURATIONS:
             known.kind = PLAIN
-        if parameter.annotation is not None:
-            stated = self.annotation_in(function.scope, parameter.annotation, dimensions)
+        if annotation is not None:
+            stated = self.annotation_in(function.scope, annotation, dimensions)
             if isinstance(stated, Opaque):
-                if (
-                    isinstance(parameter.annotation, ast.Name)
-                    and parameter.annotation.id == "int"
-                    and not known.optional
-                ):
+                if isinstance(annotation, ast.Name) and annotation.id == "int" and not known.optional:
                     return Number(known.size)
                 known.kind, known.told = stated.kind, stated.told
             elif isinstance(stated, Tensor) and known.optional:
@@ -470,7 +470,7 @@ class Interpreter(
             elif stated is not None:
                 return stated
             else:
-                known.stated = ((parameter.annotation, function.scope),)
+                known.stated = ((annotation, function.scope),)
         return known
 
     # -- names ---------------------------------------------------------------------------------------------------
@@ -534,10 +534,10 @@ class Interpreter(
 
     def eval(self, node: ast.expr) -> Value:
         # Half of all expressions are one of these two.
-        kind = node.__class__
+        kind = type(node)
         if kind is ast.Name:
             found = self.frame.env.get(node.id)  # type: ignore[attr-defined]
-            if found is None or found is UNKNOWN or found.__class__ is Imported:
+            if found is None or found is UNKNOWN or type(found) is Imported:
                 return self.eval_name(node)  # type: ignore[arg-type]
             return found
         if kind is ast.Constant:

@@ -52,7 +52,7 @@ class Iteration(State):
             proven = self.begin_perhaps() if kind == "iterator" else None
             items = [item for (item,) in self.evaluated_for(node.generators[0].target, known.items, (node.elt,))]
             for item in items:
-                if item.__class__ is Sequence:
+                if type(item) is Sequence:
                     within(item)
             if proven is not None:
                 self.end_perhaps(proven)
@@ -66,7 +66,7 @@ class Iteration(State):
         proven = self.begin_perhaps()
         self.enter_generators(node.generators, known)
         element = contained(self.in_each_round(node.elt))
-        if element.__class__ is Sequence or element.__class__ is Dictionary:
+        if type(element) is Sequence or type(element) is Dictionary:
             within(element)
         anew = isinstance(node.elt, (ast.Dict, ast.DictComp))
         one, element = element, made_anew(element, start) if anew else self.varying(element, start)
@@ -230,7 +230,7 @@ class Iteration(State):
         """What iterating over the value gives, one after the other."""
         if value is UNKNOWN:
             return Sequence("iterator")
-        if value.__class__ is Sequence:
+        if type(value) is Sequence:
             if value.view_of is not None:
                 iterators.look(self, value)
             if value.kind == "set" and value.items is not None:  # in whatever order, equal ones once
@@ -241,9 +241,9 @@ class Iteration(State):
                 )  # an array of its items may have none, and no second axis
             iterators.spend(self, value)
             return value if value.shape_of is None else Sequence("iterator")
-        if value.__class__ is Range:
+        if type(value) is Range:
             return self.iterate_range(value)
-        if value.__class__ is Tensor:
+        if type(value) is Tensor:
             if value.shape:
                 item = indexing.getitem(self.call_context("iteration", value.made), value, Const(0))
                 first = value.shape[0]
@@ -251,7 +251,7 @@ class Iteration(State):
                     return Sequence("iterator", None, item, first)
                 return Sequence("iterator", None, UNKNOWN, first)
             return Sequence("iterator")
-        if value.__class__ is LibraryObject:
+        if type(value) is LibraryObject:
             members = self.members(value)
             if isinstance(members, Dictionary):
                 return self.iterate(members)

@@ -60,8 +60,8 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
         return a
     if a is UNKNOWN or b is UNKNOWN:
         return UNKNOWN
-    kind = a.__class__
-    if kind is not b.__class__ or kind is Opaque:
+    kind = type(a)
+    if kind is not type(b) or kind is Opaque:
         return _join_kinds(a, b)
     if kind is Scalar:
         return _join_scalars(a, b)
@@ -85,7 +85,7 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
             return Instance(a.cls, held, parts=(a, b), born=max(a.born, b.born))
         generic = a.cls.generic
         if generic is None:
-            return Opaque(None, parts=(a, b))
+            return Opaque(None, (a, b))
         return of_class(generic, a, b)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject) and a.path == b.path:
         joined = {} if joined is None else joined
@@ -124,7 +124,7 @@ _CHANGEABLE = frozenset({Instance, LibraryObject, Dictionary, Class, Function}) 
 
 def _join_kinds(a: Value, b: Value) -> Value:
     """What is true of two values that need not be of one kind."""
-    first, second = a.__class__, b.__class__
+    first, second = type(a), type(b)
     if (first is Const or second is Const) and (is_none(a) or is_none(b)):
         either_or_none = _or_none(b if is_none(a) else a)
         if either_or_none is not None:
@@ -145,11 +145,11 @@ def _join_kinds(a: Value, b: Value) -> Value:
     if one is not None and other_one is not None:
         return an_integer() if one == other_one == "int" else of_kinds({one, other_one})
     # One of the two, whichever: an object nobody knows, but one object from here on.
-    either = Opaque(None, kind=PLAIN if _is_plain(a) and _is_plain(b) else None, parts=_either(a, b))
+    either = Opaque(None, _either(a, b), PLAIN if _is_plain(a) and _is_plain(b) else None)
     if _may_be_scalar(a, b) or _may_be_scalar(b, a):
         either.kind = SCALAR
-    whose: tuple[Any, ...] = a.stated if a.__class__ is Opaque else (a,) if a.__class__ is Instance else ()
-    more: tuple[Any, ...] = b.stated if b.__class__ is Opaque else (b,) if b.__class__ is Instance else ()
+    whose: tuple[Any, ...] = a.stated if type(a) is Opaque else (a,) if type(a) is Instance else ()
+    more: tuple[Any, ...] = b.stated if type(b) is Opaque else (b,) if type(b) is Instance else ()
     if whose and more:
         either.stated = (*whose, *more)
     either.optional = _may_be_none(a) or _may_be_none(b)
@@ -223,36 +223,36 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
     """The objects that may be changed through a value that is one of two."""
     found: list[Value] = []
     for value in (a, b):
-        if value.__class__ is Opaque:
+        if type(value) is Opaque:
             if value.parts:
                 found.append(value)
-        elif value.__class__ in _CHANGEABLE:
+        elif type(value) in _CHANGEABLE:
             found.append(value)
-        elif value.__class__ is Sequence and value.kind in ("list", "deque") and value.shared:
+        elif type(value) is Sequence and value.kind in ("list", "deque") and value.shared:
             found.append(value)
     return tuple(found)
 
 
 def _may_be_none(value: Value) -> bool:
-    return value.optional if value.__class__ is Opaque else is_none(value)
+    return value.optional if type(value) is Opaque else is_none(value)
 
 
 def keeps_shape(value: Value) -> bool:
     """Whether the value is a layer whose result has its input's shape."""
-    if value.__class__ is LibraryObject:
+    if type(value) is LibraryObject:
         return _KEEPING.match(value.path) is not None
-    return value.__class__ is Opaque and value.kind == KEEPS_SHAPE
+    return type(value) is Opaque and value.kind == KEEPS_SHAPE
 
 
 def _may_be_scalar(value: Value, other: Value) -> bool:
     """Whether the one is a number, or a tensor without axes for one, and the other, too."""
-    if value.__class__ is not Opaque or value.kind != SCALAR:
+    if type(value) is not Opaque or value.kind != SCALAR:
         return False
     return kind_of(other) is not None or (isinstance(other, Opaque) and other.kind == SCALAR)
 
 
 def _is_plain(value: Value) -> bool:
-    return value.kind == PLAIN if value.__class__ is Opaque else value.__class__ in _NUMBERS
+    return value.kind == PLAIN if type(value) is Opaque else type(value) in _NUMBERS
 
 
 def _join_scalars(a: Value, b: Value) -> Value:
@@ -276,7 +276,7 @@ def _join_alike(a: Dictionary, b: Dictionary) -> Value:
     """One of two dictionaries that stand for items of sequences."""
     assert a.alike is not None
     if a.items is None or b.items is None or a.items.keys() != b.items.keys():
-        return Opaque(None, parts=(a, b))
+        return Opaque(None, (a, b))
     if a.alike is not b.alike:
         a.alike += b.alike or ()
         for each in a.alike:

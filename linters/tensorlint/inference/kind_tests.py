@@ -60,7 +60,7 @@ _ASIDE = "?{}"
 
 def asks(test: ast.expr, file: SourceFile) -> bool:
     """Whether the test asks for the kind of what a name holds."""
-    kind = test.__class__
+    kind = type(test)
     if kind is ast.Name or kind is ast.Attribute or kind is ast.Constant:
         return False
     known = test.__dict__.get(_KEPT)
@@ -73,8 +73,10 @@ def _asks(test: ast.expr, file: SourceFile) -> bool:
     text = "\n".join(lines_of(file.tree, file.text)[test.lineno - 1 : test.end_lineno])
     if "(" not in text and "__" not in text:  # as in half of all tests
         return False
-    if not any(map(text.__contains__, _ASKING)) and _PREDICATE.search(text) is None:
-        return False
+    if not any(map(text.__contains__, _ASKING)):
+        lowered = text.lower()
+        if not ("is" in lowered or "has" in lowered) or _PREDICATE.search(text) is None:
+            return False
     return any(asked != "None" for part in _parts_of(test) for _, asked, _ in _asked_by(part))
 
 

@@ -27,7 +27,7 @@ _LONG = 4  # lines of a table
 Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Body:
     """The statements of a class that are followed where it is defined, the methods that can wait, by their names, and the
     tables, which are followed if the file that is analysed speaks of them."""

@@ -87,7 +87,7 @@ def forget_members(interp: State, values: Iterable[Value]) -> int:
     members now, and one whose object's initialiser waits will have. Gives how many values were looked at."""
     waiting, seen = list(values), set()
     for each in waiting:  # grows meanwhile
-        if each.__class__ not in _LEADING or id(each) in seen:
+        if type(each) not in _LEADING or id(each) in seen:
             continue
         seen.add(id(each))
         if isinstance(each, Instance):

@@ -77,7 +77,7 @@ def _fills(shape: Shape, strides: Strides, order: Sequence[int]) -> bool | None:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ViewResult:
     """`legal` is None where unknown sizes decide. `broken` is the boundary (axis, axis + 1) that cannot be merged."""
 

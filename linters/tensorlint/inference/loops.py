@@ -102,7 +102,7 @@ class Loops(State):
     def made_in_rounds(self, node: ast.expr) -> bool:
         """Whether the items are made one by one, of what the rounds before have left."""
         for part in walk(node):
-            if part.__class__ is ast.GeneratorExp:
+            if type(part) is ast.GeneratorExp:
                 return True
             if isinstance(part, ast.Call):
                 name = last_name(part.func)
@@ -313,7 +313,7 @@ class Loops(State):
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
         built_containers.keep_added(self, overwritten, first_log, start)
-        frame.env = dict(merge(entry, frame.env))
+        frame.env = merge(entry, frame.env)
         frame.breaks, frame.continues = outer_breaks, outer_continues
         # What left by `break` does not come through `else`.
         self.block(node.orelse)
@@ -330,7 +330,7 @@ class Loops(State):
         knows the next round knows as little."""
         steps, opaque = begun
         return all(
-            owner.serial > opaque if owner.__class__ is Opaque else getattr(owner, "born", 0) > steps
+            owner.serial > opaque if type(owner) is Opaque else getattr(owner, "born", 0) > steps
             for owner, _ in mutations
         )
 
@@ -338,7 +338,7 @@ class Loops(State):
         """Forget what was made of objects that nobody knows: others than those of this round may be reached by the same
         names, and there may have been no round."""
         for owner, name in self.mutations[since:]:
-            if owner.__class__ is Opaque:
+            if type(owner) is Opaque:
                 self.forget_change(owner, name)
 
     def is_unseen(self, changed: dict[str, Value], node: ast.For | ast.AsyncFor | ast.While) -> bool:
@@ -353,7 +353,7 @@ class Loops(State):
         made = [
             name
             for name, value in self.frame.env.items()
-            if name not in entry and (value.__class__ in _CHANGEABLE or (aliases.TIES.on and value.__class__ is Tensor))
+            if name not in entry and (type(value) in _CHANGEABLE or (aliases.TIES.on and type(value) is Tensor))
         ]
         if not made:
             return made
@@ -382,7 +382,7 @@ class Loops(State):
 
     def forget_change(self, owner: Any, name: str | None, seen: set[int] | None = None) -> None:
         """What was changed of the object in place is not known any more."""
-        if owner.__class__ is Sequence or owner.__class__ is Dictionary:
+        if type(owner) is Sequence or type(owner) is Dictionary:
             self.forget_contents(owner, seen)
         elif name == built_containers.ADDED:
             owner.fields["members"] = unknown_members(owner.path)
@@ -517,7 +517,7 @@ def _same(a: Value, b: Value) -> bool:
     """Whether going round once more would see nothing new."""
     if a is b:
         return True
-    if a.__class__ is not b.__class__:
+    if type(a) is not type(b):
         return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return (

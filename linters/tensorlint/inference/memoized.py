@@ -31,7 +31,7 @@ _ASKED_FOR = re.compile(r"not in (\w+\.\w+)")
 _ASKED = frozenset({"clear", "pop", "get", "keys"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Uses:
     """Of a dictionary's name in a file: by class what is put into it; None where something else is done with it."""
 
@@ -42,7 +42,7 @@ def item(interp: State, node: ast.Attribute) -> Tensor | None:
     """An item of `self.name`, whichever."""
     owner, name = node.value, node.attr
     frame, file = interp.frame, interp.file
-    if owner.__class__ is not ast.Name or owner.id != frame.first_argument:
+    if type(owner) is not ast.Name or owner.id != frame.first_argument:
         return None
     asked = kept_with(file.tree, "asked for items", lambda: _ASKED_FOR.findall(file.text))
     path = f"{owner.id}.{name}" if asked else ""

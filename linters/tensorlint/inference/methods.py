@@ -170,14 +170,14 @@ class Methods(State):
             for arg in args if name not in ("set_", "resize_as_") else ():  # `type(x).t_(x)`
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)
-        if receiver.__class__ is Tensor:
+        if type(receiver) is Tensor:
             result = self.call_tensor_method(receiver, name, args, kwargs, node)
             if result is UNKNOWN:
                 aliases.lose(receiver)
             return result
-        if receiver.__class__ is Opaque:
+        if type(receiver) is Opaque:
             return self.call_opaque_method(receiver, name, args, kwargs, node)
-        if receiver.__class__ is Instance:
+        if type(receiver) is Instance:
             if name in ("_replace", "_asdict") and self.fields_of_tuple(receiver) is not None:
                 if name == "_replace":
                     return library_objects.replaced(self, receiver, kwargs, node)
@@ -186,19 +186,19 @@ class Methods(State):
             if receiver.generic and receiver.parts:
                 return one_of_class.result(self, receiver, args, kwargs, given)
             return given
-        if receiver.__class__ is LibraryObject:
+        if type(receiver) is LibraryObject:
             if name == "__setattr__":
                 self.set_by_name(receiver, args)
                 return NONE
             return self.call_object_method(receiver, name, args, kwargs, node)
-        if receiver.__class__ is Class:
+        if type(receiver) is Class:
             given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
             if args and isinstance(first := args[0], Instance) and first.generic and first.parts:
                 return one_of_class.result(self, first, args[1:], kwargs, given)  # `Block.forward(block, x)`
             return given
-        if receiver.__class__ is Library:
+        if type(receiver) is Library:
             return self.call(self.library_attribute(receiver.path, name), args, kwargs, node)
-        if receiver.__class__ in _PYTHONS:
+        if type(receiver) in _PYTHONS:
             for arg in args:  # `"".join(parts)`
                 iterators.spend(self, arg)
             return containers.call_method(self, receiver, name, args, kwargs)

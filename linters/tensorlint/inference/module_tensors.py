@@ -44,7 +44,7 @@ class Around:
             return False
         for at in range(self.seen, len(mutations)):
             owner = mutations[at][0]
-            if owner.__class__ is Function or (id(owner) in self.found and owner.__class__ is not Tensor):
+            if type(owner) is Function or (id(owner) in self.found and type(owner) is not Tensor):
                 return False  # (by way of a tensor nothing else is reached)
         self.seen = len(mutations)
         return self.held == list(map(_held, self.holders))

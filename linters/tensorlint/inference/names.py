@@ -19,7 +19,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ScopeFacts:
     """`assigned` counts how often each name is bound; a binding in a loop counts twice. `shared` names are declared
     global or nonlocal somewhere below; `is_generator` says that calling the function gives an iterator."""
@@ -40,7 +40,7 @@ class ScopeFacts:
         return self.assigned.get(name, 0) <= 1 and name not in self.shared
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FileFacts:
     """Facts of a whole file: the scopes by node, and the attributes that are assigned outside initialisers."""
 
@@ -170,7 +170,7 @@ class _Walk:
         for statement in body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 names.update([(alias.asname or alias.name).partition(".")[0] for alias in statement.names])
-            elif not names or statement.__class__ is ast.Expr:
+            elif not names or type(statement) is ast.Expr:
                 continue
             elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 if statement.name in names:
@@ -184,13 +184,13 @@ class _Walk:
         facts = self.facts
         facts.statements += len(body)
         for statement in body:
-            kind = statement.__class__
+            kind = type(statement)
             if kind is ast.Assign:
                 for target in statement.targets:  # type: ignore[attr-defined]
-                    if target.__class__ is ast.Name:  # as most are
+                    if type(target) is ast.Name:  # as most are
                         self.bind(scope, target.id, weight)
-                        if statement.value.__class__ in _STAND_FOR:  # type: ignore[attr-defined]
-                            facts.distant.stands_for(target.id, statement.value)  # type: ignore[arg-type, attr-defined]
+                        if type(statement.value) in _STAND_FOR:  # type: ignore[attr-defined]
+                            facts.distant.stands_for(target.id, statement.value)  # type: ignore[attr-defined]
                     else:
                         self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind in _WITHOUT_NAMES:
@@ -203,10 +203,10 @@ class _Walk:
                     facts.distant.augmented(statement.target, statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Expr:
                 value = statement.value  # type: ignore[attr-defined]
-                if value.__class__ is ast.Call:
+                if type(value) is ast.Call:
                     self.set_by_name(value)
                     facts.distant.call(value, initialiser)
-                elif value.__class__ is ast.Yield or value.__class__ is ast.YieldFrom:
+                elif type(value) is ast.Yield or type(value) is ast.YieldFrom:
                     scope.is_generator = True
             elif kind is ast.If:
                 self.block(scope, statement.body, weight, initialiser)  # type: ignore[attr-defined]
@@ -224,8 +224,8 @@ class _Walk:
                 self.in_class = outer
             elif kind is ast.For or kind is ast.AsyncFor:
                 self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]
-                if statement.iter.__class__ in _STAND_FOR and statement.target.__class__ is ast.Name:  # type: ignore[attr-defined]
-                    facts.distant.stands_for(statement.target.id, statement.iter)  # type: ignore[arg-type, attr-defined]
+                if type(statement.iter) in _STAND_FOR and type(statement.target) is ast.Name:  # type: ignore[attr-defined]
+                    facts.distant.stands_for(statement.target.id, statement.iter)  # type: ignore[attr-defined]
                 self.block(scope, statement.body, 2, initialiser)  # type: ignore[attr-defined]
                 self.block(scope, statement.orelse, weight, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.While:
@@ -292,14 +292,14 @@ class _Walk:
     def target(
         self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None
     ) -> None:
-        kind = target.__class__
+        kind = type(target)
         if kind is ast.Name:
             self.bind(scope, target.id, weight)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
             facts, owner, name = self.facts, target.value, target.attr  # type: ignore[attr-defined]
             if not initialiser:
                 facts.unstable_attributes.add(name)
-            direct = owner.__class__ is ast.Name
+            direct = type(owner) is ast.Name
             if not (direct and self.in_class and owner.id in ("self", "cls")):
                 facts.foreign_attributes.add(name)
                 facts.foreign_members.add(name)
@@ -309,9 +309,9 @@ class _Walk:
                 scope.stored[place] = scope.stored.get(place, 0) + 1
                 facts.stored_below.add(place)
             else:
-                while owner.__class__ is ast.Attribute:
+                while type(owner) is ast.Attribute:
                     owner = owner.value
-                if owner.__class__ is ast.Name:
+                if type(owner) is ast.Name:
                     facts.stored_below.add((owner.id, name))
         elif kind is ast.Subscript:
             self.facts.distant.item(target, value, initialiser)  # type: ignore[arg-type]

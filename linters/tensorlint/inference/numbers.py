@@ -67,11 +67,11 @@ _KINDS: dict[type, Kind] = {int: "int", float: "float", bool: "bool", complex: "
 
 def kind_of(value: Value) -> Kind | None:
     """The type of a Python number by name; None for everything else, True and False being numbers."""
-    kind = value.__class__
+    kind = type(value)
     if kind is Opaque:
         return "int" if value.integer else None  # type: ignore[attr-defined]
     if kind is Const:
-        return _KINDS.get(value.value.__class__)  # type: ignore[attr-defined]
+        return _KINDS.get(type(value.value))  # type: ignore[attr-defined]
     if kind is Scalar:
         return value.kind  # type: ignore[attr-defined]
     return "int" if kind is Number else None
@@ -79,7 +79,7 @@ def kind_of(value: Value) -> Kind | None:
 
 def kind_of_operand(value: Value) -> Kind | None:
     """The same of an operand: one that may be None is none where the operator is reached."""
-    if value.__class__ is Opaque:
+    if type(value) is Opaque:
         return "int" if value.integer or value.told == "int" else None
     return kind_of(value)
 

@@ -92,21 +92,21 @@ class Operators(State):
         left = self.eval(node.left)
         right = self.eval(node.right)
         result = self.binary(OPERATORS[type(node.op)], left, right, node)
-        if (result is UNKNOWN or result.__class__ is Opaque) and node.op.__class__ is not ast.MatMult:
-            if left.__class__ is Opaque or right.__class__ is Opaque:
+        if (result is UNKNOWN or type(result) is Opaque) and type(node.op) is not ast.MatMult:
+            if type(left) is Opaque or type(right) is Opaque:
                 return self.kept_by_arithmetic(result, left, right)
         return result
 
     def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
-        if left.__class__ is Opaque and right.__class__ is Opaque:  # most are
+        if type(left) is Opaque and type(right) is Opaque:  # most are
             if sign in _OF_SIZES:
                 return self.opaque_operation(sign, left, right)
             return self.scalar_operation(sign, left, right)
-        if left.__class__ is Tensor or right.__class__ is Tensor:
+        if type(left) is Tensor or type(right) is Tensor:
             return self.tensor_operation(sign, left, right, node)
-        if left.__class__ is Const and right.__class__ is Const:
+        if type(left) is Const and type(right) is Const:
             return _constants(sign, left.value, right.value)
-        if left.__class__ is Sequence or right.__class__ is Sequence:
+        if type(left) is Sequence or type(right) is Sequence:
             return self.sequence_operation(sign, left, right)
         if sign == "**" and isinstance(left, (Number, Opaque)) and integer(right) in (2, 3):
             square = self.binary("*", left, left, node)
@@ -115,12 +115,12 @@ class Operators(State):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None:
                 return self.size_operation(sign, a, b, left, right)
-        if left.__class__ is LibraryObject or right.__class__ is LibraryObject:
+        if type(left) is LibraryObject or type(right) is LibraryObject:
             return table_values.operation(left, right, node) or UNKNOWN
         for side in (left, right):
-            if side.__class__ is Instance:
+            if type(side) is Instance:
                 aliases.lose(side)
-        if left.__class__ is Dictionary or right.__class__ is Dictionary:
+        if type(left) is Dictionary or type(right) is Dictionary:
             # `a | b` holds what the two hold.
             return one_within([left, right])
         return self.scalar_operation(sign, left, right)
@@ -232,10 +232,10 @@ class Operators(State):
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
-        if node.op.__class__ is ast.Not:
+        if type(node.op) is ast.Not:
             truth = self.truth(operand)
             return Scalar("bool") if truth is None else Const(not truth)
-        if operand.__class__ is Tensor:
+        if type(operand) is Tensor:
             sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
             result = elementwise.unary(self.call_context(f"operator {sign}", node), sign, operand)
             if self.outcomes and sign != "~":
@@ -287,7 +287,7 @@ class Operators(State):
         return result
 
     def compare(self, op: ast.cmpop, left: Value, right: Value, node: ast.AST) -> Value:
-        kind = op.__class__
+        kind = type(op)
         if kind is ast.Is or kind is ast.IsNot:
             same = _identical(left, right)
             return Scalar("bool") if same is None else Const(same is isinstance(op, ast.Is))
@@ -299,7 +299,7 @@ class Operators(State):
                     return Const(found is isinstance(op, ast.In))
             return Scalar("bool")
         sign = OPERATORS[kind]
-        if left.__class__ is Tensor or right.__class__ is Tensor:
+        if type(left) is Tensor or type(right) is Tensor:
             if (
                 left is NONE
                 or right is NONE
@@ -310,21 +310,21 @@ class Operators(State):
             ):
                 return UNKNOWN
             return self.tensor_operation(sign, left, right, node)
-        if left.__class__ is Const and right.__class__ is Const:
+        if type(left) is Const and type(right) is Const:
             return _constants(sign, left.value, right.value)
-        if left.__class__ is LibraryObject or right.__class__ is LibraryObject:
+        if type(left) is LibraryObject or type(right) is LibraryObject:
             return table_values.operation(left, right, node) or UNKNOWN
-        if left.__class__ is Sequence and right.__class__ is Sequence and sign in ("==", "!="):
+        if type(left) is Sequence and type(right) is Sequence and sign in ("==", "!="):
             equal = _same_items(left, right)
             return UNKNOWN if equal is None else Const(equal is (sign == "=="))
-        if left.__class__ in _SIZES and right.__class__ in _SIZES and sign in ("==", "!="):
+        if type(left) in _SIZES and type(right) in _SIZES and sign in ("==", "!="):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None and a == b:
                 return Const(sign == "==")
         return Scalar("bool") if numbers.kind_of(left) and numbers.kind_of(right) else UNKNOWN
 
     def eval_bool(self, node: ast.BoolOp) -> Value:
-        is_and = node.op.__class__ is ast.And
+        is_and = type(node.op) is ast.And
         result: Value | None = None
         log = len(self.mutations)
         final = len(node.values) - 1
@@ -351,7 +351,7 @@ class Operators(State):
 
     def truth(self, value: Value) -> bool | None:
         """Whether the value is true, where that is known."""
-        kind = value.__class__
+        kind = type(value)
         if kind is Opaque or kind is Unknown or kind is Scalar:  # most are
             return None
         if isinstance(value, Const):
@@ -474,8 +474,8 @@ def _constants(sign: str, left: Any, right: Any) -> Value:
 
 def _identical(left: Value, right: Value) -> bool | None:
     for side, other in ((right, left), (left, right)):
-        if side.__class__ is Const and side.value is None:
-            if other.__class__ is Opaque or other is UNKNOWN:
+        if type(side) is Const and side.value is None:
+            if type(other) is Opaque or other is UNKNOWN:
                 return None
             if isinstance(other, Const):
                 return other.value is None
@@ -518,7 +518,7 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
 
 def _may_be_none(value: Value, other: Value) -> bool:
     """Whether a tensor is compared with what may be None, which gives True or False; an array compares its elements."""
-    return value.__class__ is Opaque and value.optional and isinstance(other, Tensor) and other.framework != "numpy"
+    return type(value) is Opaque and value.optional and isinstance(other, Tensor) and other.framework != "numpy"
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})
@@ -530,12 +530,12 @@ def _kind_of_both(left: Value, right: Value) -> str | None:
     tensor without axes, and another or a number."""
     kind: str | None = PLAIN
     for value in (left, right):
-        if value.__class__ is Opaque:
+        if type(value) is Opaque:
             if value.kind == SCALAR:
                 kind = SCALAR
             elif value.kind != PLAIN:
                 return None
-        elif value.__class__ not in _NUMBERS:
+        elif type(value) not in _NUMBERS:
             return None
     if kind is SCALAR and not all(
         value.kind == SCALAR if isinstance(value, Opaque) else numbers.kind_of(value) for value in (left, right)

@@ -70,6 +70,9 @@ class Assigned:
     any_of: frozenset[str] = frozenset()
 
 
+_NOTHING = Assigned()
+
+
 def assigned_by(text: str, imported: set[str]) -> Assigned:
     found = {(_owner(text, match.start()), match[1]) for match in _ASSIGNED.finditer(text)}
     for among in _AMONG.finditer(text):
@@ -96,11 +99,13 @@ def assigned_by(text: str, imported: set[str]) -> Assigned:
     if "__code__" in text or "defaults__" in text:
         found.update(("modules", _owner(text, match.start())) for match in _FUNCTION_PARTS.finditer(text))
     found = {(owner, name) for owner, name in found if owner != "self"}
+    if not (found or any_of):  # as in most texts
+        return _NOTHING
     outside = {*COMPUTED, *imported}
     if "import_module(" in text or "__import__(" in text or "sys.modules" in text:
         outside.update(_owner(text, match.start()) for match in _MODULE.finditer(text))
-    renamed = {match[1]: _owner(text, match.start()) for match in _RENAMED.finditer(text)} if found or any_of else {}
     named = {(owner, name) for owner, name in found if owner in outside or owner[:1].isupper()}
+    renamed = {match[1]: _owner(text, match.start()) for match in _RENAMED.finditer(text)} if named or any_of else {}
     put_back = {(owner, name) for owner, name in named if _is_put_back(text, f"{owner}.{name}")}
     return Assigned(
         frozenset(name for _, name in found),
@@ -158,7 +163,7 @@ def _uses_in(tree: ast.Module) -> Uses:
     called: set[ast.AST] = set()
     part: ast.AST
     for part in walk(tree):
-        kind = part.__class__
+        kind = type(part)
         if kind is ast.ImportFrom:
             renamed += [(each.name, each.asname) for each in part.names if each.asname]  # type: ignore[attr-defined]
         elif kind is ast.Call:
@@ -166,7 +171,7 @@ def _uses_in(tree: ast.Module) -> Uses:
             _in_call(part, out, items)  # type: ignore[arg-type]
         elif kind not in _USE_NOTHING and part not in called:
             for child in children(part):
-                below = child.__class__
+                below = type(child)
                 if below is ast.Name or below is ast.Attribute:
                     use = _use(part, child)
                     if use:
@@ -197,7 +202,7 @@ def _in_call(call: ast.Call, out: set[str], items: set[str]) -> None:
 
 def _use(node: ast.AST, part: ast.AST) -> int:
     """What the expression or statement does with a name or an attribute that is a part of it."""
-    kind = node.__class__
+    kind = type(node)
     if kind is ast.Attribute or kind is ast.BinOp or kind is ast.Starred:
         return _ITEMS
     if kind is ast.Subscript:

@@ -126,7 +126,7 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
     part: Any
     for statement in function.body:
         for part in walk(statement):
-            kind = part.__class__
+            kind = type(part)
             if kind is ast.Name:
                 name = part.id
                 if name in told:
@@ -143,18 +143,18 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                 name, owner = part.attr, part.value
                 if name in _TOLD_OF:
                     return None
-                if owner.__class__ is ast.Name and _computes_nothing(owner.id, name, part in called):
+                if type(owner) is ast.Name and _computes_nothing(owner.id, name, part in called):
                     harmless.add(owner)
                 if name in functions and part not in called:
                     handed = True
-                if part.ctx.__class__ is not ast.Load:
+                if type(part.ctx) is not ast.Load:
                     # What others hold may be changed, which those that follow have to know.
-                    if not (owner.__class__ is ast.Name and owner.id == first):
+                    if not (type(owner) is ast.Name and owner.id == first):
                         return None
             elif kind is ast.Call:
                 func = part.func
                 called.add(func)
-                if (func.id if func.__class__ is ast.Name else root_name(func, through_calls=True)) not in _HARMLESS:
+                if (func.id if type(func) is ast.Name else root_name(func, through_calls=True)) not in _HARMLESS:
                     is_given = _are_given(part, parameters, first)
                     if own.may_be_called(func, parameters):
                         name = own.by_name(func, bound)
@@ -176,7 +176,7 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                 if not (isinstance(part.target, ast.Name) and _is_number(part.value, numbers)):
                     return None
             elif kind is ast.Subscript:
-                if part.ctx.__class__ is not ast.Load:
+                if type(part.ctx) is not ast.Load:
                     return None
             else:
                 return None
@@ -200,12 +200,12 @@ def _numbers_among(spec: ast.arguments) -> frozenset[str]:
 
 def _only_asks(comparison: ast.Compare) -> bool:
     """`x is None`, `key in table`."""
-    return _ASKS.issuperset([each.__class__ for each in comparison.ops])
+    return _ASKS.issuperset([type(each) for each in comparison.ops])
 
 
 def _is_number(node: ast.expr, numbers: frozenset[str]) -> bool:
     """Whether it is a number, or text: no broadcasting comes of it."""
-    kind = node.__class__
+    kind = type(node)
     if kind is ast.Constant or kind is ast.JoinedStr:
         return True
     if kind is ast.Name:
@@ -255,7 +255,7 @@ def makes_records(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, fil
     def find() -> bool:
         for statement in function.body:
             for part in walk(statement):
-                if part.__class__ is ast.Call:
+                if type(part) is ast.Call:
                     func = part.func
                     if not (isinstance(func, ast.Name) and func.id in _HARMLESS):
                         return False
@@ -425,7 +425,7 @@ def _are_given(call: ast.Call, parameters: set[str], first: str | None) -> bool:
 def _is_given(node: ast.expr, parameters: set[str], first: str | None) -> bool:
     """Whether the argument is written down, or what the function itself was given: nothing that it knows more about."""
     argument: Any = node
-    kind = argument.__class__
+    kind = type(argument)
     if kind is ast.Name:
         return argument.id in parameters and argument.id != first
     if kind is ast.Constant:

@@ -106,7 +106,7 @@ class QuietInitialisers:
         for statement in node.body:
             part: Any
             for part in walk(statement):
-                kind = part.__class__
+                kind = type(part)
                 if kind is ast.Name:
                     if part.id not in local and not self.reads_quietly(part.id, scope):
                         return False
@@ -120,7 +120,7 @@ class QuietInitialisers:
                 elif kind is ast.Call:
                     if self.calls_an_object(part.func, facts.assigned):
                         return False
-                elif kind is ast.Subscript and part.ctx.__class__ is not ast.Load:
+                elif kind is ast.Subscript and type(part.ctx) is not ast.Load:
                     root = root_name(part)
                     if not (root == first or (root in local and root not in parameters)):
                         return False
@@ -159,7 +159,7 @@ class QuietInitialisers:
         root, name = root_name(part), part.attr
         if name in self.interp.class_attributes_assigned:
             return False
-        if part.ctx.__class__ is not ast.Load:
+        if type(part.ctx) is not ast.Load:
             return root is not None and root == first and not name.startswith("__")
         if name[:2] == "__":
             if name != "__init__":

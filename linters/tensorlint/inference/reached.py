@@ -59,7 +59,7 @@ def _is_variable(scope: Frame, name: str) -> bool:
     return name in variables(frame.file)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Reached(OfAnyObject):
     """What a function and those that it calls change: also what names of other scopes than their own hold (true), or may
     hold, as methods of it are called (false)."""
@@ -121,7 +121,7 @@ class Reached(OfAnyObject):
             self.elsewhere.add(other)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Step:
     """What one function of the file that is analysed changes, and what it calls."""
 

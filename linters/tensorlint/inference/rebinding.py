@@ -40,7 +40,7 @@ from tensorlint.inference.values import (
     is_none,
 )
 from tensorlint.inference.walking import children
-from tensorlint.inference.words import words_of
+from tensorlint.inference.words import lines_with, words_of
 
 # Only statements with one of these are looked into: what is searched for, by a word that such a text has.
 _SOUGHT = {
@@ -85,7 +85,7 @@ _INITIALISERS = frozenset(["__init__", "__post_init__", "__new__"])
 _RESTORES = frozenset(["__setstate__", "__getstate__", "__deepcopy__", "__copy__", "__reduce__", "__getattr__"])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Rebound:
     """`attributes` and `patterns` are of any object, `classes` those whose attributes may all have changed (every class
     of the file, if `everything`); of those in `modules` and `tensors` only the modules and tensors that torch.nn keeps for
@@ -153,7 +153,7 @@ def rebound(tree: ast.Module, text: str) -> Rebound:
 
 def _rebound(tree: ast.Module, text: str) -> Rebound:
     words = words_of(text) & _SOUGHT.keys()
-    lines = _lines_with(text, [sought for word in words for sought in _SOUGHT[word]]) if words else []
+    lines = lines_with((sought for word in words for sought in _SOUGHT[word]), text) if words else []
     if not lines:
         return NOTHING
     walk = _Walk(lines, text, tree)
@@ -162,19 +162,6 @@ def _rebound(tree: ast.Module, text: str) -> Rebound:
     for classes in (found.classes, found.modules, found.tensors):
         classes |= _relatives(tree, {each for each in classes if each is not None})
     return found
-
-
-def _lines_with(text: str, words: Iterable[str]) -> list[int]:
-    """The numbers of the lines that one of the words stands on, in order."""
-    found: set[int] = set()
-    for word in words:
-        at, line, counted = text.find(word), 1, 0
-        while at >= 0:
-            line += text.count("\n", counted, at)
-            counted = at
-            found.add(line)
-            at = text.find(word, at + 1)
-    return sorted(found)
 
 
 def share_globals(found: Rebound, module: ScopeFacts) -> None:
@@ -198,7 +185,7 @@ class _Walk:
 
     def block(self, body: Iterable[ast.AST], owner: ast.ClassDef | None, method: str) -> None:
         for node in body:
-            if node.__class__ in _LEAVES:
+            if type(node) in _LEAVES:
                 continue
             if isinstance(node, ast.stmt):
                 at = bisect_left(self.lines, min([node.lineno, *(each.lineno for each in _decorators(node))]))
@@ -214,7 +201,7 @@ class _Walk:
                 self.block(node.body, owner, method or node.name)
                 self.parameters, self.scope = outer
             else:
-                if node.__class__ in _LOOKING:
+                if type(node) in _LOOKING:
                     self.looked.update(_looked_at(node))
                 if isinstance(node, ast.Call):
                     self.call(node, owner, method)

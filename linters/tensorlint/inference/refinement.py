@@ -113,18 +113,18 @@ _TOLD_BY = frozenset({ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Call})
 
 def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
     """Take `test` to have come out as `truth` from here on."""
-    kind = test.__class__
+    kind = type(test)
     if kind is ast.Name or kind is ast.Attribute or kind not in _TOLD_BY:
         return
-    if test.__class__ is ast.UnaryOp:
-        if test.op.__class__ is ast.Not:
+    if type(test) is ast.UnaryOp:
+        if type(test.op) is ast.Not:
             assume(interpreter, test.operand, not truth)
-    elif test.__class__ is ast.BoolOp:
+    elif type(test) is ast.BoolOp:
         if isinstance(test.op, ast.And) is truth:
             for index, part in enumerate(test.values):
                 if not any(_may_change(interpreter, later) for later in test.values[index + 1 :]):
                     assume(interpreter, part, truth)
-    elif test.__class__ is ast.Compare:
+    elif type(test) is ast.Compare:
         if len(test.ops) == 1:
             _assume_comparison(interpreter, test, truth)
     elif isinstance(test, ast.Call):
@@ -133,7 +133,7 @@ def assume(interpreter: State, test: ast.expr, truth: bool) -> None:
 
 def equality(interpreter: State, test: ast.expr) -> tuple[bool, dict[S.Symbol, Size]] | None:
     """What is equal where a test of two sizes comes out as this: `n == 1`, `n != 1`."""
-    if test.__class__ is not ast.Compare or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+    if type(test) is not ast.Compare or len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
         return None
     assert isinstance(test, ast.Compare)
     left, right = test.left, test.comparators[0]
@@ -182,7 +182,7 @@ _ASKS = frozenset(
 
 
 def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> None:
-    operator = test.ops[0].__class__
+    operator = type(test.ops[0])
     if operator is ast.Is or operator is ast.IsNot:
         _assume_none(interpreter, test, truth is (operator is ast.Is))
         return
@@ -216,7 +216,7 @@ def _assume_comparison(interpreter: State, test: ast.Compare, truth: bool) -> No
 def _assume_none(interpreter: State, test: ast.Compare, truth: bool) -> None:
     """`x is None` of what an annotation, or its line, says to be a tensor: it is one where the test says so."""
     target, other = test.left, test.comparators[0]
-    if not (target.__class__ is ast.Name and other.__class__ is ast.Constant and other.value is None):
+    if not (type(target) is ast.Name and type(other) is ast.Constant and other.value is None):
         return
     env = interpreter.frame.env
     value = env.get(target.id)

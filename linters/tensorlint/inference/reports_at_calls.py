@@ -20,7 +20,7 @@ from tensorlint.inference.values import Tensor, Value
 from tensorlint.inference.walking import walk
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CalledFrom:
     """The statement of another file that is looked at, and the call of this file that led there. `place` stands for both;
     `arguments` are the call's, with the values that the parameters still hold, by their ids; `calls` are those that led to

@@ -79,19 +79,19 @@ class SharedNames(State):
 
     def as_others_leave_it(self, name: str, value: Value) -> Value:
         """What the name of another module holds, as far as it is known whatever has run."""
-        kind = value.__class__
+        kind = type(value)
         if kind is Tensor:
             return UNKNOWN if self.reshapes_in_reach() else value
         if kind is Instance:
             return UNKNOWN if self.object_changes(name, value) else value  # type: ignore[arg-type]
         if kind is Sequence or kind is Dictionary or kind is LibraryObject:
             held = _items_of(value)
-            deep = kind is LibraryObject or any(each.__class__ in _CHANGED for each in held)
+            deep = kind is LibraryObject or any(type(each) in _CHANGED for each in held)
             if (deep or kind is Dictionary or value.kind != "tuple") and self.is_out(name, deep):  # type: ignore[attr-defined]
                 if deep:
                     return UNKNOWN
                 self.forget_contents(value)
-            if any(each.__class__ is Tensor for each in held) and self.reshapes_in_reach():
+            if any(type(each) is Tensor for each in held) and self.reshapes_in_reach():
                 return UNKNOWN
         return value
 
@@ -113,9 +113,7 @@ class SharedNames(State):
             name
             for name, value in cls.held.items()
             if not isinstance(value, Function)
-            and (
-                name in found.names or (value.__class__ in _CHANGED and self.as_others_leave_it(name, value) is UNKNOWN)
-            )
+            and (name in found.names or (type(value) in _CHANGED and self.as_others_leave_it(name, value) is UNKNOWN))
         }
         for name in lost:
             cls.held[name] = UNKNOWN
@@ -139,8 +137,7 @@ class SharedNames(State):
         if value.cls.is_module and self.is_out(name, True):
             return True
         return any(
-            held.__class__ in _CHANGED and self.as_others_leave_it(each, held) is UNKNOWN
-            for each, held in fields.items()
+            type(held) in _CHANGED and self.as_others_leave_it(each, held) is UNKNOWN for each, held in fields.items()
         )
 
     def is_out(self, name: str, deep: bool) -> bool:

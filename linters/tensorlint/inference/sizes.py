@@ -74,7 +74,7 @@ class Poly:
         return hash(self.terms)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (other.__class__ is Poly and self.terms == other.terms)
+        return self is other or (type(other) is Poly and self.terms == other.terms)
 
     def __repr__(self) -> str:
         return show(self)

@@ -30,7 +30,7 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        if node.__class__ not in _INNER:
+        if type(node) not in _INNER:
             pending += children(node)
 
 
@@ -59,7 +59,7 @@ def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.ex
             if each is not None and each.arg == name:
                 yield each, None, False
     for node in _of_module(scope, name) if isinstance(scope, ast.Module) else own_nodes(scope):
-        if node.__class__ not in _BINDING:
+        if type(node) not in _BINDING:
             continue
         if isinstance(node, ast.Assign):
             for target in node.targets:

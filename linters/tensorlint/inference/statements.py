@@ -19,6 +19,7 @@ from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.elementwise import is_numpys_own
 from tensorlint.inference.outcomes import LINEAR, without_linear
+from tensorlint.inference.sizes import RELIED_ON
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -39,6 +40,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import only_tells
 
+_NAMED = frozenset({ast.Name, ast.Attribute, ast.Subscript})  # what gives an object that something else holds too
 _WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can change
 
 
@@ -56,7 +58,7 @@ class Statements(State):
         place = [frame, body, 0, entry, self.blocks]
         self.places.append(place)
         learnt: list[tuple[str, Value, Value]] = []
-        proven = 0 if entry is ALWAYS else reshaping.proven()
+        proven = len(RELIED_ON)
         for index, statement in enumerate(body):
             if frame.dead:
                 break
@@ -64,13 +66,14 @@ class Statements(State):
             if regions and (id(body), index) in regions:
                 learnt += self.enter_region(frame, body, index)
             self.steps += 1
-            handler = handlers.get(statement.__class__)
+            handler = handlers.get(type(statement))
             if handler is not None:
                 handler(statement)
         self.places.pop()
         if entry is not ALWAYS:
             # Behind the branch nothing was demanded of it.
-            reshaping.forget(proven)
+            if len(RELIED_ON) > proven:
+                reshaping.forget(proven)
             for name, before, known in learnt:
                 if frame.env.get(name) is known:
                     frame.env[name] = before
@@ -79,32 +82,28 @@ class Statements(State):
 
     def exec_expression(self, node: ast.Expr) -> None:
         value = node.value
-        if value.__class__ is ast.Constant:
+        if type(value) is ast.Constant:
             return
         self.unused = value
         self.eval(value)
-        if value.__class__ is ast.Call and self.may_stop(value.func):
+        if type(value) is ast.Call and self.may_stop(value.func):
             self.possible_exits += 1
 
     def may_stop(self, func: ast.expr) -> bool:
         """Whether a call that is made for its effect alone may be there to stop the program: `require(not flag)`."""
-        if func.__class__ is ast.Name:
+        if type(func) is ast.Name:
             return func.id != "print" and not isinstance(self.frame.lookup(func.id), Function)
-        return not (func.__class__ is ast.Attribute and func.attr in _EFFECTS)
+        return not (type(func) is ast.Attribute and func.attr in _EFFECTS)
 
     def exec_assign(self, node: ast.Assign) -> None:
         source, targets = node.value, node.targets
         value = self.eval(source)
-        if value.__class__ is Sequence or value.__class__ is Dictionary:
-            if len(targets) > 1 or isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)):
+        if type(value) is Sequence or type(value) is Dictionary:
+            if len(targets) > 1 or type(source) in _NAMED:
                 value.shared = True
-            if (
-                value.__class__ is Sequence
-                and value.kind == "tuple"
-                and targets[0].__class__ not in (ast.Tuple, ast.List)
-            ):
+            if type(value) is Sequence and value.kind == "tuple" and type(targets[0]) not in (ast.Tuple, ast.List):
                 within(value)
-        elif value.__class__ is Number and source.__class__ is ast.BinOp and self.frame.record:
+        elif type(value) is Number and type(source) is ast.BinOp and self.frame.record:
             sizes_in_place.take(self, source, value)  # `n = len(rows) * 2`
         for target in targets:
             self.assign(target, value, source)
@@ -234,7 +233,7 @@ class Statements(State):
     def exec_return(self, node: ast.Return) -> None:
         frame = self.frame
         value = NONE if node.value is None else self.eval(node.value)
-        if value.__class__ is Dictionary or (value.__class__ is Sequence and value.kind != "iterator"):
+        if type(value) is Dictionary or (type(value) is Sequence and value.kind != "iterator"):
             if not (isinstance(node.value, ast.Name) and node.value.id in frame.env):
                 share(value)  # a list that outlives the call
         if self.places and self.places[-1][3] is not ALWAYS:
@@ -315,18 +314,18 @@ class Statements(State):
                 self.frame.env[alias.asname or alias.name] = self.import_name(node.module or "", alias.name, node.level)
 
     def exec_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        function: Value = Function(node, self.frame, owner=self.frame.owner if self.frame.is_class else None)
-        assert isinstance(function, Function)
+        frame, name = self.frame, node.name
+        function = Function(node, frame, frame.owner if frame.is_class else None)
         function.defaults = self.defaults_of(node.args)
-        if self.frames[-1] is not self.frame:
-            self.frames.append(self.frame)
+        if self.frames[-1] is not frame:
+            self.frames.append(frame)
         self.decorate(function)
-        if node.name in self.frame.facts.shared:
-            self.hold_shared(node.name, function)
-            self.frame.env[node.name] = UNKNOWN
+        if name in frame.facts.shared:
+            self.hold_shared(name, function)
+            frame.env[name] = UNKNOWN
         else:
-            self.frame.env[node.name] = function
-        if self.frame.record:
+            frame.env[name] = function
+        if frame.record:
             self.pending.append(function)
 
     def exec_class(self, node: ast.ClassDef) -> None:

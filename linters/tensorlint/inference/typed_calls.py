@@ -62,7 +62,7 @@ _KEEPS = frozenset(
 _OVERLOADS = frozenset({"typing.overload", "typing_extensions.overload"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Forward:
     """A class's `forward`: its overloads, if any, and the definition that runs."""
 

@@ -95,11 +95,11 @@ class Opaque(Value):
     def __init__(
         self,
         name: str | None,
+        parts: tuple[Value, ...] = (),
+        kind: str | None = None,
         *,
         variant: bool = False,
-        kind: str | None = None,
         integer: bool = False,
-        parts: tuple[Value, ...] = (),
     ) -> None:
         self.name = name
         self.variant = variant
@@ -190,7 +190,7 @@ class Scalar(Value):
         return f"Scalar({self.kind})"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Tensor(Value):
     """A tensor or array.
 
@@ -273,7 +273,7 @@ class Pieces(Protocol):
         """The first part, however many there are."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Sequence(Value):
     """A tuple, list or set: `items` where each is known, else `element` stands for all of them.
 
@@ -326,7 +326,7 @@ def showing(one: Sequence) -> Sequence:
     return one
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Dictionary(Value):
     """A dict with constant keys, or one whose keys are not known (`items` None) and whose values are `element`."""
 
@@ -345,7 +345,7 @@ class Dictionary(Value):
         return made
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Slice(Value):
     """`start:stop:step` between brackets."""
 
@@ -354,7 +354,7 @@ class Slice(Value):
     step: Value
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Range(Value):
     """`range(start, stop, step)`."""
 
@@ -380,7 +380,7 @@ class Library(Value):
         return f"Library({self.path})"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class LibraryObject(Value):
     """An instance of a library's class: `nn.Linear(8, 1)`, `np.random.default_rng()`, a DataLoader.
 
@@ -397,7 +397,7 @@ class LibraryObject(Value):
     several: bool = False  # as an `Instance` may
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Attribute(Value):
     """A method or attribute of a value that is not called on the spot: `f = x.view`."""
 
@@ -405,7 +405,7 @@ class Attribute(Value):
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecordField:
     """A field of a dataclass or named tuple: whether `__init__` takes it, also by its place, and the instance keeps it.
 
@@ -420,7 +420,7 @@ class RecordField:
     kept: bool = True
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Class(Value):
     """A class of the analysed files. `scope` is the interpreter's scope it was defined in."""
 
@@ -475,7 +475,7 @@ class Class(Value):
         return {*self.held, *self.late.methods} if self.late is not None else set(self.held)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Instance(Value):
     """An instance of a class of the analysed files."""
 
@@ -522,7 +522,7 @@ def is_named_tuple(value: Value) -> bool:
     return plain and bool(value.cls.bases) and value.fields.keys() == {each.name for each in value.cls.record}
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Function(Value):
     """A function of the analysed files, with the scope its free names live in."""
 
@@ -537,7 +537,7 @@ class Function(Value):
     registered: bool = False  # by a decorator of the program's own that gives it back
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Partial(Value):
     """`functools.partial(function, *positional, **keywords)`."""
 
@@ -546,7 +546,7 @@ class Partial(Value):
     keywords: dict[str, Value]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Imported(Value):
     """A name imported from another file of the project, not looked at yet. `name` None means the module itself."""
 
@@ -556,7 +556,7 @@ class Imported(Value):
     importer: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ModuleScope(Value):
     """Another module of the project; its names are made when they are first asked for."""
 
@@ -569,7 +569,7 @@ def number(size: Size) -> Value:
 
 def size_of(value: Value) -> Size | None:
     """The value as a size; an opaque object becomes a size of its own."""
-    kind = value.__class__
+    kind = type(value)
     if kind is Const:
         known = value.value  # type: ignore[attr-defined]
         return known if type(known) is int else int(known) if known is True or known is False else None
@@ -598,7 +598,7 @@ def sizes_of(value: Value) -> tuple[Size | None, ...] | None:
 
 
 def is_none(value: Value) -> bool:
-    return value.__class__ is Const and value.value is None
+    return type(value) is Const and value.value is None
 
 
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:

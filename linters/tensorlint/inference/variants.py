@@ -40,7 +40,7 @@ def freshen(
     `renamed` keeps what one item's parts have in common: the fields of one batch share its size; `made` the tuples,
     lists and dictionaries that were made for it, for one may be in many places.
     """
-    if value.__class__ in _FIXED:
+    if type(value) in _FIXED:
         return value
     if isinstance(value, Opaque):
         return Opaque(None, parts=value.parts) if value.variant or value.parts else value
@@ -117,7 +117,7 @@ def stands_for_several(value: Instance | LibraryObject) -> None:
 
 def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> Value:
     """The value with the sizes that were made since `start` marked as varying from item to item."""
-    if value.__class__ in _FIXED:
+    if type(value) in _FIXED:
         return value
     if isinstance(value, Opaque):
         if value.integer:
@@ -191,7 +191,7 @@ def _each_its_own(value: Instance | LibraryObject, start: int, depth: int = 0) -
     elif not value.generic:
         fields = value.fields
         for name, held in fields.items():
-            kind = held.__class__
+            kind = type(held)
             if kind is Const:
                 continue
             if (kind is Instance or kind is LibraryObject) and depth < _DEEPEST:

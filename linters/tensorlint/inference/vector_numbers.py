@@ -32,7 +32,7 @@ _ASSERTIONS = frozenset({
 _DEEPEST = 8
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class VectorNumber:
     """A product of two vectors of which one was transposed.
 

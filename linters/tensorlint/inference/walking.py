@@ -27,11 +27,13 @@ _WITH_GAPS = frozenset(["keys", "kw_defaults"])
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, as `ast.iter_child_nodes` gives them, but for the same."""
     found: list[ast.AST] = []
-    for name in _BRANCHES[node.__class__]:
+    for name in _BRANCHES[type(node)]:
         part = getattr(node, name, None)
-        if part.__class__ is list:
+        if not part:  # as many are
+            continue
+        if type(part) is list:
             found += part if name not in _WITH_GAPS else [each for each in part if each is not None]
-        elif part is not None:
+        else:
             found.append(part)
     return found
 
@@ -41,15 +43,16 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
     found: list[ast.AST | None] = [tree]
     branches = _BRANCHES
     for node in found:  # grows meanwhile
-        names = branches[node.__class__]
+        names = branches[type(node)]
         if names:
             fields = node.__dict__
             for name in names:
                 part = fields.get(name)
-                if part.__class__ is list:
-                    found += part
-                elif part is not None:
-                    found.append(part)
+                if part:  # many of them are empty
+                    if type(part) is list:
+                        found += part
+                    else:
+                        found.append(part)
         elif node is None:
             continue
         yield node  # type: ignore[misc]
@@ -57,7 +60,7 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
 
 def only_tells(node: ast.expr) -> bool:
     """Whether the expression is text, a name or what a class is called: working it out changes nothing and shows nothing."""
-    kind = node.__class__
+    kind = type(node)
     if kind is ast.Constant or kind is ast.Name:
         return True
     if kind is ast.JoinedStr:
@@ -79,8 +82,8 @@ def parameters_of(spec: ast.arguments) -> set[str]:
 
 def root_name(node: ast.expr, *, through_calls: bool = False) -> str | None:
     """`self` of `self.blocks[0].norm`, and of `self.blocks().norm` where calls are passed through; None of other expressions."""
-    kind = node.__class__
+    kind = type(node)
     while kind is ast.Attribute or kind is ast.Subscript or (through_calls and kind is ast.Call):
         node = node.func if kind is ast.Call else node.value  # type: ignore[attr-defined]
-        kind = node.__class__
+        kind = type(node)
     return node.id if kind is ast.Name else None  # type: ignore[attr-defined]

@@ -148,7 +148,7 @@ class Draw:
             if parameter.rest or name in ("out", "device", "generator", "layout", "pin_memory", "_stacklevel"):
                 positional = False
                 continue
-            if parameter.keyword_only:
+            if not (parameter.by_place or parameter.star):
                 positional = False
             if parameter.star:
                 if positional:

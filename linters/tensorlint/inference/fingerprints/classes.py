@@ -11,7 +11,7 @@ from tensorlint.inference.fingerprints.scopes import FunctionNode, Names
 _MAY_BE_EMPTY = (ast.Constant,)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ClassFacts:
     """`attributes` are the expressions assigned to `self.name`; `constants` those of the class body."""
 

@@ -11,7 +11,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.TryStar, ast.ExceptHandler, ast.Match, ast.IfExp)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Binding:
     """One place that gives a name its value.
 
@@ -34,7 +34,7 @@ class Binding:
         return (getattr(self.node, "lineno", 0), getattr(self.node, "col_offset", 0))
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """A module, class, function, lambda or comprehension and the names it binds."""
 

@@ -29,7 +29,7 @@ Forward = Callable[..., Value]
 AttributeOf = Callable[[LibraryObject, str], Value | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Layer:
     """`parameters` are the constructor's, `inputs` those of a call, `forward(call, layer, **inputs)` its result."""
 

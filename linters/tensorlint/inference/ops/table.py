@@ -28,7 +28,7 @@ from tensorlint.inference.values import UNKNOWN, Const, Framework, Opaque, Seque
 Transfer = Callable[..., Value]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Call:
     """One call while it is being judged. `node` is the call's expression; hooks let the interpreter hear of hazards.
 
@@ -58,18 +58,18 @@ class Call:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Parameter:
     """One parameter of an operation, as its signature has it."""
 
     name: str
     default: Value | None
     star: bool = False
-    keyword_only: bool = False
     rest: bool = False
+    by_place: bool = True  # whether it takes one argument by its place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Entry:
     """`parameters` bind the call's arguments; a call that does not fit them is unknown.
 
@@ -86,7 +86,7 @@ class Entry:
     numbers: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """All operations of one library: functions by dotted path, methods and attributes by name."""
 
@@ -154,20 +154,20 @@ def parse_parameters(text: str) -> tuple[Parameter, ...]:
     `**name` takes the keywords that no other parameter takes, as a dict.
     """
     result: list[Parameter] = []
-    keyword_only = False
+    by_place = True
     for word in text.split():
         if word == "/":
-            keyword_only = True
+            by_place = False
         elif word.startswith("**"):
-            result.append(Parameter(word[2:], None, rest=True))
+            result.append(Parameter(word[2:], None, rest=True, by_place=False))
         elif word.startswith("*"):
-            result.append(Parameter(word[1:], None, star=True))
-            keyword_only = True
+            result.append(Parameter(word[1:], None, star=True, by_place=False))
+            by_place = False
         elif "=" in word:
             name, default = word.split("=", 1)
-            result.append(Parameter(name, _literal(default), keyword_only=keyword_only))
+            result.append(Parameter(name, _literal(default), by_place=by_place))
         else:
-            result.append(Parameter(word, None, keyword_only=keyword_only))
+            result.append(Parameter(word, None, by_place=by_place))
     return tuple(result)
 
 
@@ -181,14 +181,19 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
     at = 0
     count = len(args)
     for parameter in parameters:
-        name = parameter.name
-        if parameter.rest:
+        name, default = parameter.name, parameter.default
+        if at < count and parameter.by_place:
+            bound[name] = args[at]
+            at += 1
+        elif default is not None and not kwargs:
+            bound[name] = default
+        elif parameter.rest:
             names = {other.name for other in parameters}
             bound[name] = {given: value for given, value in kwargs.items() if given not in names}
             if at < count:
                 raise Misfit("too many")
             return bound
-        if parameter.star:
+        elif parameter.star:
             bound[name] = list(args[at:])
             at = count
             if name in kwargs:
@@ -197,19 +202,16 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
                 for alias in _ALIASES.get(name, ()):
                     if alias in kwargs:
                         bound[name].append(kwargs[alias])
-        elif at < count and not parameter.keyword_only:
-            bound[name] = args[at]
-            at += 1
         elif name in kwargs:
             bound[name] = kwargs[name]
-        elif parameter.default is not None:
-            bound[name] = parameter.default
+        elif default is not None:
+            bound[name] = default
         else:
             spelling = next((other for other in _ALIASES.get(name, ()) if other in kwargs), None)
             if spelling is None:
                 raise Misfit(name)
             bound[name] = kwargs[spelling]
-        if kwargs and name in _ALIASES and parameter.default is not None and name not in kwargs:
+        if kwargs and name in _ALIASES and default is not None and name not in kwargs:
             for alias in _ALIASES[name]:
                 if alias in kwargs:
                     bound[name] = kwargs[alias]
@@ -290,7 +292,7 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
 def _shape_kept(entry: Entry, args: Sequence_[Value]) -> tuple[Size, ...] | None:
     """New sizes, as many as the first argument has: of a function that keeps the rank, whatever else it is given."""
     first = args[0] if args else None
-    if first.__class__ is not Tensor or first.shape is None or not ranks.keeps(entry.framework, _last(entry.name)):
+    if type(first) is not Tensor or first.shape is None or not ranks.keeps(entry.framework, _last(entry.name)):
         return None
     return tuple(S.symbol() for _ in first.shape)
 

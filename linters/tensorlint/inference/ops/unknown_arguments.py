@@ -86,7 +86,7 @@ def _shapeless(value: Value) -> Value:
 
 def is_unknown(value: Value) -> bool:
     """Whether nobody knows what it is."""
-    return value.__class__ is Unknown or (value.__class__ is Opaque and value.kind is None)
+    return type(value) is Unknown or (type(value) is Opaque and value.kind is None)
 
 
 def _some_tensor(value: Value) -> Tensor:

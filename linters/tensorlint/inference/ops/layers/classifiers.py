@@ -65,7 +65,7 @@ def make(path: str, args: Sequence_[Value], kwargs: Mapping[str, Value], node: a
         if name != "create_model" or not isinstance(classes, int) or classes < 1 or not kwargs.keys() <= _TIMM_LEAVES:
             return None
         return LibraryObject(TIMM, {"num_classes": Const(classes)}, (), {}, node)
-    if name == "get_model" and (chosen := args[0] if args else kwargs.get("name")).__class__ is Const:
+    if name == "get_model" and type(chosen := args[0] if args else kwargs.get("name")) is Const:
         name = str(chosen.value)
     if name not in HEADS or not kwargs.keys() <= _LEAVE_THE_HEAD:
         return None

@@ -260,7 +260,7 @@ def pieces(call: Call, ranked: Tensor, at: int, sizes: list[Size]) -> Sequence:
     return tuple_of(results)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EqualPieces:
     """An axis cut into parts of one size, the last one shorter where the size does not divide the axis.
 

@@ -17,6 +17,7 @@ from tensorlint.inference.inheritance import (
     Inheritance,
     answers_otherwise,
     changed_by_operators,
+    changed_by_torch,
     is_plain,
 )
 from tensorlint.inference.late_initialisers import attributes_unknown
@@ -299,6 +300,10 @@ class Classes(Inheritance):
         changed = cls.changed_by_operators
         if name in (changed_by_operators(cls) if changed is None else changed):
             return True
+        if cls.is_module and not (of is not None and of.generic):  # of any instance each method may have run
+            changed = cls.changed_by_torch
+            if name in (changed_by_torch(cls) if changed is None else changed):
+                return True
         if name[:1] == "_" and name in self.private_names():
             return True
         if self.rebound is not NOTHING and self.changed_in(self.rebound, cls, name, of):

@@ -94,25 +94,50 @@ def changed_by_operators(cls: Class) -> frozenset[str]:
                     return _EVERYTHING
                 names |= changed_by_operators(base)
         implicit = [name for name in cls.methods if name.startswith("__") and name not in _FOLLOWED]
-        if implicit:
-            reached: set[str] = set()
-            while implicit:
-                name = implicit.pop()
-                method = cls.methods.get(name)
-                if method is None or name in reached or not method.args.args:
-                    continue
-                reached.add(name)
-                changed, called = kept_with(method, "changes of self", partial(_changes_of_self, method))
-                names |= changed
-                implicit += called
-        cls.changed_by_operators = frozenset(names)
+        cls.changed_by_operators = frozenset(names | _changed_by(cls, implicit))
     return cls.changed_by_operators
+
+
+def changed_by_torch(cls: Class) -> frozenset[str]:
+    """Attributes of self that change when nn.Module calls one of the module's methods, for `model.eval()`,
+    `model.to(device)` or `model.load_state_dict(state)`; these calls are not followed either."""
+    if cls.changed_by_torch is None:
+        implicit = [name for name in cls.methods if name in _CALLED_BACK] if cls.is_module else []
+        above = [changed_by_torch(base) for base in cls.bases if isinstance(base, Class)]
+        cls.changed_by_torch = frozenset(_changed_by(cls, implicit)).union(*above)
+    return cls.changed_by_torch
+
+
+def _changed_by(cls: Class, methods: list[str]) -> set[str]:
+    """Attributes of self that the methods change, and those of the class's own that they call."""
+    names: set[str] = set()
+    reached: set[str] = set()
+    while methods:
+        name = methods.pop()
+        method = cls.methods.get(name)
+        if method is None or name in reached or not method.args.args:
+            continue
+        reached.add(name)
+        changed, called = kept_with(method, "changes of self", partial(_changes_of_self, method))
+        names |= changed
+        methods += called
+    return names
 
 
 # What the interpreter calls where Python does, and what runs before or after all that is asked of an instance.
 _FOLLOWED = frozenset(
     ["__init__", "__post_init__", "__new__", "__call__", "__enter__", "__init_subclass__", "__class_getitem__",
      "__set_name__", "__del__"]
+)  # fmt: skip
+
+
+# What nn.Module calls of a module's own methods, and of its children's, where other methods of it are called.
+_CALLED_BACK = frozenset(
+    ["train", "_apply", "apply", "requires_grad_", "zero_grad", "load_state_dict", "_load_from_state_dict", "state_dict",
+     "_save_to_state_dict", "get_extra_state", "set_extra_state", "extra_repr", "parameters", "named_parameters", "buffers",
+     "named_buffers", "modules", "named_modules", "children", "named_children", "_named_members", "_get_name", "_call_impl",
+     "_wrapped_call_impl", "_slow_forward", "register_buffer", "register_parameter", "add_module", "register_module",
+     "get_submodule", "get_parameter", "get_buffer", "_replicate_for_data_parallel"]
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from tensorlint.inference.walking import children, walk
 from tensorlint.inference.words import has_part, has_word
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-INITIALISERS = frozenset({"__init__", "__post_init__", "__new__", "build", "reset_parameters"})
+INITIALISERS = frozenset({"__init__", "__post_init__", "__new__"})
 
 
 @dataclass(slots=True, eq=False, repr=False)

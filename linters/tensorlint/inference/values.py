@@ -443,6 +443,7 @@ class Class(Value):
     order: tuple[Value, ...] | None = None  # see `inheritance.method_order`
     made_otherwise: bool = False
     changed_by_operators: frozenset[str] | None = None  # see `inheritance.changed_by_operators`
+    changed_by_torch: frozenset[str] | None = None  # and `changed_by_torch`
 
     @property
     def name(self) -> str:

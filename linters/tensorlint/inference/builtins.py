@@ -182,7 +182,7 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
     if known.items is not None and start is not None:
         items = [Sequence("tuple", [Const(start + at), item]) for at, item in enumerate(known.items)]
         return Sequence("iterator", list(items))
-    return Sequence("iterator", None, Sequence("tuple", [Number(S.symbol()), interp.any_item(known)]), known.length)
+    return Sequence("iterator", None, Sequence("tuple", [Number(S.counter()), interp.any_item(known)]), known.length)
 
 
 def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -288,7 +288,7 @@ def _extreme(pick: Any) -> Any:
             if len(values) == 2:
                 for less, more in (values, values[::-1]):
                     low, high = size_of(less), size_of(more)
-                    if low is not None and high is not None and arguments.at_least(high, low):
+                    if low is not None and high is not None and arguments.always_at_least(high, low):
                         return less if pick is min else more
             return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
         if isinstance(many, Sequence) and not kwargs:

@@ -295,4 +295,4 @@ class Iteration(State):
 
 def _any_integer() -> Value:
     """An integer that differs from round to round."""
-    return Number(S.of_symbol(S.Symbol(None, variant=True)))
+    return Number(S.counter(variant=True))

@@ -22,7 +22,9 @@ _NOTHING: Mapping[Any, str] = MappingProxyType({})
 class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
-    __slots__ = ("denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant", "written")
+    __slots__ = (
+        "counts", "denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant", "written"
+    )  # fmt: skip
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
         self.name = name
@@ -32,6 +34,8 @@ class Symbol:
         self.held: tuple[tuple[int, int], int] | None = None
         # A batch: it has no name, and is as a rule neither 0 nor 1.
         self.plural = plural
+        # A number that begins at 0, as those of rounds do, rather than the size of an axis.
+        self.counts = False
         # How the code writes it where it has no name for it: `len(rows)`.
         self.written: str | None = None
         self.serial = next(_serial)
@@ -90,6 +94,13 @@ _MAX_DEGREE = 12
 def symbol(name: str | None = None) -> Poly:
     """A new size, equal to nothing but itself."""
     return of_symbol(Symbol(name))
+
+
+def counter(*, variant: bool = False) -> Poly:
+    """A number that nobody has named, and that may be 0."""
+    atom = Symbol(None, variant=variant)
+    atom.counts = True
+    return of_symbol(atom)
 
 
 def of_symbol(atom: Symbol) -> Poly:

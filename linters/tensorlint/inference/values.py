@@ -134,6 +134,7 @@ class Opaque(Value):
             atom = S.Symbol(self.name, variant=self.variant)
             atom.scope = self.scope
             atom.since = self.since or atom.since
+            atom.counts = self.integer  # what `int(x)`, `len(rows)` or `n % 3` gives may be 0
             self._symbol = S.of_symbol(atom)
         return self._symbol
 

@@ -67,7 +67,7 @@ def freshen(
     if isinstance(value, Tensor):
         return copy(value, axes=dict(value.axes) if value.axes else None, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
-        return Number(S.symbol())
+        return Number(S.counter() if any(atom.counts for atom in S.symbols(value.size)) else S.symbol())
     return value
 
 

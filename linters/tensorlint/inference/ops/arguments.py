@@ -121,8 +121,8 @@ def device(value: Value) -> str | None:
     return None
 
 
-def least(size: Size) -> int | None:
-    """The smallest value of a size whose symbols are at least 1 (quotients may be less); None where there is none."""
+def least(size: Size, unnamed: int = 1, named: int = 1) -> int | None:
+    """The smallest value of a size whose symbols are at least 1, or these (quotients may be less); None where there is none."""
     if not isinstance(size, Poly):
         return size
     total = 0
@@ -130,24 +130,38 @@ def least(size: Size) -> int | None:
         if monomial and coefficient < 0:
             return None
         for atom in monomial:
-            smallest = _least_of(atom)
-            if smallest is None:
+            of_atom = _least_of(atom, unnamed, named)
+            if of_atom is None:
                 return None
-            coefficient *= smallest
+            coefficient *= of_atom
         total += coefficient
     return total
 
 
-def _least_of(atom: S.Symbol) -> int | None:
-    if atom.numerator is None or S.is_plural(atom):
-        return 1
-    numerator = least(atom.numerator)
+def _least_of(atom: S.Symbol, unnamed: int, named: int) -> int | None:
+    if atom.counts:
+        return 0
+    if S.is_plural(atom):
+        return named
+    if atom.numerator is None:
+        return unnamed
+    numerator = least(atom.numerator, unnamed, named)
     if numerator is None or numerator < 0:
         return None
     return numerator // atom.denominator if isinstance(atom.denominator, int) and atom.denominator > 0 else 0
 
 
 def at_least(size: Size, bound: Size) -> bool:
-    """size >= bound for all symbols of at least 1."""
-    difference = least(S.subtract(size, bound))
+    """size >= bound where names are those of sizes, which are at least 1, as is a size that is one or a product (`2*B*C`):
+    that of an axis that has elements. In `len(rows) + 1`, or `j + 1` with the number of a round, there may be no more than 1."""
+    if isinstance(bound, int) and isinstance(size, Poly) and len(size.terms) == 1:
+        smallest = least(size)
+        return smallest is not None and smallest >= bound
+    difference = least(S.subtract(size, bound), 0)
+    return difference is not None and difference >= 0
+
+
+def always_at_least(size: Size, bound: Size) -> bool:
+    """size >= bound for all symbols that are not negative, whatever they are of."""
+    difference = least(S.subtract(size, bound), 0, 0)
     return difference is not None and difference >= 0

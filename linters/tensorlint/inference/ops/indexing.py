@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
-from tensorlint.inference.ops.arguments import at_least
+from tensorlint.inference.ops.arguments import always_at_least, at_least
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import leaf_dtype, nested
@@ -354,7 +354,7 @@ def _clipped(bound: Size, size: Size) -> Size | None:
         return bound if at_least(bound, 0) else None
     if at_least(size, bound):
         return bound
-    if at_least(bound, size):
+    if always_at_least(bound, size):  # a bound is no size of an axis: it may be 0
         return size
     return None
 

@@ -153,7 +153,7 @@ class Following(State):
                 return declared.given_by(code)
             return table_values.another(freshen(varying(remembered[0], remembered[3])))
         given = (function.scope, *bound.values())
-        start, begun = symbol_serial(), self.steps
+        start, begun, noticed = symbol_serial(), self.steps, self.noticed
         result = self.follow(function, bound, node)
         if (OPEN in kwargs and isinstance(result, (Opaque, Unknown))) or (foreign and _is_nothing(result)):
             self.tells_nothing.add(code)
@@ -170,6 +170,7 @@ class Following(State):
             return UNKNOWN
         if (
             len(self.mutations) == mutations
+            and self.noticed == noticed  # what is seen in a round of a loop that is dropped has to be seen again
             and len(self.memory) < 4096
             and not self.completing
             and (type(result) in _SAME_EACH_TIME or not _gives_another(result, begun))

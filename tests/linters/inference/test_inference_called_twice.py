@@ -1,4 +1,4 @@
-"""A function called twice with the same makes two objects: what is done to the one, the other does not get."""
+"""A function called twice with the same: it makes two objects, each has what was done to it, and what is wrong is seen twice."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ pytest.importorskip("torch", reason="torch is the oracle")
 from test_inference_adversaries import wrong_claims
 
 from tensorlint.inference.analysis import analyse
+from tensorlint.inference.hazards import ViewHazard
 
 _HEAD = """
 import collections, functools, os, types
@@ -98,3 +99,22 @@ def test_the_second_layer_stays_known() -> None:
     source = "import torch\nfrom torch import nn\ndef make(n): return nn.Linear(3, n)\na = make(4)\nb = make(4)\na.extra = 1\n"
     source += "y = b(torch.zeros(2, 3))\n"
     assert {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}["y"] == (2, 4)
+
+
+_FLAT = "import torch\ndef flat(t):\n    q = t.view(-1)\n    return q\n"
+SEEN = {
+    "again in another round": (
+        "def run(rows):\n    w, z = torch.zeros(30, 7).t(), torch.zeros(3)\n    for row in rows:\n        y = flat(w)\n"
+        "        z = torch.cat([z, z])\n    return y, z\n"
+    ),
+    "before in a block that expects an error": (
+        "x = torch.zeros(3, 4).t()\ntry:\n    a = flat(x)\nexcept RuntimeError:\n    a = None\nb = flat(x)\n"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_a_call_does_wrong_is_seen_though_it_was_followed_before(name: str) -> None:
+    source = _FLAT + SEEN[name]
+    hazards = analyse(ast.parse(source), source).hazards
+    assert sum(isinstance(each, ViewHazard) for each in hazards) == 1

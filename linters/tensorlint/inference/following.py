@@ -29,13 +29,17 @@ from tensorlint.inference.values import (
     OPEN,
     PLAIN,
     UNKNOWN,
+    Attribute,
     Class,
     Const,
     Dictionary,
     Function,
     Instance,
     LibraryObject,
+    Number,
     Opaque,
+    Partial,
+    Scalar,
     Sequence,
     Tensor,
     Unknown,
@@ -51,6 +55,9 @@ NEVER = Unknown()
 _CACHES = frozenset({"lru_cache", "cache"})
 _ENDS = frozenset({"exit", "_exit", "quit", "abort", "fail", "error"})
 _KNOWN_OBJECTS = frozenset({Const, LibraryObject, Function, Class})
+# Nothing can be done to one of these that is not seen by its name.
+_SAME_EACH_TIME = frozenset({Const, Unknown, Opaque, Tensor, Number, Scalar})
+_DEEPEST = 4  # containers in containers that a call gives
 _PLAIN_CONSTANTS = frozenset({int, float, str, bool, NoneType})
 _MAX_DEPTH = 12  # calls of the program's own functions inside one another
 
@@ -146,7 +153,7 @@ class Following(State):
                 return declared.given_by(code)
             return table_values.another(freshen(varying(remembered[0], remembered[3])))
         given = (function.scope, *bound.values())
-        start = symbol_serial()
+        start, begun, noticed = symbol_serial(), self.steps, self.noticed
         result = self.follow(function, bound, node)
         if (OPEN in kwargs and isinstance(result, (Opaque, Unknown))) or (foreign and _is_nothing(result)):
             self.tells_nothing.add(code)
@@ -161,7 +168,13 @@ class Following(State):
             if self.places and self.places[-1] is not None:
                 self.frame.dead = True
             return UNKNOWN
-        if len(self.mutations) == mutations and len(self.memory) < 4096 and not self.completing:
+        if (
+            len(self.mutations) == mutations
+            and self.noticed == noticed  # what is seen in a round of a loop that is dropped has to be seen again
+            and len(self.memory) < 4096
+            and not self.completing
+            and (type(result) in _SAME_EACH_TIME or not _gives_another(result, begun))
+        ):
             # The values are kept, so that their ids stay their own.
             self.memory[key] = (result, given, mutations, start, read_early())
         return declared.given_by(code) if result is UNKNOWN else result
@@ -443,6 +456,21 @@ def _is_nothing(result: Value) -> bool:
 
 def _is_layer(value: Value) -> bool:
     return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
+
+
+def _gives_another(value: Value, begun: int, depth: int = 0) -> bool:
+    """Whether another call gives an object of its own, or what holds one: a layer, say, of which attributes may be assigned
+    that the one of this call does not get. (Lists and dictionaries are made anew of those that are remembered.)"""
+    if isinstance(value, (Instance, LibraryObject)):
+        return not (0 < value.born <= begun or (isinstance(value, Instance) and value.generic))
+    if isinstance(value, (Function, Class)):
+        return value.scope.parent is not None  # what it finds around it may be the call's
+    if not isinstance(value, (Sequence, Dictionary)):
+        return isinstance(value, (Partial, Attribute))
+    if depth == _DEEPEST:
+        return True
+    held = value.items.values() if isinstance(value.items, dict) else value.items
+    return any(_gives_another(each, begun, depth + 1) for each in (value.element, *(held or ())))
 
 
 def _identical(a: tuple[tuple[Value | None, ...], ...], b: tuple[tuple[Value | None, ...], ...]) -> bool:

@@ -72,6 +72,7 @@ class Reports(
     __slots__ = ()
 
     def start_reports(self) -> None:
+        self.noticed = 0
         self.hazards: dict[Any, Hazard] = {}
         self.bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]] = {}
         self.first_round: FirstRound | None = None
@@ -120,6 +121,7 @@ class Reports(
         self.take_back_names(saved.names)
 
     def add(self, node: ast.AST, hazard: Hazard) -> None:
+        self.noticed += 1
         if self.expected_errors and (
             isinstance(hazard, (ViewHazard, RankOneVectorHazard))
             or (isinstance(hazard, BroadcastHazard) and hazard.refused)
@@ -164,6 +166,7 @@ class Reports(
         handler = _REPORTS.get(kind)
         if handler is None:
             return
+        self.noticed += 1
         if self.file is self.own_file or kind in ("reduced", "weighed", "nearest"):
             handler(self, node, facts)
         elif kind in _AT_CALLS and self.trail:

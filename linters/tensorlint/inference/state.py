@@ -29,6 +29,7 @@ class State:
     the calls that led here;
     `names_given` are the sizes and objects that took a name's;
     `appended` holds what was last appended to a list at a place, or by how many items it was extended there;
+    `noticed` counts what was reported, or may have been but for the place that led there;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
     `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
     short `try` blocks around the current statement."""
@@ -46,6 +47,7 @@ class State:
     nesting: int
     loop_start: int | None
     expected_errors: int
+    noticed: int
     possible_exits: int
     blocks: int
     reshaped: dict[int, Value]

@@ -276,18 +276,17 @@ def _makes(value: ast.expr) -> bool:
     return False
 
 
-def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
-    """The names and attributes of which the value may be made, and whether anything is called for it."""
-    names: set[str] = set()
-    attributes: set[str] = set()
-    calls = False
+def _mention(value: ast.expr, names: set[str], attributes: set[str]) -> bool:
+    """Add the names and attributes of which the value may be made; whether code may run for it: calls, or attributes, which
+    may be properties."""
+    runs = False
     root: Any = value
     while type(root) is ast.Attribute:  # `self.rows`, as many are
         attributes.add(root.attr)
-        root = root.value
+        root, runs = root.value, True
     if type(root) is ast.Name:
         names.add(root.id)
-        return names, attributes, False
+        return runs
     part: Any
     for part in () if _makes(value) else walk(root):
         kind = type(part)
@@ -295,30 +294,21 @@ def _mentioned(value: ast.expr) -> tuple[set[str], set[str], bool]:
             names.add(part.id)
         elif kind is ast.Attribute:
             attributes.add(part.attr)
+            runs = True
         elif kind is ast.Call:
-            calls = True
-    return names, attributes, calls
+            runs = True
+    return runs
 
 
 def _give(value: ast.expr, found: Changes) -> None:
     """What any part of the expression stands for may be given back."""
-    if isinstance(value, ast.Name):
-        found.given.add(value.id)
-        return
-    names, attributes, _ = _mentioned(value)
-    found.given |= names
-    found.given_attributes |= attributes
+    _mention(value, found.given, found.given_attributes)
 
 
 def _lend_all(value: ast.expr, found: Changes) -> None:
     """What any part of the expression stands for may be in other hands."""
-    if isinstance(value, ast.Name):
-        found.lent.add(value.id)
-        return
-    names, attributes, calls = _mentioned(value)
-    found.lent |= names
-    found.lent_attributes |= attributes
-    found.taken = found.taken or calls or bool(attributes)  # which may be properties
+    if _mention(value, found.lent, found.lent_attributes):
+        found.taken = True
 
 
 def _is_namespace(node: ast.expr) -> bool:

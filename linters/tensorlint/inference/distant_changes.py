@@ -502,7 +502,7 @@ def _bound_in(nodes: Iterable[ast.AST], binding: Container[type] = _BINDING) -> 
     return bound
 
 
-def _nodes_near(tree: ast.Module, text: str | None, names: Iterable[str]) -> Iterator[ast.AST]:
+def _nodes_near(tree: ast.Module, text: str | None, names: Iterable[str]) -> Iterable[ast.AST]:
     """The nodes of those functions, and other statements, that mention one of the names; of all of them without the text."""
     return walk(tree) if text is None else _nodes_on(tree.body, lines_with(names, text))
 

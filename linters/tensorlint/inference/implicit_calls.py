@@ -48,6 +48,7 @@ _NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tup
 # Holds nothing, and nothing of it can be changed.
 _BARE = frozenset({Opaque, Unknown, Const, Number, Scalar})
 _CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
+_WATCHED = CALLED | _CHANGED
 
 
 def may_change(value: Value) -> bool:
@@ -127,6 +128,13 @@ class ImplicitCalls(State):
             return
         if self.outcomes:
             self.note_unseen(*values)
+        tied = aliases.TIES.on
+        for value in values:
+            kind = type(value)
+            if tied or (kind in _WATCHED and (kind is not Opaque or value.parts or value.fields)):  # type: ignore[attr-defined]
+                break
+        else:
+            return  # as for most calls: numbers, texts, tensors, and what nobody knows
         for value in values:
             if type(value) not in CALLED:
                 continue
@@ -136,7 +144,6 @@ class ImplicitCalls(State):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
                 if aliases.TIES.on and type(value) is Function and self.reached_from(value).reshapes:
                     self.keep(value)  # it may be called when there are other tensors
-        tied = aliases.TIES.on
         for value in values:
             if tied:
                 aliases.lose(value)

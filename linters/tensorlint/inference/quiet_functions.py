@@ -86,8 +86,7 @@ def is_quiet(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile)
     seen = _seen_in(function, file)
     if seen is None:
         return False
-    own = _own_names(file)
-    return all(map(own.is_harmless, seen.made_for))
+    return not seen.made_for or all(map(_own_names(file).is_harmless, seen.made_for))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -98,6 +97,9 @@ class _Seen:
 
     made_for: frozenset[str]
     given: frozenset[str]
+
+
+_CALLS_NOTHING = _Seen(frozenset(), frozenset())
 
 
 def _seen_in(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> _Seen | None:
@@ -143,8 +145,9 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
                 name, owner = part.attr, part.value
                 if name in _TOLD_OF:
                     return None
-                if type(owner) is ast.Name and _computes_nothing(owner.id, name, part in called):
-                    harmless.add(owner)
+                if type(owner) is ast.Name and owner.id in libraries:
+                    if _computes_nothing(owner.id, name, part in called):
+                        harmless.add(owner)
                 if name in functions and part not in called:
                     handed = True
                 if type(part.ctx) is not ast.Load:
@@ -184,7 +187,7 @@ def _look_into(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFil
         return None
     if handed:
         given.add("")
-    return _Seen(frozenset(made_for), frozenset(given))
+    return _Seen(frozenset(made_for), frozenset(given)) if made_for or given else _CALLS_NOTHING
 
 
 def _numbers_among(spec: ast.arguments) -> frozenset[str]:
@@ -193,7 +196,7 @@ def _numbers_among(spec: ast.arguments) -> frozenset[str]:
         [
             each.arg
             for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)
-            if isinstance(each.annotation, ast.Name) and each.annotation.id in _NUMBERS
+            if type(each.annotation) is ast.Name and each.annotation.id in _NUMBERS
         ]
     )
 
@@ -294,13 +297,15 @@ class _Own:
 
     def may_be_called(self, func: ast.expr, parameters: set[str]) -> bool:
         """Whether the call may be one of a function of the file, where what it is given may be worth a message."""
-        if isinstance(func, ast.Name):
-            name = func.id
+        called: Any = func
+        kind = type(called)
+        if kind is ast.Name:
+            name = called.id
             if name in self.functions or name in self.classes or name in self.variables:
                 return True
             return self.objects and name not in self.imported and name not in parameters
-        if isinstance(func, ast.Attribute):
-            name = func.attr
+        if kind is ast.Attribute:
+            name = called.attr
             return name in self.functions or name in self.classes or (self.objects and name in self.held)
         return True
 

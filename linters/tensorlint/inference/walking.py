@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from typing import Any
 
 # Fields with no expression, statement or pattern in them.
 _LEAVES = frozenset(
@@ -21,6 +21,9 @@ _BRANCHES: dict[type, tuple[str, ...]] = {
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 }
 _BRANCHES[type(None)] = ()
+# Of kinds that have one node right below them, always: every fifth node.
+_VALUE = ("value",)
+_BRANCHES.update(dict.fromkeys((ast.Attribute, ast.Expr, ast.keyword, ast.Starred), _VALUE))
 _WITH_GAPS = frozenset(["keys", "kw_defaults"])
 
 
@@ -38,14 +41,17 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def walk(tree: ast.AST) -> Iterator[ast.AST]:
+def walk(tree: ast.AST) -> list[ast.AST]:
     """The tree and everything below it, without the contexts of names (`ast.Load`) and the signs of operators (`ast.Add`)."""
-    found: list[ast.AST | None] = [tree]
-    branches = _BRANCHES
+    found: list[Any] = [tree]
+    branches, gaps = _BRANCHES, False
     for node in found:  # grows meanwhile
         names = branches[type(node)]
         if names:
             fields = node.__dict__
+            if names is _VALUE:
+                found.append(fields["value"])
+                continue
             for name in names:
                 part = fields.get(name)
                 if part:  # many of them are empty
@@ -54,8 +60,8 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
                     else:
                         found.append(part)
         elif node is None:
-            continue
-        yield node  # type: ignore[misc]
+            gaps = True
+    return [node for node in found if node is not None] if gaps else found
 
 
 def only_tells(node: ast.expr) -> bool:

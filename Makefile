@@ -9,8 +9,11 @@ export PATH := $(PATH):$(subst $(eval ) ,:,$(wildcard $(HOME)/.pyenv/versions/3.
 demo: $(TOX)
 	$(TOX) run -q -e demo
 
+# Two at a time what takes one core: making the environments, and reading the code. The tests take both cores by themselves.
 test: $(TOX)
-	$(TOX) run
+	$(TOX) run-parallel -q --notest --parallel 2
+	$(TOX) run-parallel -q --skip-pkg-install --parallel 2 -e lint,type
+	$(TOX) run --skip-pkg-install -e py311,py312,py313
 
 lint: $(TOX)
 	$(TOX) run -e lint,type

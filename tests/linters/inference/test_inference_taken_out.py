@@ -121,7 +121,10 @@ def ways(expression: str) -> list[str]:
 def test_what_is_taken_out_and_changed(kind: str, source: str, tmp_path: Path) -> None:
     item, seen, changes = KINDS[kind]
     ran = 0
-    for number, way in enumerate([source] if source in BLOCKS else ways(source)):
+    every = [source] if source in BLOCKS else ways(source)
+    for number, way in enumerate(every):
+        if len(every) > 1 and (number + list(KINDS).index(kind)) % 2:
+            continue  # of each expression, each way with half of the kinds
         body = changing(way.replace("{seen}", seen.format("one")), changes[number % len(changes)])
         tail = "\n".join(f"y{at} = {seen.format(place)}" for at, place in enumerate(PLACES))
         program = HEAD.format(item=item) + body + "\n" + tail + "\n"

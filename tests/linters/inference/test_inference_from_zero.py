@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is the oracle")
 
 from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
 
 # Expressions over a number, a list of as many items, and the names of the loops around them.
 NUMBERS = [
@@ -37,3 +40,14 @@ def test_a_number_that_may_be_0(number: str, tmp_path: Path) -> None:
     )
     program += "\n\nfor n in (0, 2):\n    f(n, [1] * n)\n"
     assert wrong_claims(tmp_path / "program.py", program) == {}, program
+
+
+def test_an_axis_of_a_counted_length_may_be_empty() -> None:
+    source = (
+        "import torch\n\n\ndef f(n):\n    for j in range(n):\n        a = torch.zeros(3, j)[:, :1]\n"
+        "        b = torch.zeros(3, j + 1)[:, 1:2]\n"
+    )
+    assert {row.name: row.shape for row in analyse(ast.parse(source), source).bindings} == {
+        "a": (3, "?"),
+        "b": (3, "?"),
+    }

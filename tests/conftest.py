@@ -30,6 +30,7 @@ if not ON_GPU:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA GPU")
+    config.addinivalue_line("markers", "host: runs programs over tensors of the host, also with TESTS_DEVICE=cuda")
     config.addinivalue_line("markers", "other_plugins: its sessions load every pytest plugin that is installed")
 
 

@@ -164,6 +164,7 @@ class ArrayProgram:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
+                    self.rehearse(text)
                     value = eval(text, self.scope)
             except Exception:
                 continue
@@ -176,6 +177,14 @@ class ArrayProgram:
             self.lines.append(f"v{len(self.made)} = {text}")
             self.made.append(value)
             return
+
+    def rehearse(self, text: str) -> None:
+        """On a GPU an index out of range ends the process: what raises an error there raises it on the host first."""
+        if torch.get_default_device().type == "cpu":
+            return
+        host = {name: value.cpu() if isinstance(value, torch.Tensor) else value for name, value in self.scope.items()}
+        with torch.device("cpu"):
+            eval(text, host)
 
     def source(self) -> tuple[str, int]:
         """The text, and the line of its first statement."""

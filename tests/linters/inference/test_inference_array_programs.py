@@ -153,6 +153,7 @@ def test_a_wrong_claim_is_noticed() -> None:
 _NOT_CALLED = re.compile(r"random|from|load|mem|lib\.|seterr|shuffle|_$")
 
 
+@pytest.mark.host
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "first", ["torch.tensor([[4.0, 1.0], [1.0, 3.0]])", "torch.tensor([4.0, 1.0])", "torch.ones(2, 2, 2, dtype=int)"]

@@ -18,6 +18,7 @@ def case_name(case: dict[str, Any]) -> str:
     return str(case["name"]).replace(" ", "-")
 
 
+@pytest.mark.host
 @pytest.mark.parametrize("case", CASES, ids=case_name)
 @pytest.mark.filterwarnings("ignore")
 def test_the_library_shows_what_the_program_does(case: dict[str, Any]) -> None:

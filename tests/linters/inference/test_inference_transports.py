@@ -21,6 +21,7 @@ from tensorlint.checking import Selection, findings_of  # noqa: E402
 from tensorlint.rules.registry import load  # noqa: E402
 from tensorlint.source import PythonSource  # noqa: E402
 
+pytestmark = pytest.mark.host
 TEXT = (Path(__file__).parent / "data" / "transports.txt").read_text(encoding="utf-8")
 WAYS: dict[str, tuple[str, str]] = {}
 for part in re.split(r"^### ", TEXT, flags=re.MULTILINE)[1:]:

@@ -90,6 +90,8 @@ def amax(call: Call, input: Value, dim: Value, keepdim: Value, out: Value) -> Va
 @op("torch.aminmax .aminmax", "input / dim=None keepdim=False out=None", tensor=False)
 def aminmax(call: Call, input: Value, dim: Value, keepdim: Value, out: Value) -> Value:
     given = any_tensor(input)
+    if values.is_none(dim) and arguments.truth(keepdim) is not False and given.device != "cpu":
+        raise Undecided  # a CPU keeps the axes, a GPU does not
     return tuple_of([reduce(call, given, dim, keepdim, given.dtype), reduce(call, given, dim, keepdim, given.dtype)])
 
 

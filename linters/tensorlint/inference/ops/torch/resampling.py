@@ -113,8 +113,11 @@ def pixel_unshuffle(call: Call, input: Value, downscale_factor: Value) -> Value:
     factor = arguments.count(downscale_factor)
     if len(shape) < 3:
         raise Undecided
-    if 0 in shape:  # it is given back as it is
-        return unplaced(call, "torch", shape, ranked.dtype, ranked.device)
+    if not all(arguments.at_least(size, 1) for size in shape):
+        # Of a tensor without elements a CPU gives the shape back as it is, a GPU that which others have.
+        if 0 in shape and ranked.device == "cpu":
+            return unplaced(call, "torch", shape, ranked.dtype, ranked.device)
+        raise Undecided
     high, wide = S.floor_divide(shape[-2], factor), S.floor_divide(shape[-1], factor)
     if high is None or wide is None:
         raise Undecided

@@ -71,7 +71,10 @@ def reported(ways: tuple[str, ...], vector: bool) -> bool | None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_column_is_known_at_the_other_end(way: str) -> None:
-    assert reported((way,), vector=True) is False
+    said = reported((way,), vector=True)
+    if said is None and torch.cuda.is_available():
+        pytest.skip("puts its tensors on the GPU that is there")
+    assert said is False
     assert reported((way,), vector=False) is (way not in LOST)
 
 

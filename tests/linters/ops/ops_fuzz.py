@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 import warnings
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy
 import torch
 from ops_oracle import Sizes, Tally, compare, lift
+from torch.utils._pytree import tree_map_only
 
 from tensorlint.inference import ops
 from tensorlint.inference.ops import elementwise, indexing
@@ -93,6 +95,14 @@ def index(random_: random.Random, size: tuple[int, ...], library: Any) -> Any:
     return tuple(items)
 
 
+def rehearse(function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """On a GPU an index out of range ends the process: what raises an error there raises it on the host first."""
+    if torch.get_default_device().type != "cpu":
+        args, kwargs = tree_map_only(torch.Tensor, torch.Tensor.cpu, (args, kwargs))
+        with torch.device("cpu"):
+            function(*args, **kwargs)
+
+
 def getitems(seed: int, count: int, library: Any) -> Tally:
     tally = Tally()
     random_ = random.Random(seed)
@@ -103,6 +113,7 @@ def getitems(seed: int, count: int, library: Any) -> Tally:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                rehearse(operator.getitem, [value, at], {})
                 real = value[at]
         except (IndexError, ValueError, TypeError, RuntimeError):
             continue

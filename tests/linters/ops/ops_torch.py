@@ -11,10 +11,9 @@ import warnings
 from typing import Any
 
 import torch
-from ops_fuzz import tensor
+from ops_fuzz import rehearse, tensor
 from ops_opinfo import describe, real_function, receiver_before
 from ops_oracle import Sizes, Tally, apply, compare, lift
-from torch.utils._pytree import tree_map_only
 
 from tensorlint.inference import ops
 
@@ -214,7 +213,7 @@ def _one(
     try:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
-            _rehearse(real, args, kwargs)
+            rehearse(real, args, kwargs)
             result = real(*args, **kwargs)
     except Exception:  # whatever torch refuses
         return False
@@ -226,11 +225,3 @@ def _one(
             continue
         compare(claimed, result, sizes, tally, f"{where} [{mode}]")
     return True
-
-
-def _rehearse(real: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
-    """On a GPU an index out of range ends the process: what raises an error there raises it on the host first."""
-    if torch.get_default_device().type != "cpu":
-        args, kwargs = tree_map_only(torch.Tensor, torch.Tensor.cpu, (args, kwargs))
-        with torch.device("cpu"):
-            real(*args, **kwargs)

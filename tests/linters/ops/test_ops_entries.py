@@ -64,6 +64,7 @@ def _exists(library: str, kind: str, name: str) -> bool:
 
 
 @pytest.mark.usefixtures("samples_of_torch")
+@pytest.mark.host
 def test_every_entry_is_compared_with_its_library() -> None:
     names = {
         id(entry): (library, kind, name)

@@ -380,7 +380,7 @@ def cosine_embedding_loss(
     **rest: Value,
 ) -> Value:
     a, c = tensors(input1, target)
-    return reduced(call, c.shape, reduction, a, reduce, size_average, [input2, c])
+    return reduced(call, c.shape, reduction, a, reduce, size_average, [input2])  # the target is only compared with 1
 
 
 @op(

@@ -58,6 +58,7 @@ class File:
     statements: dict[int, Statement] = field(default_factory=dict)
     claims: dict[tuple[int, str], Any] = field(default_factory=dict)
     spelled: list[tuple[int, int, ast.expr]] = field(default_factory=list)
+    numbers: list[tuple[int, int, str, bool]] = field(default_factory=list)
 
 
 SPELL_SIZES = frozenset({"view", "reshape", "unflatten", "expand", "rearrange", "repeat"})
@@ -77,6 +78,30 @@ def spelled_sizes(tree: ast.Module) -> Iterator[tuple[int, int, ast.expr]]:
                     for size in given.elts if isinstance(given, (ast.Tuple, ast.List)) else [given]:
                         if isinstance(size, (ast.Name, ast.Attribute)):
                             yield *lines, size
+
+
+def named_numbers(tree: ast.Module) -> Iterator[tuple[int, int, str, bool]]:
+    """Names of numbers that need be no sizes and may be 0 or 1, with the lines of their function, and whether a loop counts
+    with it. One that is computed may still be the size of an axis, where it stands alone: `c = n % 5`."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.Module):
+            lines = 0, 0  # its functions' names are others
+        elif isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines = function.lineno, function.end_lineno or function.lineno
+        else:
+            continue
+        open_ = list(function.body)
+        while open_:
+            node: ast.AST = open_.pop()
+            if isinstance(node, (ast.For, ast.AugAssign)):
+                for name in names_of(node.target):
+                    yield *lines, name.id, True
+            elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.BinOp, ast.Call)):
+                called = node.value.func if isinstance(node.value, ast.Call) else None
+                for name in names_of(node.targets[0]) if called is None or isinstance(called, ast.Name) else ():
+                    yield *lines, name.id, False
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                open_ += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
 
 
 def names_of(target: ast.expr) -> Iterator[ast.Name]:
@@ -134,6 +159,7 @@ class Claims:
             text = Path(path).read_text(encoding="utf-8")
             tree = ast.parse(text)
             known = self.files[path] = File(statements_of(tree), spelled=list(spelled_sizes(tree)))
+            known.numbers += named_numbers(tree)
             if self.project is not None:
                 self.project.begin(path)
             for row in analyse(tree, text, path=path, project=self.project).bindings:
@@ -165,10 +191,13 @@ class Score:
 class Frame:
     """What one activation has shown: the sizes its names stand for, and the claims that were wrong in it."""
 
-    __slots__ = ("current", "file", "sizes", "unit", "wrong")
+    __slots__ = ("computed", "counting", "current", "file", "sizes", "unit", "wrong")
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: File, line: int) -> None:
         self.file = file
+        numbers = [(name, counts) for first, last, name, counts in file.numbers if first <= line <= last]
+        self.counting = {name for name, counts in numbers if counts}
+        self.computed = {name for name, _ in numbers}
         self.current: Statement | None = None
         self.sizes: dict[str, int] = {}
         self.unit = False
@@ -183,18 +212,22 @@ _expressions: dict[str, ast.expr] = {}
 
 
 def evaluate(text: str, state: Frame, local: dict[str, Any], actual: int | None) -> int:
-    """A size in the user's names. A name that the frame cannot resolve takes the size it is first met with."""
+    """A size in the user's names. A name that the frame cannot resolve takes the size it is first met with.
+
+    What is said counts on sizes with a name to be neither 0 nor 1, and on those that are part of a sum not to be 0.
+    """
     node = _expressions.get(text)
     if node is None:
         node = _expressions[text] = ast.parse(text, mode="eval").body
 
-    def value(part: ast.expr) -> int:
+    def value(part: ast.expr, alone: bool = True) -> int:
         if isinstance(part, ast.Constant) and isinstance(part.value, int):
             return part.value
         if isinstance(part, ast.UnaryOp):
-            return -value(part.operand)
+            return -value(part.operand, alone)
         if isinstance(part, ast.BinOp):
-            left, right = value(part.left), value(part.right)
+            alone = alone and not isinstance(part.op, ast.Add)
+            left, right = value(part.left, alone), value(part.right, alone)
             if isinstance(part.op, ast.Add):
                 return left + right
             if isinstance(part.op, ast.Sub):
@@ -202,16 +235,17 @@ def evaluate(text: str, state: Frame, local: dict[str, Any], actual: int | None)
             if isinstance(part.op, ast.Mult):
                 return left * right
             quotient = left // right
-            if quotient < 2:
+            numbers = state.computed if isinstance(part.left, ast.BinOp) else state.counting
+            if quotient < 2 and not {node.id for node in ast.walk(part) if isinstance(node, ast.Name)} <= numbers:
                 state.unit = True
             return quotient
-        return named(part)
+        return named(part, alone)
 
-    def named(part: ast.expr) -> int:
+    def named(part: ast.expr, alone: bool) -> int:
         name = ast.unparse(part)
         found = lookup(part, local)
         if found is not None:
-            if found < 2:
+            if found < (2 if alone else 1) and name not in (state.counting if alone else state.computed):
                 state.unit = True
             if state.sizes.setdefault(name, found) != found and not isinstance(part, ast.Name):
                 state.sizes[name] = found
@@ -280,7 +314,8 @@ class Tracer:
             )
         if not wanted:
             return None
-        state = Frame(self.claims.of(code.co_filename))
+        at = 0 if code.co_name == "<module>" else code.co_firstlineno
+        state = Frame(self.claims.of(code.co_filename), at)
 
         def local(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
             if event == "line":

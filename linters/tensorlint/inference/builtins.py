@@ -30,6 +30,7 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     an_integer,
     integer,
@@ -419,7 +420,11 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         return interp.call_method(args[0], "abs", [], {}, node)
     if isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(abs(args[0].value))
-    return _as_kind({"int": "int", "bool": "int", "float": "float", "complex": "float", "real": "real"}, args[0])
+    known = _as_kind({"int": "int", "bool": "int", "float": "float", "complex": "float", "real": "real"}, args[0])
+    if known is UNKNOWN and isinstance(args[0], (Opaque, Unknown)):
+        known = Opaque(None)
+        known._symbol = S.counter()  # used as a size, one that may be 0
+    return known
 
 
 def _pow(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

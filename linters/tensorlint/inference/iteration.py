@@ -287,9 +287,9 @@ class Iteration(State):
             if len(known) <= 8:
                 return Sequence("iterator", [Const(number) for number in known])
             return Sequence("iterator", None, _any_integer(), len(known))
-        length = None
-        if value.start == 0 and value.step == 1:
-            length = value.stop if arguments.at_least(value.stop or 0, 0) else None
+        length = value.stop if value.start == 0 and value.step == 1 else None
+        if length is None or not arguments.at_least(length, 0):
+            length = S.counter()
         return Sequence("iterator", None, _any_integer(), length)
 
 

@@ -67,6 +67,7 @@ _DECIDE = {
 _DECIDING = frozenset(_DECIDE)
 # Which may make a size of sizes.
 _OF_SIZES = frozenset({"+", "-", "*", "//", "%"})
+_TO_ZERO = frozenset({"%", "&", ">>"})  # what they make of a size may be 0
 _MAX_ITEMS = 256
 _MOST_ADDED = 4096  # `rows + rows` again and again doubles them each time
 
@@ -130,7 +131,12 @@ class Operators(State):
         kinds = [numbers.kind_of_operand(value) for value in (left, right)]
         if None in kinds:
             kind = _kind_of_both(left, right)
-            return UNKNOWN if kind is None else Opaque(None, kind=kind)
+            if kind is None and sign not in _TO_ZERO:
+                return UNKNOWN
+            made = Opaque(None, kind=kind)
+            if sign in _TO_ZERO:
+                made._symbol = S.counter()
+            return made
         if sign in _COMPARISONS:
             return Scalar("bool")
         if "complex" in kinds:
@@ -182,7 +188,9 @@ class Operators(State):
         else:
             result = None
         if result is None:
-            return UNKNOWN
+            if sign != "%":
+                return UNKNOWN
+            result = S.counter()  # of sizes, too, a remainder may be 0
         if opaque and isinstance(result, S.Poly):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
             whole = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
@@ -406,7 +414,7 @@ class Operators(State):
                 times = integer(count)
                 if times is not None and 0 <= times * len(sequence.items) <= _MAX_ITEMS:
                     return Sequence(sequence.kind, sequence.items * times)
-                size = size_of(count)
+                size = S.counter() if isinstance(count, Scalar) else size_of(count)
                 if len(sequence.items) == 1 and size is not None:
                     return Sequence(sequence.kind, None, sequence.items[0], size)
                 return Sequence(sequence.kind, None, one_within([sequence]))

@@ -17,14 +17,15 @@ from tensorlint.inference.analysis import analyse
 NUMBERS = [
     "n % 5", "int(n % 5)", "int(n / 2)", "abs(n)", "max(n, 0)", "len(rows) + 0", "len([r for r in rows if r])", "sum(range(n))",
     "round(n / 2)", "int(rows == [])", "len(range(n))", "n // 3", "n * (n - 1)", "(n - 1) ** 2", "int(str(n))", "j", "k",
-    "len('a' * n)", "int(torch.zeros(3)[n])", "len([0] * n)", "int(math.sqrt(n))", "n & 3", "n >> 1", "divmod(n, 2)[1]",
+    "abs(n - j)", "abs(k - 1)", "len('a' * n)", "int(torch.zeros(3)[n])", "len([0] * n)", "int(math.sqrt(n))", "n & 3", "n >> 1", "divmod(n, 2)[1]",
 ]  # fmt: skip
 # {} stands for the number: of an axis that is longer, of the slice, of a repetition.
 USES = [
     "torch.zeros(3, {} + 1)[:, 1:2]", "torch.zeros(3, {} + 2)[:, 1:3]", "torch.zeros(3, 2 * {} + 1)[:, :2]", "torch.zeros(3, 4)[:, -{}:]",
     "torch.zeros(3, 1)[:, :{}]", "torch.zeros(3, 4)[:, :{}]", "torch.zeros(3, 4)[:, {}:{} + 1]", "torch.zeros(3, 1)[:, 0:{}]",
     "torch.zeros(3, {} + 1)[:, -2:]", "torch.zeros(3, 4)[:, :-{}]", "torch.zeros(3, {} + 1).diff(dim=1)", "torch.zeros(3, {} + 1)[:, ::2]",
-    "torch.zeros(max({}, 1))", "torch.zeros(min({}, 1))", "torch.zeros(3, {} + 1).unfold(1, 1, 1)", "np.zeros((3, {} + 1))[:, 1:2]",
+    "torch.tensor([0] * {})", "torch.tensor([[0, 1]] * {})", "torch.tensor([0 for _ in range({})])", "np.array([1] * {})",
+    "np.array([(1, 2) for _ in range({})])", "torch.zeros({}, {})[:1].sum(0)", "torch.zeros(max({}, 1))", "torch.zeros(min({}, 1))", "torch.zeros(3, {} + 1).unfold(1, 1, 1)", "np.zeros((3, {} + 1))[:, 1:2]",
     "np.diff(np.zeros((3, {} + 1)))", "torch.arange({}, 3)", "np.arange(1, {} + 1)", "torch.zeros(3, {} + 1)[:, 1:].sum(1)",
 ]  # fmt: skip
 

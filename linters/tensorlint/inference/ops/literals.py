@@ -64,7 +64,14 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         inner, leaves = nested(value.element, depth + 1, numbers=numbers)
         # Rows of different lengths are refused, and a list that is made an array is taken to hold several.
         inner = tuple(S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for size in inner)
-        return (value.length if value.length is not None else S.of_symbol(S.Symbol(None, plural=True)), *inner), leaves
+        if value.length is None:
+            return (S.of_symbol(S.Symbol(None, plural=True)), *inner), leaves
+        if not arguments.at_least(value.length, 1):
+            # `[0] * i`: without an item there is neither a row to tell the other axes nor a number to tell the type.
+            if inner:
+                raise Undecided
+            leaves = None
+        return (value.length, *inner), leaves
     if not value.items:
         return (0,), []
     rows: list[tuple[Shape, list[Value] | None]] = []

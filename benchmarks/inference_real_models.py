@@ -681,6 +681,16 @@ def evaluate_library(library: str, models: list[str] | None, project: bool, verb
     return row, score
 
 
+def make_on(device: str) -> None:
+    """Torch makes the models and their inputs there, and the inference takes each file to have said so."""
+    import torch
+
+    from tensorlint.inference import analysis
+
+    torch.set_default_device(device)
+    analysis.default_device = lambda source, facts: None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=sorted(RUNNERS), action="append")
@@ -689,11 +699,14 @@ def main() -> None:
         "--project", action="store_true", help="with the other files of the package (default: each file by itself)"
     )
     parser.add_argument("--list-unknown", type=int, default=0, metavar="N", help="print N assignments of unknown rank")
+    parser.add_argument("--device", help="where torch makes tensors that say nothing of a device: cuda")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--store", action="store_true")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    if arguments.device is not None:
+        make_on(arguments.device)
     head = [
         "| library | models run | assignments that gave a name a tensor | known to be a tensor | rank | full shape | strides "
         "| values compared | wrong claims |",

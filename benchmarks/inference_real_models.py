@@ -685,8 +685,7 @@ def make_on(device: str) -> None:
     """Torch makes the models and their inputs there, and the inference takes each file to have said so."""
     import torch
 
-    from tensorlint.inference import analysis
-
+    analysis: Any = importlib.import_module("tensorlint.inference.analysis")
     torch.set_default_device(device)
     analysis.default_device = lambda source, facts: None
 

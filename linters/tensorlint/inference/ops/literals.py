@@ -66,8 +66,9 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         inner = tuple(S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for size in inner)
         if value.length is None:
             return (S.of_symbol(S.Symbol(None, plural=True)), *inner), leaves
-        if not arguments.at_least(value.length, 1):
-            # `[0] * i`: without an item there is neither a row to tell the other axes nor a number to tell the type.
+        # `[0] * i`: without an item there is neither a row to tell the other axes nor a number to tell the type.
+        fewest = arguments.least(value.length, 2, 2)  # where sizes are neither 0 nor 1
+        if fewest is None or fewest < 1:
             if inner:
                 raise Undecided
             leaves = None

@@ -290,7 +290,8 @@ class Loops(State):
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
             lists = self.refilled(lists, kept)
-            if not changed or attempt == last:
+            settled = attempt > 0 and not moved and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
+            if settled or not changed or attempt == last:
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -471,6 +472,12 @@ class Loops(State):
         again = freshen(varied)
         aliases.tie(again, value)
         return again
+
+
+def _is_any(entry: Value, again: Value, since: int) -> bool:
+    """Whether a round that began with an object of which nothing was known leaves another such in its place: the next one
+    would see what this one has. (What is no newer than the loop may be what something else holds.)"""
+    return type(entry) is Opaque and type(again) is Opaque and entry is not again and entry.serial > since
 
 
 def _is_data(value: Value) -> bool:

@@ -475,9 +475,25 @@ class Loops(State):
 
 
 def _is_any(entry: Value, again: Value, since: int) -> bool:
-    """Whether a round that began with an object of which nothing was known leaves another such in its place: the next one
-    would see what this one has. (What is no newer than the loop may be what something else holds.)"""
+    """Whether a round that began with an object of which nothing was known leaves another such in its place, or a list of
+    such another list of them: the next one would see what this one has. (What is no newer than the loop may be what
+    something else holds.)"""
+    if type(entry) is Sequence and type(again) is Sequence:
+        alike = entry.kind == again.kind and entry.items is again.items is None and entry.length == again.length
+        if not alike or entry.shape_of is not again.shape_of or entry.totals != again.totals or entry.tail or again.tail:
+            return False
+        entry, again = entry.element, again.element
+        if not (_is_bare(entry) and _is_bare(again)):
+            return False
     return type(entry) is Opaque and type(again) is Opaque and entry is not again and entry.serial > since
+
+
+def _is_bare(value: Value) -> bool:
+    return (
+        type(value) is Opaque
+        and value.name is value.kind is value.kin is None
+        and not (value.axes or value.fields or value.stated or value.integer)
+    )
 
 
 def _is_data(value: Value) -> bool:

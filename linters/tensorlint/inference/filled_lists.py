@@ -46,9 +46,7 @@ class FilledLists(State):
         is how often the loop runs, should nothing leave it."""
         frame = self.frame
         candidates = {
-            name
-            for name, held in frame.env.items()
-            if type(held) is Sequence and _is_filled(before.get(name), held)
+            name for name, held in frame.env.items() if type(held) is Sequence and _is_filled(before.get(name), held)
         }
         if not candidates:
             return

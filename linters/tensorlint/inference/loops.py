@@ -290,8 +290,9 @@ class Loops(State):
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
             lists = self.refilled(lists, kept)
-            settled = attempt > 0 and not moved and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
-            if settled or not changed or attempt == last:
+            # What changes without end is an object of which nothing is known, another one in each round.
+            is_any = attempt > 0 and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
+            if not changed or attempt == last or (is_any and not moved):
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -480,7 +481,13 @@ def _is_any(entry: Value, again: Value, since: int) -> bool:
     something else holds.)"""
     if type(entry) is Sequence and type(again) is Sequence:
         alike = entry.kind == again.kind and entry.items is again.items is None and entry.length == again.length
-        if not alike or entry.shape_of is not again.shape_of or entry.totals != again.totals or entry.tail or again.tail:
+        if (
+            not alike
+            or entry.shape_of is not again.shape_of
+            or entry.totals != again.totals
+            or entry.tail
+            or again.tail
+        ):
             return False
         entry, again = entry.element, again.element
         if not (_is_bare(entry) and _is_bare(again)):
@@ -489,11 +496,10 @@ def _is_any(entry: Value, again: Value, since: int) -> bool:
 
 
 def _is_bare(value: Value) -> bool:
-    return (
-        type(value) is Opaque
-        and value.name is value.kind is value.kin is None
-        and not (value.axes or value.fields or value.stated or value.integer)
-    )
+    """Whether nothing is known of the object, not even what it is called."""
+    if type(value) is not Opaque or value.name is not None or value.kind is not None or value.kin is not None:
+        return False
+    return not (value.axes or value.fields or value.stated or value.integer)
 
 
 def _is_data(value: Value) -> bool:

@@ -64,6 +64,11 @@ def one_within(values: Iterable[Value]) -> Value:
     return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
+def all_within(value: Value) -> list[Value]:
+    """The objects that may be changed by way of the value: those that it is one of, and all that these hold."""
+    return [each for each in _within([value], _ONE_OF) if type(each) is not Opaque]
+
+
 def any_item_of(value: Sequence | Dictionary) -> Value:
     """What any item is one of, of a list or a dictionary of which it is not known any more what it holds."""
     items = value.items

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import all_within, one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -214,7 +214,7 @@ class Loops(State):
             if attempt:
                 built_containers.begin_adding(self, overwritten)
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
-            log = len(self.mutations)
+            log, round_begun = len(self.mutations), self.now()
             outer_first = self.begin_first_round() if attempt == 0 else self.first_round
             enter()
             self.block(body)
@@ -291,8 +291,12 @@ class Loops(State):
                 owner.fields[name] = value
             lists = self.refilled(lists, kept)
             # What changes without end is an object of which nothing is known, another one in each round.
-            is_any = attempt > 0 and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
-            if not changed or attempt == last or (is_any and not moved):
+            is_any = attempt > 0 and not moved and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
+            if is_any and changed:
+                is_any = self.changes_the_same(first_log, log, round_begun, [entry[name] for name in changed]) and all(
+                    self.reaches_the_same(entry[name], again[name], round_begun) for name in changed
+                )
+            if not changed or attempt == last or is_any:
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -334,6 +338,25 @@ class Loops(State):
         return all(
             owner.serial > opaque if type(owner) is Opaque else getattr(owner, "born", 0) > steps
             for owner, _ in mutations
+        )
+
+    def changes_the_same(self, first: int, since: int, begun: tuple[int, int], carried: list[Value]) -> bool:
+        """Whether a round has changed nothing in place but what it has made or met first, what it found under the names that
+        it leaves changed, and what the rounds before have changed, too: the next one finds all else as this one did."""
+        before = {(id(owner), name) for owner, name in self.mutations[first:since]}
+        return all(
+            (id(owner), name) in before
+            or self.are_own([(owner, name)], begun)
+            or any(owner is each for each in carried)
+            for owner, name in self.mutations[since:]
+        )
+
+    def reaches_the_same(self, entry: Value, again: Value, begun: tuple[int, int]) -> bool:
+        """Whether no object that is older than the round may be changed by way of what a name holds in the next one, but
+        could not in this one: `last = this` and `this = box` lead there in two rounds."""
+        before = {id(each) for each in all_within(entry)}
+        return all(
+            id(each) in before or each is again or self.are_own([(each, None)], begun) for each in all_within(again)
         )
 
     def forget_met(self, since: int) -> None:

@@ -26,7 +26,7 @@ INTERNAL_ERROR = "internal error of tensorlint"
 RULE_FAILED = "a rule of your own failed:"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Selection:
     """The codes that are reported, and those that only `--strict` would report.
 

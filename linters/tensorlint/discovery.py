@@ -26,7 +26,7 @@ EXCLUDED_FOLDERS = frozenset({
 })  # fmt: skip
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Discovery:
     """Absolute paths in the order of the walk, each once; those of them that were named; what was and is not there."""
 

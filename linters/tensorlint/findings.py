@@ -86,7 +86,7 @@ class FileError:
         return f"{self.path}:{where}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FileReport:
     """Everything one file gave: findings that are shown, findings only stricter rules would show, errors.
 
@@ -100,7 +100,7 @@ class FileReport:
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class RunReport:
     """Everything a run gave, sorted. `fixed` counts the fixes made of each code, `changed` the files they were in.
 

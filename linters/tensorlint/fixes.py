@@ -13,7 +13,7 @@ from tensorlint.source import SourceError
 MAX_PASSES = 20  # nested calls on one line need a pass for each level
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FixedSource:
     """A source after its fixes, and how many of each rule were made."""
 

@@ -42,7 +42,7 @@ class Source(Protocol):
     def to_bytes(self) -> bytes: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Segment:
     """A node's text with its libcst node. `render` gives the text of a changed node in the same place.
 

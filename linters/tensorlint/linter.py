@@ -16,7 +16,7 @@ from tensorlint.rules.registry import Registry
 from tensorlint.source import PythonSource, SourceError, digest_of, read_bytes
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class FileResult:
     """A file's report, the digest of what was read and, after fixes, what is to be written (None: nothing).
 

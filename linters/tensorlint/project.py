@@ -49,7 +49,7 @@ MAX_TEXTS = 4_000_000  # characters of files that are read and not parsed
 Lookup = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ProjectModule:
     """A first-party module: its file, its text (line ends are `\\n`) and its tree."""
 

@@ -32,7 +32,7 @@ _CHUNKS_PER_PROCESS = 4  # so that one slow chunk does not keep the others waiti
 ModuleLookups = list[tuple[str, bytes, dict[Lookup, str | None]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RunOptions:
     """What is run over. `fixing` fixes; `writing` writes it.
 
@@ -48,7 +48,7 @@ class RunOptions:
     force_exclude: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class RunResult:
     """The report of a run and, for `--diff`, the difference that fixes would make."""
 

@@ -27,7 +27,7 @@ _CODE = r"(?i)[A-Z]+[0-9]+$"
 DIRECTIVE_MARKS = ("noqa", "tensorlint:")  # a text without these has no directive; compared in lower case
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Directive:
     """One comment. `codes` is None for a blanket one; `own` is our own form, whose mistakes are worth a warning."""
 
@@ -40,7 +40,7 @@ class Directive:
         return self.codes is None or code in self.codes
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Suppressions:
     """The directives of one file."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tensorlint.rules.rule import AnyRule
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class SourceLines:
     """Lines of the files that have findings, read once each; of standard input from what was read."""
 
@@ -43,7 +43,7 @@ class SourceLines:
             return ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class View:
     """What a format needs beside the report."""
 

@@ -51,16 +51,22 @@ def one_within(values: Iterable[Value]) -> Value:
     values = list(values)
     for value in values if TIES.on else ():
         lose(value)
-    if _ONE_OF.isdisjoint(map(type, values)):
+    held = [each for each in values if type(each) in _ONE_OF and (type(each) is not Opaque or each.parts)]
+    if not held:  # as of most: nobody knows them, or they hold nothing
         return UNKNOWN
     parts = [
         each
-        for each in _within(values, _ONE_OF)
+        for each in _within(held, _ONE_OF)
         if type(each) is Dictionary
         or (type(each) is Sequence and each.kind in ("list", "deque"))
         or (type(each) is Instance and not each.generic)
     ]
     return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
+
+
+def all_within(value: Value) -> list[Value]:
+    """The objects that may be changed by way of the value: those that it is one of, and all that these hold."""
+    return [each for each in _within([value], _ONE_OF) if type(each) is not Opaque]
 
 
 def any_item_of(value: Sequence | Dictionary) -> Value:

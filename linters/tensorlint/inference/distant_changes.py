@@ -285,7 +285,7 @@ class DistantChanges:
             return
         names = {each.function for each, _ in filled}
         surely = {each.function for each, sure in filled if sure}
-        nodes = list(_nodes_near(tree, text, names))
+        nodes = _nodes_near(tree, text, names)
         calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
         for node in nodes if surely else ():
@@ -502,13 +502,14 @@ def _bound_in(nodes: Iterable[ast.AST], binding: Container[type] = _BINDING) -> 
     return bound
 
 
-def _nodes_near(tree: ast.Module, text: str | None, names: Iterable[str]) -> Iterable[ast.AST]:
+def _nodes_near(tree: ast.Module, text: str | None, names: Iterable[str]) -> list[ast.AST]:
     """The nodes of those functions, and other statements, that mention one of the names; of all of them without the text."""
     return walk(tree) if text is None else _nodes_on(tree.body, lines_with(names, text))
 
 
-def _nodes_on(body: list[ast.stmt], lines: list[int]) -> Iterator[ast.AST]:
+def _nodes_on(body: list[ast.stmt], lines: list[int]) -> list[ast.AST]:
     """The nodes of the statements that one of the lines is of; of a class, those of the statements in it."""
+    found: list[ast.AST] = []
     for statement in body:
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         at = bisect_left(lines, min([statement.lineno, *(each.lineno for each in decorators)]))
@@ -516,10 +517,11 @@ def _nodes_on(body: list[ast.stmt], lines: list[int]) -> Iterator[ast.AST]:
             continue
         if isinstance(statement, ast.ClassDef):
             for each in (*decorators, *statement.bases, *statement.keywords):
-                yield from walk(each)
-            yield from _nodes_on(statement.body, lines)
+                found += walk(each)
+            found += _nodes_on(statement.body, lines)
         else:
-            yield from walk(statement)
+            found += walk(statement)
+    return found
 
 
 def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:

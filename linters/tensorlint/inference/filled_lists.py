@@ -45,7 +45,9 @@ class FilledLists(State):
         """Behind a loop: relate the lists that were empty before it and that only one block of it adds to. `rounds`
         is how often the loop runs, should nothing leave it."""
         frame = self.frame
-        candidates = {name for name, held in frame.env.items() if _is_filled(before.get(name), held)}
+        candidates = {
+            name for name, held in frame.env.items() if type(held) is Sequence and _is_filled(before.get(name), held)
+        }
         if not candidates:
             return
         for body, calls in _filling_blocks(node):
@@ -90,9 +92,9 @@ class FilledLists(State):
         return frozenset(known)
 
 
-def _is_filled(before: Value | None, now: Value) -> bool:
+def _is_filled(before: Value | None, now: Sequence) -> bool:
     """Whether it is a list that was empty before the loop."""
-    if type(now) is not Sequence or type(before) is not Sequence:
+    if type(before) is not Sequence:
         return False
     return _is_own_list(now) and now.items is None and _is_own_list(before) and before.items == []
 

@@ -409,16 +409,18 @@ class Interpreter(
         frame.first_argument = names[0].arg if names else None
         dimensions: dict[str, Any] = {}
         since = S.symbol_serial()
+        own = names[0] if receiver is not None and names and function.kind != "static" else None
         for parameter in (*names, *spec.kwonlyargs):
             name = parameter.arg
+            if parameter is own and receiver is not None:
+                frame.env[name] = receiver
+                continue
             if name in facts.shared:
                 frame.env[name] = UNKNOWN  # a function within may bind it anew at any call
                 continue
             value = frame.env[name] = self.parameter_value(function, parameter, facts, dimensions, since)
             if type(value) is Tensor or (type(value) is Opaque and value.kind is None):
                 value.kin = (Rank(parameter, frame), 0, 0)
-        if receiver is not None and names and function.kind != "static":
-            frame.env[names[0].arg] = receiver
         if spec.vararg is not None:
             frame.env[spec.vararg.arg] = Sequence("tuple")
         if spec.kwarg is not None:

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import all_within, one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -214,7 +214,7 @@ class Loops(State):
             if attempt:
                 built_containers.begin_adding(self, overwritten)
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
-            log = len(self.mutations)
+            log, round_begun = len(self.mutations), self.now()
             outer_first = self.begin_first_round() if attempt == 0 else self.first_round
             enter()
             self.block(body)
@@ -290,7 +290,13 @@ class Loops(State):
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
             lists = self.refilled(lists, kept)
-            if not changed or attempt == last:
+            # What changes without end is an object of which nothing is known, another one in each round.
+            is_any = attempt > 0 and not moved and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
+            if is_any and changed:
+                is_any = self.changes_the_same(first_log, log, round_begun, [entry[name] for name in changed]) and all(
+                    self.reaches_the_same(entry[name], again[name], round_begun) for name in changed
+                )
+            if not changed or attempt == last or is_any:
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -332,6 +338,25 @@ class Loops(State):
         return all(
             owner.serial > opaque if type(owner) is Opaque else getattr(owner, "born", 0) > steps
             for owner, _ in mutations
+        )
+
+    def changes_the_same(self, first: int, since: int, begun: tuple[int, int], carried: list[Value]) -> bool:
+        """Whether a round has changed nothing in place but what it has made or met first, what it found under the names that
+        it leaves changed, and what the rounds before have changed, too: the next one finds all else as this one did."""
+        before = {(id(owner), name) for owner, name in self.mutations[first:since]}
+        return all(
+            (id(owner), name) in before
+            or self.are_own([(owner, name)], begun)
+            or any(owner is each for each in carried)
+            for owner, name in self.mutations[since:]
+        )
+
+    def reaches_the_same(self, entry: Value, again: Value, begun: tuple[int, int]) -> bool:
+        """Whether no object that is older than the round may be changed by way of what a name holds in the next one, but
+        could not in this one: `last = this` and `this = box` lead there in two rounds."""
+        before = {id(each) for each in all_within(entry)}
+        return all(
+            id(each) in before or each is again or self.are_own([(each, None)], begun) for each in all_within(again)
         )
 
     def forget_met(self, since: int) -> None:
@@ -471,6 +496,33 @@ class Loops(State):
         again = freshen(varied)
         aliases.tie(again, value)
         return again
+
+
+def _is_any(entry: Value, again: Value, since: int) -> bool:
+    """Whether a round that began with an object of which nothing was known leaves another such in its place, or a list of
+    such another list of them: the next one would see what this one has. (What is no newer than the loop may be what
+    something else holds.)"""
+    if type(entry) is Sequence and type(again) is Sequence:
+        alike = entry.kind == again.kind and entry.items is again.items is None and entry.length == again.length
+        if (
+            not alike
+            or entry.shape_of is not again.shape_of
+            or entry.totals != again.totals
+            or entry.tail
+            or again.tail
+        ):
+            return False
+        entry, again = entry.element, again.element
+        if not (_is_bare(entry) and _is_bare(again)):
+            return False
+    return type(entry) is Opaque and type(again) is Opaque and entry is not again and entry.serial > since
+
+
+def _is_bare(value: Value) -> bool:
+    """Whether nothing is known of the object, not even what it is called."""
+    if type(value) is not Opaque or value.name is not None or value.kind is not None or value.kin is not None:
+        return False
+    return not (value.axes or value.fields or value.stated or value.integer)
 
 
 def _is_data(value: Value) -> bool:

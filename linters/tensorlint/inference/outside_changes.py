@@ -56,7 +56,7 @@ _USE_NOTHING = frozenset([ast.keyword, ast.Name, ast.Constant, ast.alias, ast.Im
 _SAFE, _ITEMS, _OUT = range(3)  # what a use tells others: nothing, the items, the object itself
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Assigned:
     """Attributes that a text assigns of anything but `self`: `outside` those of what it imports, or computes, which may
     be a module or a class; `named` says of which, `Box.make`, and `put_back` which of them it sets to what they were
@@ -142,7 +142,7 @@ def together(found: list[Assigned]) -> Assigned:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Uses:
     """The names and attributes of a module that it has in hand for more than to read what they hold (`out`), or of which
     it hands out an item (`items`); `renamed` are those that it imports by another name."""

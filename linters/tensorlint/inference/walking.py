@@ -24,6 +24,8 @@ _BRANCHES[type(None)] = ()
 # Of kinds that have one node right below them, always: every fifth node.
 _VALUE = ("value",)
 _BRANCHES.update(dict.fromkeys((ast.Attribute, ast.Expr, ast.keyword, ast.Starred), _VALUE))
+# Every tenth node is a call, which has all three.
+_CALL = _BRANCHES[ast.Call] = ("func", "args", "keywords")
 _WITH_GAPS = frozenset(["keys", "kw_defaults"])
 
 
@@ -51,14 +53,18 @@ def walk(tree: ast.AST) -> list[ast.AST]:
             fields = node.__dict__
             if names is _VALUE:
                 found.append(fields["value"])
-                continue
-            for name in names:
-                part = fields.get(name)
-                if part:  # many of them are empty
-                    if type(part) is list:
-                        found += part
-                    else:
-                        found.append(part)
+            elif names is _CALL:
+                found.append(fields["func"])
+                found += fields["args"]
+                found += fields["keywords"]
+            else:
+                for name in names:
+                    part = fields.get(name)
+                    if part:  # many of them are empty
+                        if type(part) is list:
+                            found += part
+                        else:
+                            found.append(part)
         elif node is None:
             gaps = True
     return [node for node in found if node is not None] if gaps else found

@@ -38,7 +38,7 @@ def rules_in(module: ModuleType) -> Iterator[type[AnyRule]]:
             yield member
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Registry:
     """Rules by code and by name. `sources` is what identifies the rules that are not ours, for the cache's key."""
 

@@ -106,3 +106,35 @@ def test_what_no_round_changes_stays_known(iterable: str, form: str) -> None:
         )
         rows = [row for row in analyse(ast.parse(source), source).bindings if row.name == "y"]
         assert [row.shape for row in rows] == [(2,)], source
+
+
+# What the names of a loop lead to, one more in each round: a dictionary that holds `Z(3, 1)`, how that is read, and how another is put there.
+LED_TO = {
+    "a dictionary": ('{"w": Z(3, 1)}', "{}", '@["w"]', '@["w"] = Z(5, 5)'),
+    "a dictionary that is updated": ('{"w": Z(3, 1)}', "{}", '@["w"]', "@.update(w=Z(5, 5))"),
+}
+# Statements of a round that hand the object on, `first` to be changed.
+HANDED_ON = {
+    "at once": "first = box",
+    "by one more name": "first = second\n        second = box",
+    "as one of two": "first = second if k else second\n        second = box if not k else other",
+    "with new ones between": "first = second\n        second = @new\n        if x > 1:\n            second = box",
+    "in a list": "first = second[-1]\n        second = [box]",
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("handed", HANDED_ON)
+@pytest.mark.parametrize("thing", LED_TO)
+def test_a_later_round_changes_what_an_earlier_one_led_to(thing: str, handed: str, tmp_path: Path) -> None:
+    made, new, read, change = LED_TO[thing]
+    start = f"[{new}]" if handed == "in a list" else new
+    source = HEAD + (
+        "def go():\n"
+        f"    box = {made}\n    other = {new}\n    first = {new}\n    second = {start}\n"
+        "    for x in range(9):\n"
+        f"        y = {read.replace('@', 'box')}\n        z = y * 2\n        {change.replace('@', 'first')}\n"
+        f"        {HANDED_ON[handed].replace('@new', new)}\n"
+        f"    last = {read.replace('@', 'box')}\n    return last\ngo()\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}

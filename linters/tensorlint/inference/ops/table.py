@@ -58,9 +58,10 @@ class Call:
         return result
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Parameter:
-    """One parameter of an operation, as its signature has it."""
+    """One parameter of an operation, as its signature has it. (Of it and of `Entry` thousands are made at the start: to
+    freeze each takes thrice as long. Nobody changes them.)"""
 
     name: str
     default: Value | None
@@ -69,7 +70,7 @@ class Parameter:
     by_place: bool = True  # whether it takes one argument by its place
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Entry:
     """`parameters` bind the call's arguments; a call that does not fit them is unknown.
 

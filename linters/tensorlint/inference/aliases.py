@@ -125,8 +125,18 @@ def perhaps(found: Value | None) -> Opaque:
 
 def either_of(*values: Value) -> Value:
     """What nobody knows of a name that a loop binds; through it the objects may be changed that it has been."""
-    parts = [each for each in values if type(each) in _OBJECTS or (type(each) is Opaque and each.parts)]
+    parts = [each for each in values if _is_object(each)]
     return Opaque(None, tuple(parts)) if parts else UNKNOWN
+
+
+def _is_object(value: Value) -> bool:
+    """Whether it is an object, or one of several, that may be found by another way than the name."""
+    kind = type(value)
+    if kind is Opaque or (kind is Sequence and value.parts):  # type: ignore[attr-defined]
+        return bool(value.parts)  # type: ignore[attr-defined]
+    if kind is Dictionary or (kind is Sequence and value.kind in ("list", "deque")):  # type: ignore[attr-defined]
+        return bool(value.shared)  # type: ignore[attr-defined]
+    return kind in _OBJECTS
 
 
 def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:

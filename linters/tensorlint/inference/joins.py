@@ -228,7 +228,7 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
                 found.append(value)
         elif type(value) in _CHANGEABLE:
             found.append(value)
-        elif type(value) is Sequence and value.kind in ("list", "deque") and value.shared:
+        elif type(value) is Sequence and value.kind in ("list", "deque") and (value.shared or value.parts):
             found.append(value)
     return tuple(found)
 

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import all_within, one_within
+from tensorlint.inference.contents import all_within, one_within, parts_of
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -49,6 +49,7 @@ _CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is know
 _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
+_MOST_MORE = 4  # rounds after these, as long as each is the first to change something in place
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
 
 
@@ -209,7 +210,7 @@ class Loops(State):
         certain: dict[Any, Hazard] = {}  # what every program meets that enters the loop
         lasting = False  # whether what was seen of a round is true of every round
         free = 0  # sizes since then are whatever a round begins with
-        for attempt in range(last + 1):
+        for attempt in range(last + 1 + _MOST_MORE):
             saved = self.begin_attempt()
             if attempt:
                 built_containers.begin_adding(self, overwritten)
@@ -296,7 +297,16 @@ class Loops(State):
                 is_any = self.changes_the_same(first_log, log, round_begun, [entry[name] for name in changed]) and all(
                     self.reaches_the_same(entry[name], again[name], round_begun) for name in changed
                 )
-            if not changed or attempt == last or is_any:
+            settles = deep or attempt >= last or is_any or not changed
+            if settles and attempt > 0 and self.changes_another(first_log, log, begun):
+                # It has read as it was what it is the first to change.
+                if attempt == last + _MOST_MORE:
+                    self.drop_attempt(saved)
+                    self.forget_mutations(log)
+                    frame.env = {**entry, **dict.fromkeys(bound_names(body), UNKNOWN)}
+                    break
+                settles = False
+            if settles:
                 lasting = not changed and not moved
                 for name in changed:
                     frame.env[name] = aliases.either_of(entry[name], again[name])
@@ -306,7 +316,7 @@ class Loops(State):
             self.forget_mutations(log)
             lists = self.refilled(lists, lists if attempt < last - 1 else [])
             for name in changed:
-                settled = self.settled(again[name], start) if attempt != 1 else UNKNOWN
+                settled = self.settled(again[name], start) if attempt != 1 and attempt < last else UNKNOWN
                 entry[name] = aliases.either_of(entry[name], again[name]) if settled is UNKNOWN else settled
             if attempt == last - 1:
                 # A value may go on from name to name, one for each round: none of them is known in the last.
@@ -350,6 +360,14 @@ class Loops(State):
             or any(owner is each for each in carried)
             for owner, name in self.mutations[since:]
         )
+
+    def changes_another(self, first: int, since: int, begun: tuple[int, int]) -> bool:
+        """Whether a round has changed an object in place that is older than the loop, and that no round before has changed."""
+        now = [(owner, name) for owner, name in self.mutations[since:] if 0 < getattr(owner, "born", 0) <= begun[0]]
+        if not now:
+            return False
+        before = {(id(owner), name) for owner, name in self.mutations[first:since]}
+        return any((id(owner), name) not in before for owner, name in now)
 
     def reaches_the_same(self, entry: Value, again: Value, begun: tuple[int, int]) -> bool:
         """Whether no object that is older than the round may be changed by way of what a name holds in the next one, but
@@ -571,6 +589,8 @@ def _same(a: Value, b: Value) -> bool:
         return True
     if type(a) is not type(b):
         return False
+    if (parts := parts_of(b)) and not _stands_for(a, parts):
+        return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return (
             a.shape == b.shape
@@ -600,6 +620,29 @@ def _same(a: Value, b: Value) -> bool:
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
     return isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+
+
+def _stands_for(value: Value, parts: tuple[Value, ...]) -> bool:
+    """Whether what is done to the value is done to all of these objects, or to all that they stand for."""
+    known = {id(value)}
+    waiting: list[Value] = list(parts_of(value))
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in known:
+            known.add(id(one))
+            waiting += parts_of(one)
+    waiting += parts
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in known or id(one) in seen:
+            continue
+        seen.add(id(one))
+        further = parts_of(one)
+        if not further:
+            return False
+        waiting += further
+    return True
 
 
 def _alike(a: LibraryObject, b: LibraryObject) -> bool:

@@ -108,15 +108,19 @@ def test_what_no_round_changes_stays_known(iterable: str, form: str) -> None:
         assert [row.shape for row in rows] == [(2,)], source
 
 
-# What the names of a loop lead to, one more in each round: a dictionary that holds `Z(3, 1)`, how that is read, and how another is put there.
+# What the names of a loop lead to, one more in each round: what holds `Z(3, 1)`, how that is read, and how another is put there.
 LED_TO = {
     "a dictionary": ('{"w": Z(3, 1)}', "{}", '@["w"]', '@["w"] = Z(5, 5)'),
     "a dictionary that is updated": ('{"w": Z(3, 1)}', "{}", '@["w"]', "@.update(w=Z(5, 5))"),
+    "a list": ("[Z(3, 1)]", "[None]", "@[0]", "@[0] = Z(5, 5)"),
+    "an object": ("Obj(Z(3, 1))", "Obj(None)", "@.r", "@.r = Z(5, 5)"),
+    "an object's list": ("Obj([Z(3, 1)])", "Obj([None])", "@.r[0]", "@.r[0] = Z(5, 5)"),
 }
 # Statements of a round that hand the object on, `first` to be changed.
 HANDED_ON = {
     "at once": "first = box",
     "by one more name": "first = second\n        second = box",
+    "by two more names": "first = second\n        second = third\n        third = box",
     "as one of two": "first = second if k else second\n        second = box if not k else other",
     "with new ones between": "first = second\n        second = @new\n        if x > 1:\n            second = box",
     "in a list": "first = second[-1]\n        second = [box]",
@@ -131,10 +135,18 @@ def test_a_later_round_changes_what_an_earlier_one_led_to(thing: str, handed: st
     start = f"[{new}]" if handed == "in a list" else new
     source = HEAD + (
         "def go():\n"
-        f"    box = {made}\n    other = {new}\n    first = {new}\n    second = {start}\n"
+        f"    box = {made}\n    other = {new}\n    first = {new}\n    second = {start}\n    third = {new}\n"
         "    for x in range(9):\n"
         f"        y = {read.replace('@', 'box')}\n        z = y * 2\n        {change.replace('@', 'first')}\n"
         f"        {HANDED_ON[handed].replace('@new', new)}\n"
         f"    last = {read.replace('@', 'box')}\n    return last\ngo()\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_one_of_one_of_two_lists_is_changed(tmp_path: Path) -> None:
+    source = HEAD + (
+        "def go(n):\n    box, other = [Z(3, 1)], [Z(1, 1)]\n    if n:\n        one = [Z(2, 1)]\n    else:\n        one = box\n"
+        "    if k:\n        two = other\n    else:\n        two = one\n    two[0] = Z(5, 5)\n    y = box[0]\n    return y\ngo(0)\n"
     )
     assert wrong_claims(tmp_path / "program.py", source) == {}

@@ -230,7 +230,10 @@ class Loops(State):
                 break
             again = merge(entry, frame.env)
             changed = [
-                name for name in differing(entry, again) if name in entry and not _same(entry[name], again[name])
+                name
+                for name in differing(entry, again)
+                if name in entry
+                and not (_same(entry[name], again[name]) and _stands_for(entry[name], again[name], begun[0]))
             ]
             for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
@@ -366,8 +369,8 @@ class Loops(State):
         now = [(owner, name) for owner, name in self.mutations[since:] if 0 < getattr(owner, "born", 0) <= begun[0]]
         if not now:
             return False
-        before = {(id(owner), name) for owner, name in self.mutations[first:since]}
-        return any((id(owner), name) not in before for owner, name in now)
+        before = {_place(owner, name) for owner, name in self.mutations[first:since]}
+        return any(_place(owner, name) not in before for owner, name in now)
 
     def reaches_the_same(self, entry: Value, again: Value, begun: tuple[int, int]) -> bool:
         """Whether no object that is older than the round may be changed by way of what a name holds in the next one, but
@@ -516,6 +519,11 @@ class Loops(State):
         return again
 
 
+def _place(owner: Any, name: str | None) -> tuple[int, str | None]:
+    """What is changed of an object: all of a list, which rounds may change in one way or another."""
+    return id(owner), None if type(owner) is Sequence or type(owner) is Dictionary else name
+
+
 def _is_any(entry: Value, again: Value, since: int) -> bool:
     """Whether a round that began with an object of which nothing was known leaves another such in its place, or a list of
     such another list of them: the next one would see what this one has. (What is no newer than the loop may be what
@@ -589,8 +597,6 @@ def _same(a: Value, b: Value) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if (parts := parts_of(b)) and not _stands_for(a, parts):
-        return False
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return (
             a.shape == b.shape
@@ -622,27 +628,29 @@ def _same(a: Value, b: Value) -> bool:
     return isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
 
 
-def _stands_for(value: Value, parts: tuple[Value, ...]) -> bool:
-    """Whether what is done to the value is done to all of these objects, or to all that they stand for."""
-    known = {id(value)}
-    waiting: list[Value] = list(parts_of(value))
-    while waiting:
-        one = waiting.pop()
-        if id(one) not in known:
-            known.add(id(one))
-            waiting += parts_of(one)
-    waiting += parts
+def _stands_for(value: Value, other: Value, begun: int) -> bool:
+    """Whether what is done to the one, or to an item, is done to all objects older than the loop that the other stands for."""
+    parts = _older(other, begun)
+    return not parts or parts.keys() <= {id(value)} | _older(value, begun).keys()
+
+
+def _older(value: Value, begun: int) -> dict[int, Value]:
+    """The objects older than the loop that a value, or an item of a list, is one of."""
+    found: dict[int, Value] = {}
     seen: set[int] = set()
+    waiting = list(parts_of(value))
+    if type(value) is Sequence:
+        waiting += parts_of(value.element)
     while waiting:
         one = waiting.pop()
-        if id(one) in known or id(one) in seen:
+        if id(one) in seen:
             continue
         seen.add(id(one))
         further = parts_of(one)
-        if not further:
-            return False
         waiting += further
-    return True
+        if not further and 0 < getattr(one, "born", 0) <= begun:
+            found[id(one)] = one
+    return found
 
 
 def _alike(a: LibraryObject, b: LibraryObject) -> bool:

@@ -125,8 +125,13 @@ def perhaps(found: Value | None) -> Opaque:
 
 def either_of(*values: Value) -> Value:
     """What nobody knows of a name that a loop binds; through it the objects may be changed that it has been."""
-    parts = [each for each in values if _is_object(each)]
+    parts = [each for value in values for each in _alone(value) if _is_object(each)]
     return Opaque(None, tuple(parts)) if parts else UNKNOWN
+
+
+def _alone(value: Value) -> list[Value]:
+    """The value, or what a tuple of it holds, which itself nothing changes."""
+    return value.items or [] if type(value) is Sequence and value.kind == "tuple" else [value]
 
 
 def _is_object(value: Value) -> bool:

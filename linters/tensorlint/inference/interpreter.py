@@ -149,6 +149,7 @@ class Interpreter(
         self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
         self.conditional = 0
         self.left_early = False
+        self.left_round = False
         self.nesting = 0
         self.loop_start: int | None = None
         self.expected_errors = 0
@@ -425,8 +426,9 @@ class Interpreter(
             frame.env[spec.vararg.arg] = Sequence("tuple")
         if spec.kwarg is not None:
             frame.env[spec.kwarg.arg] = Dictionary(None)
-        outer = (self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early)
-        self.frame, self.file, self.conditional, self.left_early = frame, file, 0, False
+        outer = (self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early, self.left_round)
+        self.frame, self.file, self.conditional = frame, file, 0
+        self.left_early = self.left_round = False
         self.parameters = frozenset([parameter.arg for parameter in (*names, *spec.kwonlyargs)])
         self.active.append(code)
         changed, begun = len(self.mutations), self.steps
@@ -437,7 +439,9 @@ class Interpreter(
         finally:
             aliases.exchange_lost(lost)
             self.active.pop()
-            self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early = outer
+            self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early, self.left_round = (
+                outer
+            )
             self.forget_what_function_changed(changed, begun)
             if len(self.pending) > waiting and not self.being_made:
                 self.forget_changed_between_calls(frame, changed, calls)

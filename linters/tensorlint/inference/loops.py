@@ -149,7 +149,7 @@ class Loops(State):
         outer_breaks, outer_continues = frame.breaks, frame.continues
         frame.breaks, frame.continues = [], []
         frame.loops += 1
-        outer_rounds = self.rounds
+        outer_rounds, outer_left = self.rounds, self.left_round
         names = len(self.names_given)
         if outer_rounds is None and frame.record:
             self.rounds = {}
@@ -160,6 +160,9 @@ class Loops(State):
             self.block(node.body)
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             frame.continues = []
+            if not frame.breaks:  # those that went on with the next item meet the others
+                self.left_round = outer_left
+        self.left_round = outer_left
         changed = _is_changed(held)
         if changed and not frame.dead:
             self.loop(node, lambda: self.assign(node.target, self.any_item(gone_through.one_item(gone)), None))
@@ -192,6 +195,7 @@ class Loops(State):
         frame.loops += 1
         entry = dict(before)
         breaks: list[Environment] = []
+        outer_left = self.left_round
         if frame.loops > _DEEP:
             for name in bound_names(body):
                 if name in entry:
@@ -216,6 +220,7 @@ class Loops(State):
                 built_containers.begin_adding(self, overwritten)
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
             log, round_begun = len(self.mutations), self.now()
+            self.left_round = outer_left
             outer_first = self.begin_first_round() if attempt == 0 else self.first_round
             enter()
             self.block(body)
@@ -328,6 +333,7 @@ class Loops(State):
                     one = aliases.either_of(*found, one_within(found))
                     entry[name] = one if isinstance(one, Opaque) else UNKNOWN
         frame.loops -= 1
+        self.left_round = outer_left
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
@@ -641,6 +647,8 @@ def _older(value: Value, begun: int) -> dict[int, Value]:
     waiting = list(parts_of(value))
     if type(value) is Sequence:
         waiting += parts_of(value.element)
+        if value.kind == "tuple":
+            waiting += value.items or ()
     while waiting:
         one = waiting.pop()
         if id(one) in seen:
@@ -648,6 +656,8 @@ def _older(value: Value, begun: int) -> dict[int, Value]:
         seen.add(id(one))
         further = parts_of(one)
         waiting += further
+        if type(one) is Sequence and one.kind == "tuple":
+            waiting += one.items or ()
         if not further and 0 < getattr(one, "born", 0) <= begun:
             found[id(one)] = one
     return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import functions_of
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import one_within, parts_of
 from tensorlint.inference.ops import modules
 from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import (
@@ -50,7 +50,7 @@ def attribute(interp: State, value: Instance, name: str, found: Value) -> Value:
         return found
     if isinstance(found, Function):
         return Attribute(value, name) if found.receiver is value else found
-    several = [each for each in value.parts if isinstance(each, Instance) and not each.generic]
+    several = _of_which(value)
     held = [each.fields[name] for each in several if name in each.fields]
     if any(isinstance(each, (Sequence, Dictionary)) for each in held):
         return one_within([found, *held])  # what is changed of it is changed of one of these
@@ -59,6 +59,23 @@ def attribute(interp: State, value: Instance, name: str, found: Value) -> Value:
         if others:
             return of_class(found.cls.generic, found, *others)
     return _apart(found, _NONE, ())
+
+
+def _of_which(value: Instance) -> list[Instance]:
+    """The objects that it is one of, also where it is one of two of which one is one of others."""
+    found: list[Instance] = []
+    seen: set[int] = set()
+    waiting = list(value.parts)
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, Instance) and not one.generic:
+            found.append(one)
+        else:
+            waiting += parts_of(one)
+    return found
 
 
 def result(interp: State, value: Instance, args: Iterable[Value], kwargs: dict[str, Value], given: Value) -> Value:

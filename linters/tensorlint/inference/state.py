@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
     analysed). `conditional` counts the branches around the current statement, `left_early` says that a
-    `return` in a branch before it may have left the function or one that called it; `mutations` logs what was changed in
+    `return` in a branch before it may have left the function or one that called it, `left_round` that a `break` or `continue` may
+    have left the round of a loop; `mutations` logs what was changed in
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
     the calls that led here;
     `names_given` are the sizes and objects that took a name's;
@@ -44,6 +45,7 @@ class State:
     budget: int
     conditional: int
     left_early: bool
+    left_round: bool
     nesting: int
     loop_start: int | None
     expected_errors: int
@@ -155,7 +157,7 @@ class State:
     @property
     def perhaps_left(self) -> bool:
         """Whether the current statement may not be reached: what it changes for others may be as it was."""
-        return bool(self.conditional) or self.left_early
+        return bool(self.conditional) or self.left_early or self.left_round
 
     if TYPE_CHECKING:
         # The parts call one another; each method is checked where it is defined.

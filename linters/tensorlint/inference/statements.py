@@ -290,11 +290,13 @@ class Statements(State):
         self.possible_exits += 1
         self.frame.breaks.append(self.frame.env)
         self.frame.dead = True
+        self.left_round = self.left_round or bool(self.conditional)
 
     def exec_continue(self, node: ast.Continue) -> None:
         self.possible_exits += 1
         self.frame.continues.append(self.frame.env)
         self.frame.dead = True
+        self.left_round = self.left_round or bool(self.conditional)
 
     # -- definitions ---------------------------------------------------------------------------------------------
 

@@ -514,7 +514,8 @@ def show(size: Size | None, nearby: Mapping[Symbol, str] = _NOTHING) -> str:
         magnitude = abs(coefficient)
         text = "*".join(([str(magnitude)] if magnitude != 1 or not factors else []) + factors)
         if not parts:
-            parts.append(text if coefficient > 0 else f"-{text}")
+            whole = coefficient == -1 and "//" in text and len(factors) == 1  # `-n//2` would be `(-n)//2`
+            parts.append(text if coefficient > 0 else f"-({text})" if whole else f"-{text}")
         else:
             parts.append(f" + {text}" if coefficient > 0 else f" - {text}")
     return "".join(parts)

@@ -139,3 +139,22 @@ def test_a_multiple_of_two_is_never_one() -> None:
     assert not S.surely_not_one(S.add(S.multiply(n, 2), 1))
     assert not S.surely_not_one(S.add(S.multiply(n, 2), m))
     assert not S.surely_not_one(S.subtract(n, m))
+
+
+def test_what_is_shown_means_the_size() -> None:
+    """`-n//2` is `(-n)//2` to Python, and to the user."""
+    n, m = S.symbol("n"), S.symbol("m")
+    half, part = S.floor_divide(n, 2), S.floor_divide(S.add(n, m), 3)
+    assert half is not None
+    assert part is not None
+    for size in (half, part, S.multiply(half, m), S.multiply(part, half)):
+        for times in (-2, -1, 1, 3):
+            for more in (0, 20, m, S.negate(m)):
+                shown = S.show(S.add(S.multiply(size, times), more))
+                for values in ({"n": 5, "m": 3}, {"n": 8, "m": 7}, {"n": 1, "m": 0}):
+                    real = {"n//2": values["n"] // 2, "part": (values["n"] + values["m"]) // 3}
+                    whole = {half: real["n//2"], part: real["part"]}.get(size)
+                    if whole is None:
+                        whole = real["n//2"] * (values["m"] if size == S.multiply(half, m) else real["part"])
+                    rest = {0: 0, 20: 20, m: values["m"]}.get(more, -values["m"])
+                    assert eval(shown, values) == times * whole + rest, shown

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is the oracle")
 
-from handed_on_programs import HEAD, make
+from handed_on_programs import HEAD, KINDS, make
 from test_inference_adversaries import wrong_claims
 
 
@@ -17,6 +17,16 @@ def test_nothing_wrong_is_said_of_random_programs(first: int, tmp_path: Path) ->
     for seed in range(first, first + 50):
         source = make(seed)
         assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_of_two_may_be_one_of_others(kind: tuple[str, str, str], tmp_path: Path) -> None:
+    made, read, put = kind
+    source = HEAD.format(change="pass") + (
+        f"def go(k, m):\n    b, c = {made.format(i=12)}, {made.format(i=13)}\n    d = c if k else b\n    e = d if m else c\n"
+        f"    {put.format(n='e', v='Z(20, 4)')}\n    w = {read.format(n='b')}\n    return w\ngo(0, 1)\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
 # `{}` is what changes the object first, and leaves the round or the loop.

@@ -23,7 +23,7 @@ def test_nothing_wrong_is_said_of_random_programs(first: int, tmp_path: Path) ->
 def test_one_of_two_may_be_one_of_others(kind: tuple[str, str, str], tmp_path: Path) -> None:
     made, read, put = kind
     source = HEAD.format(change="pass") + (
-        f"def go(k, m):\n    b, c = {made.format(i=12)}, {made.format(i=13)}\n    d = c if k else b\n    e = d if m else c\n"
+        f"def go(k, m):\n    b = {made.format(i=12)}\n    c = {made.format(i=13)}\n    d = c if k else b\n    e = d if m else c\n"
         f"    {put.format(n='e', v='Z(20, 4)')}\n    w = {read.format(n='b')}\n    return w\ngo(0, 1)\n"
     )
     assert wrong_claims(tmp_path / "program.py", source) == {}, source

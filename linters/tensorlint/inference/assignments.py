@@ -135,8 +135,11 @@ class Assignments(State):
                 self.binding_frames[target] = frame
                 if self.rounds is None and isinstance(value, Tensor):
                     self.note_binding(target, value)
-        if type(value) is Sequence and value.kind == "iterator":
-            self.iterators_named = True
+        if type(value) is Sequence:
+            if value.kind == "iterator":
+                self.iterators_named = True
+            elif value.kind == "tuple":
+                within(value)
         if name in frame.facts.shared:
             # A function that declares it global or nonlocal may rebind it at any call.
             self.hold_shared(name, value)
@@ -274,7 +277,10 @@ class Assignments(State):
                 self.assign(element, item, None)
             middle = elements[at]
             assert isinstance(middle, ast.Starred)
-            self.assign(middle.value, Sequence("list", values[at : len(values) - after]), None)
+            rest = values[at : len(values) - after]
+            for item in rest:
+                within(item)
+            self.assign(middle.value, Sequence("list", rest), None)
             for element, item in zip(elements[at + 1 :], values[len(values) - after :], strict=True):
                 self.assign(element, item, None)
             return

@@ -279,13 +279,16 @@ def _view(dictionary: Dictionary, name: str) -> Sequence:
 
 
 def share(value: Value) -> Value:
-    """The list or dictionary is in two hands from here on: the name that had it is not its only one."""
+    """The list or dictionary, or what a tuple holds of them, is in two hands from here on: the name that had it is not
+    its only one."""
     if type(value) is Dictionary:
         value.shared = True
     elif type(value) is Sequence:
         value.shared = True
         if value.kind == "iterator":
             _forget_progress(value)
+        elif value.kind == "tuple":
+            within(value)
     return value
 
 

@@ -19,14 +19,37 @@ def test_nothing_wrong_is_said_of_random_programs(first: int, tmp_path: Path) ->
         assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
+# How two names get their objects, `{b}` and `{c}`, and how a third gets one of them.
+GIVEN = {
+    "each by itself": "    b = {b}\n    c = {c}\n",
+    "at once": "    b, c = {b}, {c}\n",
+    "by a loop": "    for b, c in [({b}, {c})]: pass\n",
+    "by a function": "    def both(): return {b}, {c}\n    b, c = both()\n",
+    "as arguments": "    b, c = (lambda b, c: (b, c))({b}, {c})\n",
+    "with a star": "    b, *rest = {b}, {c}\n    c = rest[0]\n",
+    "within an expression": "    d = (b := {b}, c := {c})[k]\n",
+}
+ONE_OF_TWO = {
+    "an expression": "    d = c if k else b\n",
+    "branches": "    if k: d = c\n    else: d = b\n",
+    "a default": "    d = b\n    if k: d = c\n",
+    "an item": "    d = (b, c)[k]\n",
+    "an argument": "    d = (lambda b, c: c if k else b)(b, c)\n",
+}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_of_two_may_be_one_of_others(kind: tuple[str, str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("given", GIVEN)
+def test_one_of_two_may_be_one_of_others(given: str, kind: tuple[str, str, str], tmp_path: Path) -> None:
     made, read, put = kind
-    source = HEAD.format(change="pass") + (
-        f"def go(k, m):\n    b = {made.format(i=12)}\n    c = {made.format(i=13)}\n    d = c if k else b\n    e = d if m else c\n"
-        f"    {put.format(n='e', v='Z(20, 4)')}\n    w = {read.format(n='b')}\n    return w\ngo(0, 1)\n"
-    )
-    assert wrong_claims(tmp_path / "program.py", source) == {}, source
+    names = GIVEN[given].format(b=made.format(i=12), c=made.format(i=13))
+    for one in ONE_OF_TWO.values():
+        source = HEAD.format(change="pass") + (
+            f"def go(k, m):\n{names}{one}    e = d if m else c\n"
+            f"    {put.format(n='e', v='Z(20, 4)')}\n    w = {read.format(n='b')}\n    v = {read.format(n='c')}\n    return w\n"
+            "import random\nfor k in (0, 1):\n    for m in (0, 1): go(random.choice([k]), random.choice([m]))\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
 # `{}` is what changes the object first, and leaves the round or the loop.

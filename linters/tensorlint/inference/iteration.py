@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, gone_through, iterators, kind_tests
+from tensorlint.inference import aliases, gone_through, iterators, kind_tests, rounds
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
@@ -134,7 +134,7 @@ class Iteration(State):
         log, begun = len(self.mutations), self.now()
         self.steps += 1  # what is made from here on is made by this round
         value = self.eval(node)
-        if not self.are_own(self.mutations[log:], begun):
+        if not rounds.are_own(self.mutations[log:], begun):
             self.forget_since(log)
             value = self.eval(node)
             self.forget_since(log)

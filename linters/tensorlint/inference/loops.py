@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, built_containers, gone_through, own_lists
+from tensorlint.inference import aliases, built_containers, gone_through, own_lists, rounds
 from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import all_within, one_within, parts_of
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -25,19 +25,14 @@ from tensorlint.inference.values import (
     Class,
     Const,
     Dictionary,
-    Function,
     Instance,
-    Library,
     LibraryObject,
-    Number,
     Opaque,
     Range,
     Scalar,
     Sequence,
     Tensor,
     Value,
-    is_integer,
-    is_named_tuple,
     opaque_serial,
     unknown_members,
 )
@@ -45,7 +40,6 @@ from tensorlint.inference.variants import covers, freshen
 from tensorlint.inference.walking import walk
 
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
-_CARRIED = (Tensor, Const, Number, Scalar)  # what a field may hold that is known to stay so from round to round
 _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
@@ -238,7 +232,9 @@ class Loops(State):
                 name
                 for name in differing(entry, again)
                 if name in entry
-                and not (_same(entry[name], again[name]) and _stands_for(entry[name], again[name], begun[0]))
+                and not (
+                    rounds.same(entry[name], again[name]) and rounds.stands_for(entry[name], again[name], begun[0])
+                )
             ]
             for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
@@ -248,7 +244,7 @@ class Loops(State):
             for name in changed:
                 aliases.lose(entry[name])
                 aliases.lose(again[name])
-            once = not deep and (attempt > 0 or self.are_own(self.mutations[log:], begun))
+            once = not deep and (attempt > 0 or rounds.are_own(self.mutations[log:], begun))
             if once and changed:
                 later = {name: self.carried_on(entry[name], again[name], start) for name in changed}
                 once = self.is_unseen(later, node)
@@ -278,7 +274,7 @@ class Loops(State):
                 continue
             moved = [
                 key for key, (owner, value) in fields.items()
-                if not _same(value, join(value, owner.fields.get(key[1], UNKNOWN)))
+                if not rounds.same(value, join(value, owner.fields.get(key[1], UNKNOWN)))
             ]  # fmt: skip
             kept, wider = self.lists_left(lists, log, start) if lists else (lists, lists)
             if (moved and attempt < last - 1) or (len(kept) < len(lists) and attempt < last):
@@ -299,14 +295,18 @@ class Loops(State):
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
             lists = self.refilled(lists, kept)
+            earlier, now = self.mutations[first_log:log], self.mutations[log:]
             # What changes without end is an object of which nothing is known, another one in each round.
-            is_any = attempt > 0 and not moved and all(_is_any(entry[name], again[name], begun[1]) for name in changed)
+            is_any = (
+                attempt > 0 and not moved and all(rounds.is_any(entry[name], again[name], begun[1]) for name in changed)
+            )
             if is_any and changed:
-                is_any = self.changes_the_same(first_log, log, round_begun, [entry[name] for name in changed]) and all(
-                    self.reaches_the_same(entry[name], again[name], round_begun) for name in changed
+                left = [entry[name] for name in changed]
+                is_any = rounds.changes_the_same(earlier, now, round_begun, left) and all(
+                    rounds.reaches_the_same(entry[name], again[name], round_begun) for name in changed
                 )
             settles = deep or attempt >= last or is_any or not changed
-            if settles and attempt > 0 and self.changes_another(first_log, log, begun):
+            if settles and attempt > 0 and rounds.changes_another(earlier, now, begun):
                 # It has read as it was what it is the first to change.
                 if attempt == last + _MOST_MORE:
                     self.drop_attempt(saved)
@@ -349,42 +349,6 @@ class Loops(State):
     def now(self) -> tuple[int, int]:
         """A moment of the analysis, to be compared with when objects were made."""
         return self.steps, opaque_serial()
-
-    def are_own(self, mutations: list[tuple[Any, str | None]], begun: tuple[int, int]) -> bool:
-        """Whether only objects were changed in place that the round itself has made or met first: of those that nobody
-        knows the next round knows as little."""
-        steps, opaque = begun
-        return all(
-            owner.serial > opaque if type(owner) is Opaque else getattr(owner, "born", 0) > steps
-            for owner, _ in mutations
-        )
-
-    def changes_the_same(self, first: int, since: int, begun: tuple[int, int], carried: list[Value]) -> bool:
-        """Whether a round has changed nothing in place but what it has made or met first, what it found under the names that
-        it leaves changed, and what the rounds before have changed, too: the next one finds all else as this one did."""
-        before = {(id(owner), name) for owner, name in self.mutations[first:since]}
-        return all(
-            (id(owner), name) in before
-            or self.are_own([(owner, name)], begun)
-            or any(owner is each for each in carried)
-            for owner, name in self.mutations[since:]
-        )
-
-    def changes_another(self, first: int, since: int, begun: tuple[int, int]) -> bool:
-        """Whether a round has changed an object in place that is older than the loop, and that no round before has changed."""
-        now = [(owner, name) for owner, name in self.mutations[since:] if 0 < getattr(owner, "born", 0) <= begun[0]]
-        if not now:
-            return False
-        before = {_place(owner, name) for owner, name in self.mutations[first:since]}
-        return any(_place(owner, name) not in before for owner, name in now)
-
-    def reaches_the_same(self, entry: Value, again: Value, begun: tuple[int, int]) -> bool:
-        """Whether no object that is older than the round may be changed by way of what a name holds in the next one, but
-        could not in this one: `last = this` and `this = box` lead there in two rounds."""
-        before = {id(each) for each in all_within(entry)}
-        return all(
-            id(each) in before or each is again or self.are_own([(each, None)], begun) for each in all_within(again)
-        )
 
     def forget_met(self, since: int) -> None:
         """Forget what was made of objects that nobody knows: others than those of this round may be reached by the same
@@ -457,7 +421,7 @@ class Loops(State):
                 continue
             key = id(owner), field
             first = before.get(key)
-            if isinstance(first, _CARRIED) and isinstance(held[key], _CARRIED):
+            if isinstance(first, rounds.CARRIED) and isinstance(held[key], rounds.CARRIED):
                 value = self.settled(join(first, held[key]), start)
                 if value is not UNKNOWN:
                     carried[key] = owner, value
@@ -475,7 +439,7 @@ class Loops(State):
         return [
             (owner, self.settled(owner.element, start))
             for owner in waiting.values()
-            if owner.items is None and _is_data(owner.element)
+            if owner.items is None and rounds.is_data(owner.element)
         ]
 
     def lists_left(self, lists: _Lists, log: int, start: int) -> tuple[_Lists, _Lists]:
@@ -485,9 +449,9 @@ class Loops(State):
         kept: _Lists = []
         wider: _Lists = []
         for owner, element in lists:
-            if id(owner) not in others and owner.items is None and _is_data(owner.element):
+            if id(owner) not in others and owner.items is None and rounds.is_data(owner.element):
                 now = self.settled(owner.element, start)
-                if _same(element, now):
+                if rounds.same(element, now):
                     kept.append((owner, element))
                 else:
                     wider.append((owner, now))
@@ -525,52 +489,6 @@ class Loops(State):
         return again
 
 
-def _place(owner: Any, name: str | None) -> tuple[int, str | None]:
-    """What is changed of an object: all of a list, which rounds may change in one way or another."""
-    return id(owner), None if type(owner) is Sequence or type(owner) is Dictionary else name
-
-
-def _is_any(entry: Value, again: Value, since: int) -> bool:
-    """Whether a round that began with an object of which nothing was known leaves another such in its place, or a list of
-    such another list of them: the next one would see what this one has. (What is no newer than the loop may be what
-    something else holds.)"""
-    if type(entry) is Sequence and type(again) is Sequence:
-        alike = entry.kind == again.kind and entry.items is again.items is None and entry.length == again.length
-        if (
-            not alike
-            or entry.shape_of is not again.shape_of
-            or entry.totals != again.totals
-            or entry.tail
-            or again.tail
-        ):
-            return False
-        entry, again = entry.element, again.element
-        if not (_is_bare(entry) and _is_bare(again)):
-            return False
-    return type(entry) is Opaque and type(again) is Opaque and entry is not again and entry.serial > since
-
-
-def _is_bare(value: Value) -> bool:
-    """Whether nothing is known of the object, not even what it is called."""
-    if type(value) is not Opaque or value.name is not None or value.kind is not None or value.kin is not None:
-        return False
-    return not (value.axes or value.fields or value.stated or value.integer)
-
-
-def _is_data(value: Value) -> bool:
-    """Whether it is a number, a tensor or a tuple of these: nothing that can be changed by way of a list."""
-    if isinstance(value, Sequence) and value.kind == "tuple" and value.items and not aliases.TIES.on:
-        return all(map(_is_plain, value.items))
-    if is_named_tuple(value) and not aliases.TIES.on:
-        assert isinstance(value, Instance)
-        return all(map(_is_plain, value.fields.values()))
-    return isinstance(value, _CARRIED) or is_integer(value)
-
-
-def _is_plain(item: Value) -> bool:
-    return item is UNKNOWN or isinstance(item, _CARRIED) or is_integer(item)
-
-
 def _contents(value: Value) -> tuple[Value, ...]:
     """What a list or a dictionary holds, to be compared with what it holds later."""
     if not isinstance(value, (Sequence, Dictionary)):
@@ -595,98 +513,6 @@ def _numbers_items(node: ast.expr) -> bool:
         return node.func.attr == "items"
     plain = isinstance(node.func, ast.Name) and node.func.id == "enumerate" and len(node.args) == 1
     return plain and isinstance(node.args[0], ast.Name)
-
-
-def _same(a: Value, b: Value) -> bool:
-    """Whether going round once more would see nothing new."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, Tensor) and isinstance(b, Tensor):
-        return (
-            a.shape == b.shape
-            and a.strides == b.strides
-            and a.dtype == b.dtype
-            and a.framework == b.framework
-            and a.kin == b.kin
-            and a.axes == b.axes
-        )
-    if isinstance(a, Const) and isinstance(b, Const):
-        return type(a.value) is type(b.value) and a.value == b.value
-    if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is b.shape_of:
-        if a.items is None or b.items is None:
-            same = _same(a.element, b.element) or _same_but_for_sizes(a.element, b.element)
-            return a.items is b.items and a.length == b.length and same
-        return len(a.items) == len(b.items) and all(_same(x, y) for x, y in zip(a.items, b.items, strict=True))
-    if isinstance(a, Number) and isinstance(b, Number):
-        return a.size == b.size
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return a.kind == b.kind
-    if isinstance(a, Library) and isinstance(b, Library):
-        return a.path == b.path
-    if isinstance(a, Instance) and isinstance(b, Instance):
-        if is_named_tuple(a) and is_named_tuple(b):
-            return a.cls is b.cls and all(_same(value, b.fields[name]) for name, value in a.fields.items())
-        return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
-    if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
-        return a.made is b.made and a.path == b.path and _alike(a, b)
-    return isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
-
-
-def _stands_for(value: Value, other: Value, begun: int) -> bool:
-    """Whether what is done to the one, or to an item, is done to all objects older than the loop that the other stands for."""
-    parts = _older(other, begun)
-    return not parts or parts.keys() <= {id(value)} | _older(value, begun).keys()
-
-
-def _older(value: Value, begun: int) -> dict[int, Value]:
-    """The objects older than the loop that a value, or an item of a list, is one of."""
-    found: dict[int, Value] = {}
-    seen: set[int] = set()
-    waiting = list(parts_of(value))
-    if type(value) is Sequence:
-        waiting += parts_of(value.element)
-        if value.kind == "tuple":
-            waiting += value.items or ()
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        further = parts_of(one)
-        waiting += further
-        if type(one) is Sequence and one.kind == "tuple":
-            waiting += one.items or ()
-        if not further and 0 < getattr(one, "born", 0) <= begun:
-            found[id(one)] = one
-    return found
-
-
-def _alike(a: LibraryObject, b: LibraryObject) -> bool:
-    """Whether both are made with the same arguments: what two branches or rounds made was made where the first was."""
-    if a.arguments.keys() != b.arguments.keys() or a.fields.keys() != b.fields.keys():
-        return False
-    if len(a.positional) != len(b.positional):
-        return False
-    return (
-        all(_same(value, b.arguments[name]) for name, value in a.arguments.items())
-        and all(_same(value, b.fields[name]) for name, value in a.fields.items())
-        and all(_same(x, y) for x, y in zip(a.positional, b.positional, strict=True))
-    )
-
-
-def _same_but_for_sizes(a: Value, b: Value) -> bool:
-    """Whether what a list holds differs only in the one size that differs from item to item anyway."""
-    if not isinstance(a, Tensor) or not isinstance(b, Tensor) or a.shape is None or b.shape is None:
-        return False
-    if len(a.shape) != len(b.shape) or (a.framework, a.dtype) != (b.framework, b.dtype):
-        return False
-    moved = [(x, y) for x, y in zip(a.shape, b.shape, strict=True) if x != y]
-    fixed = a.strides == b.strides or a.strides is None
-    return (
-        fixed and len(moved) == 1 and all(not isinstance(size, int) and len(S.symbols(size)) == 1 for size in moved[0])
-    )
 
 
 def _rejoin(env: Environment, dead: bool, others: list[Environment]) -> tuple[Environment, bool]:

@@ -276,7 +276,7 @@ def _stepped(axes: Axes, items: list[Value], *, from_end: bool) -> Axes:
 
 def _sliced(size: Size | None, part: Slice) -> Size | None:
     """How many `x[start:stop]` leaves, where it is plain."""
-    if isinstance(size, int):
+    if isinstance(size, int) and size >= 0:
         start, stop, step = (None if is_none(each) else integer(each) for each in (part.start, part.stop, part.step))
         plain = all(
             is_none(each) or known is not None

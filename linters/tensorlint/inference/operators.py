@@ -12,7 +12,7 @@ from tensorlint.inference import aliases, iterators, kind_tests, known_axes, num
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
-from tensorlint.inference.ops import dtypes, elementwise, modules
+from tensorlint.inference.ops import arguments, dtypes, elementwise, modules
 from tensorlint.inference.ops.unknown_arguments import is_unknown
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -412,10 +412,12 @@ class Operators(State):
             sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):
                 times = integer(count)
-                if times is not None and 0 <= times * len(sequence.items) <= _MAX_ITEMS:
+                if times is not None and times * len(sequence.items) <= _MAX_ITEMS:
                     return Sequence(sequence.kind, sequence.items * times)
                 size = S.counter() if isinstance(count, Scalar) else size_of(count)
                 if len(sequence.items) == 1 and size is not None:
+                    if not arguments.at_least(size, 0):
+                        size = S.counter()  # none, where it is negative
                     return Sequence(sequence.kind, None, sequence.items[0], size)
                 return Sequence(sequence.kind, None, one_within([sequence]))
         return UNKNOWN

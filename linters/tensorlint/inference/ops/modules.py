@@ -160,7 +160,7 @@ def call_module(call: Call, obj: LibraryObject, args: Sequence_[Value], kwargs: 
     if obj.path.endswith("Loss"):
         args, kwargs = as_tensors(found.inputs, args, kwargs)
     try:
-        return found.forward(call, obj, **bind(found.inputs, args, kwargs))
+        return table.possible(found.forward(call, obj, **bind(found.inputs, args, kwargs)))
     except table.STOPS:
         pass
     except Exception:
@@ -184,6 +184,8 @@ def module_attribute(obj: LibraryObject, name: str) -> Value:
     if found.attribute is not None:
         try:
             value = found.attribute(_as_made(obj), name)
+            if value is not None:
+                table.possible(value)
         except table.STOPS:
             return UNKNOWN
         except Exception:

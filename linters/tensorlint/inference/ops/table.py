@@ -269,7 +269,7 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
             return UNKNOWN
         out = bound.get("out")
         if out is None or (isinstance(out, Const) and out.value is None):
-            result = entry.transfer(call, **bound)
+            result = possible(entry.transfer(call, **bound))
             if isinstance(result, Tensor) and result.shape == () and _any_objects(args):
                 return UNKNOWN  # one of the objects, or their sum
             if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
@@ -288,6 +288,19 @@ def apply(entry: Entry, call: Call, args: Sequence_[Value], kwargs: dict[str, Va
     if entry.framework == "numpy" and entry.name in _GIVEN_BACK and _may_be_other(call, args):
         return Tensor(None)
     return Tensor(entry.framework, _shape_kept(entry, args) if fits else None)
+
+
+def possible(result: Value) -> Value:
+    """A result as it is; Undecided where a size is negative, which no tensor has: the library stops there."""
+    if type(result) is Tensor:
+        for size in result.shape or (result.axes.values() if result.axes else ()):
+            if isinstance(size, int) and size < 0:
+                raise Undecided
+    elif type(result) is Sequence:
+        for item in result.items or ():
+            if type(item) is Tensor:
+                possible(item)
+    return result
 
 
 def _shape_kept(entry: Entry, args: Sequence_[Value]) -> tuple[Size, ...] | None:

@@ -284,9 +284,10 @@ class Iteration(State):
     def iterate_range(self, value: Range) -> Sequence:
         if isinstance(value.start, int) and isinstance(value.stop, int) and isinstance(value.step, int) and value.step:
             known = range(value.start, value.stop, value.step)
-            if len(known) <= 8:
+            if not known[8:]:
                 return Sequence("iterator", [Const(number) for number in known])
-            return Sequence("iterator", None, _any_integer(), len(known))
+            # `len` has an end that Python's integers do not have.
+            return Sequence("iterator", None, _any_integer(), (known[-1] - known[0]) // value.step + 1)
         length = value.stop if value.start == 0 and value.step == 1 else None
         if length is None or not arguments.at_least(length, 0):
             length = S.counter()

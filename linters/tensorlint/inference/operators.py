@@ -413,7 +413,7 @@ class Operators(State):
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):
                 times = integer(count)
                 if times is not None and times * len(sequence.items) <= _MAX_ITEMS:
-                    return Sequence(sequence.kind, sequence.items * times)
+                    return Sequence(sequence.kind, sequence.items * times if sequence.items and times > 0 else [])
                 size = S.counter() if isinstance(count, Scalar) else size_of(count)
                 if len(sequence.items) == 1 and size is not None:
                     if not arguments.at_least(size, 0):

@@ -30,6 +30,7 @@ def shifted(mask: int, offset: int, least: int = 0) -> int:
         # With so few axes that the bound holds, the object may have any of these ranks.
         below = (1 << (least + 1)) - 1
         mask = mask | below if mask >> least & 1 else mask & ~below
+    offset = max(-MOST, min(offset, MOST))  # more than `MOST` axes are all the same here
     if offset > 0:
         return mask >> offset | (at_least(MOST - offset) if mask >> MOST else 0)
     if offset < 0:

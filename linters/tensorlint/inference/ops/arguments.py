@@ -21,6 +21,8 @@ from tensorlint.inference.values import (
     size_of,
 )
 
+MOST_AXES = 64  # that torch's operators and numpy's arrays take
+
 
 def truth(value: Value) -> bool | None:
     """A flag as a bool, None where it is not known."""
@@ -83,7 +85,7 @@ def shape(values: Sequence_[Value]) -> Shape:
         only = values[0]
         if isinstance(only, Sequence):
             if only.items is None:
-                if isinstance(only.length, int) and only.shape_of is None:
+                if isinstance(only.length, int) and only.shape_of is None and only.length <= MOST_AXES:
                     return tuple(S.symbol() for _ in range(only.length))
                 raise Undecided
             return tuple(count(item) for item in only.items)

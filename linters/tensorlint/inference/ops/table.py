@@ -298,7 +298,7 @@ def possible(result: Value) -> Value:
                 raise Undecided
     elif type(result) is Sequence:
         for item in result.items or ():
-            if type(item) is Tensor:
+            if type(item) is Tensor or (type(item) is Sequence and item.kind == "tuple"):
                 possible(item)
     return result
 

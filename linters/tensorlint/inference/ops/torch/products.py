@@ -121,6 +121,8 @@ def tensordot_shape(left: Tensor, right: Tensor, dims: Value) -> Shape:
     a, b = left.shape or (), right.shape or ()
     number = values.integer(dims)
     if number is not None:
+        if number > len(a):
+            raise Undecided
         first = tuple(range(len(a) - number, len(a)))
         second = tuple(range(number))
     elif isinstance(dims, Sequence) and dims.items is not None and len(dims.items) == 2:

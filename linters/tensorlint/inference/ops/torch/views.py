@@ -119,7 +119,7 @@ def flatten_axes(call: Call, input: Tensor, start: int, end: int) -> Tensor:
 def flatten(call: Call, input: Value, start_dim: Value, end_dim: Value) -> Value:
     if isinstance(input, Tensor) and input.shape is None:
         first, last = arguments.whole(start_dim), arguments.whole(end_dim)
-        if first >= 0 > last:  # what stands before, one, and what stands behind
+        if first >= 0 > last and first - last <= arguments.MOST_AXES:  # what stands before, one, and what stands behind
             known = input.axes or {}
             before = [known.get(axis, S.symbol()) for axis in range(first)]
             behind = [known.get(axis, S.symbol()) for axis in range(last + 1, 0)]

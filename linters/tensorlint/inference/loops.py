@@ -147,16 +147,21 @@ class Loops(State):
         names = len(self.names_given)
         if outer_rounds is None and frame.record:
             self.rounds = {}
+        turned: list[set[ast.AST]] = []
         for item in items:
             if frame.dead or _is_changed(held):
                 break
             self.assign(node.target, item, None)
+            before = len(self.vectors_turned)
             self.block(node.body)
+            turned.append(set(self.vectors_turned[before:]))
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             frame.continues = []
             if not frame.breaks:  # those that went on with the next item meet the others
                 self.left_round = outer_left
         self.left_round = outer_left
+        if not _counts(items):
+            self.turn_others(turned)
         changed = _is_changed(held)
         if changed and not frame.dead:
             self.loop(node, lambda: self.assign(node.target, self.any_item(gone_through.one_item(gone)), None))
@@ -495,6 +500,11 @@ def _contents(value: Value) -> tuple[Value, ...]:
         return ()
     items = value.items.values() if isinstance(value, Dictionary) and value.items is not None else value.items
     return (value.element,) if items is None else (value, *items)
+
+
+def _counts(items: list[Value]) -> bool:
+    """Whether they are the numbers of the rounds, on which no rank depends."""
+    return all(isinstance(item, Const) and type(item.value) is int and item.value == at for at, item in enumerate(items))
 
 
 def _is_changed(held: list[tuple[Value, tuple[Value, ...]]]) -> bool:

@@ -28,10 +28,22 @@ class RankOneReports(State):
         """The same transpose meets matrices too: code for either rank, as in `for x in (X, X[0])`."""
         self.matrix_transposes.add(node)
 
+    def turn_others(self, rounds: list[set[ast.AST]]) -> None:
+        """What is a vector in some rounds over known items only: in others it may be a matrix, as in
+        `for shape in [(5,), (3, 4)]`."""
+        if any(rounds):
+            self.matrix_transposes |= set.union(*rounds) - set.intersection(*rounds)
+
+    def turns_matrix(self, node: ast.AST) -> bool:
+        """Whether the transpose, or one within the product, meets matrices too."""
+        turned = self.matrix_transposes
+        return bool(turned) and any(part in turned for part in walk(node))
+
     def report_rank_one_transpose(self, node: ast.AST, facts: dict[str, Any]) -> None:
         tensor: Tensor = facts["tensor"]
         if _is_placeholder(tensor):
             return
+        self.vectors_turned.append(node)
         receiver = self.text_of(receiver_node(node))
         framework: Any = tensor.framework or "numpy"
         self.add(node, RankOneTransposeHazard(

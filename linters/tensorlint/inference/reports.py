@@ -83,6 +83,7 @@ class Reports(
         self.last_broadcast: str | None = None
         self.keeps_numbers = False
         self.matrix_transposes: set[ast.AST] = set()
+        self.vectors_turned: list[ast.AST] = []
         self.harmless_transposes: dict[ast.AST, ast.AST] = {}
         self.wanted_matrices: set[ast.AST | None] = set()
         self.sides: dict[ast.AST | None, str] = {}
@@ -185,8 +186,10 @@ class Reports(
             if node in self.outer_first and isinstance(hazard, (RankOneTransposeHazard, RankOneVectorHazard)):
                 if self.meets_matrix(node):
                     hazard = replace(hazard, suggestion=self.outer_first[node])
+            if isinstance(hazard, (RankOneTransposeHazard, RankOneVectorHazard)) and self.turns_matrix(node):
+                continue
             if isinstance(hazard, RankOneTransposeHazard):
-                kept = None if node in self.matrix_transposes else self.in_quadratic_form(node, hazard)
+                kept = self.in_quadratic_form(node, hazard)
                 found += [] if kept is None else [kept]
                 continue
             if isinstance(hazard, BroadcastHazard):

@@ -122,6 +122,7 @@ class State:
     refined: dict[int, tuple[Tensor, Tensor]]
     last_broadcast: str | None
     matrix_transposes: set[ast.AST]
+    vectors_turned: list[ast.AST]
     harmless_transposes: dict[ast.AST, ast.AST]
     wanted_matrices: set[ast.AST | None]
     sides: dict[ast.AST | None, str]

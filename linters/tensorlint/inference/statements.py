@@ -178,7 +178,7 @@ class Statements(State):
             aliases.tie(same, left)
             return same
         if isinstance(left, Sequence) and left.kind == "list":
-            if sign == "+" and not left.shared and isinstance(right, Sequence):
+            if sign == "+" and not (left.shared or left.parts) and isinstance(right, Sequence):
                 result = self.sequence_operation(sign, left, Sequence("list", right.items, right.element, right.length))
                 return result if isinstance(result, Sequence) else Sequence("list")
             self.forget_contents(left)
@@ -278,6 +278,7 @@ class Statements(State):
                     self.forget_contents(value)
                     self.mutations.append((value, None))
                 elif isinstance(value, Opaque):
+                    self.touch(value, None)
                     self.changed_items(value, longer=True)
                 elif isinstance(value, (LibraryObject, Instance)):
                     self.store_item(value, UNKNOWN, UNKNOWN)

@@ -101,6 +101,8 @@ class Handling(State):
             return
         result = dict(normal)
         bound = {name: value for name, value in frame.env.items() if value is not entry.get(name)}
+        # Of what was not known before, it is not known after it may have been bound either; where no error came, it was known.
+        bound |= {name: frame.env[name] for name in times_bound(body) if name in frame.env}
         if len(self.mutations) > log:
             # What it changed in place is one of several lists here, and the one of them there has not seen it.
             bound |= {

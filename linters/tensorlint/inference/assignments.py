@@ -21,6 +21,7 @@ from tensorlint.inference.class_order import values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.containers import contained, within
 from tensorlint.inference.contents import (
+    ONE_OF,
     any_item_of,
     hold_still,
     is_part_of,
@@ -145,6 +146,8 @@ class Assignments(State):
             self.hold_shared(name, value)
             value = UNKNOWN
         frame.env[name] = value
+        if frame.guarded is not None and type(value) in ONE_OF:
+            frame.guarded.bound.append((name, value))
 
     def hold_shared(self, name: str, value: Value) -> None:
         """Whoever reads the name, which functions may bind anew, may get what the value is or holds."""

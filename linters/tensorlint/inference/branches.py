@@ -120,6 +120,8 @@ class Branches(State):
                 if isinstance(name, str):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
                     frame.env[name] = share(subject) if whole else one_within([subject])
+                    if frame.guarded is not None:
+                        frame.guarded.bound.append((name, frame.env[name]))
             if case.guard is not None:
                 proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)

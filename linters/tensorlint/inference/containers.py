@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
@@ -27,11 +27,13 @@ from tensorlint.inference.values import (
     size_of,
 )
 from tensorlint.inference.variants import varying
+from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 _MAX_ITEMS = 256
+_BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers"})
 ADDED_TO = "+"  # how a list was changed in place that got one item more and is otherwise what it was
 # How many items longer a method makes a list.
 _ADDED = {"append": 1, "insert": 1, "pop": -1, "remove": -1, "sort": 0, "reverse": 0}
@@ -142,7 +144,52 @@ def _only_here(interp: State, receiver: Sequence, target: ast.expr) -> bool:
     env = interp.frame.env
     if not isinstance(target, ast.Name) or env.get(target.id) is not receiver or isinstance(env, Inner):
         return False
-    return not interp.places or interp.places[-1] is not None
+    if not interp.places:
+        return True
+    place = interp.places[-1]
+    return place is not None and place[0] is interp.frame and not _is_in_hand(place[1][place[2]], target)
+
+
+def _is_in_hand(statement: ast.stmt, target: ast.Name) -> bool:
+    """Whether the statement has read the list before it changes it, and uses it behind that: `rows + [rows.pop()]`."""
+    value = getattr(statement, "value", None)
+    if type(value) is ast.Call and type(statement) is not ast.AugAssign:
+        if type(value.func) is ast.Attribute and value.func.value is target:
+            return False  # `x = rows.pop()`: as most are
+    waiting = [
+        part
+        for name, found in ast.iter_fields(statement)
+        if name not in _BLOCKS
+        for part in (found if isinstance(found, list) else [found])
+        if isinstance(part, ast.AST)
+    ]
+    part: Any
+    for part in waiting:  # grows meanwhile
+        kind = type(part)
+        if kind is ast.Name:
+            if part.id == target.id and part is not target:
+                return True
+        elif kind is ast.match_case:
+            waiting += [part.pattern, *([part.guard] if part.guard is not None else [])]
+        elif kind is ast.Subscript or kind is ast.Call:
+            reads, more = _read_at_once(part)
+            if type(reads) is not ast.Name or any(each is target for other in more for each in walk(other)):
+                more = list(ast.iter_child_nodes(part))
+            waiting += more
+        else:
+            waiting += ast.iter_child_nodes(part)
+    return False
+
+
+def _read_at_once(part: ast.Subscript | ast.Call) -> tuple[ast.expr | None, list[ast.AST]]:
+    """What is asked for something that is not itself, and what else there is: `rows[0]`, `rows.pop()`, `len(rows)`."""
+    if isinstance(part, ast.Subscript):
+        return part.value, [part.slice]
+    if isinstance(part.func, ast.Attribute):
+        return part.func.value, [*part.args, *part.keywords]
+    if isinstance(part.func, ast.Name) and part.func.id == "len" and len(part.args) == 1:
+        return part.args[0], []
+    return None, []
 
 
 def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], target: ast.expr) -> Value | None:

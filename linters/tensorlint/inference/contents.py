@@ -35,7 +35,7 @@ HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
 _CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
 _MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque})
-_ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
+ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
@@ -51,12 +51,12 @@ def one_within(values: Iterable[Value]) -> Value:
     values = list(values)
     for value in values if TIES.on else ():
         lose(value)
-    held = [each for each in values if type(each) in _ONE_OF and (type(each) is not Opaque or each.parts)]
+    held = [each for each in values if type(each) in ONE_OF and (type(each) is not Opaque or each.parts)]
     if not held:  # as of most: nobody knows them, or they hold nothing
         return UNKNOWN
     parts = [
         each
-        for each in _within(held, _ONE_OF)
+        for each in _within(held, ONE_OF)
         if type(each) is Dictionary
         or (type(each) is Sequence and each.kind in ("list", "deque"))
         or (type(each) is Instance and not each.generic)
@@ -66,7 +66,7 @@ def one_within(values: Iterable[Value]) -> Value:
 
 def all_within(value: Value) -> list[Value]:
     """The objects that may be changed by way of the value: those that it is one of, and all that these hold."""
-    return [each for each in _within([value], _ONE_OF) if type(each) is not Opaque]
+    return [each for each in _within([value], ONE_OF) if type(each) is not Opaque]
 
 
 def any_item_of(value: Sequence | Dictionary) -> Value:
@@ -122,7 +122,7 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
         if type(value) in kinds and (key := id(value)) not in seen:
             seen.add(key)
             order.append(value)
-    with_parts = kinds is _ONE_OF
+    with_parts = kinds is ONE_OF
     for value in order:  # grows meanwhile
         if len(order) >= _MOST_OBJECTS:
             break

@@ -166,7 +166,7 @@ class Following(State):
         if result is NEVER:
             # Every way through it ends with an error: the caller goes no further.
             if self.places and self.places[-1] is not None:
-                self.frame.dead = True
+                self.frame.leave()
             return UNKNOWN
         if (
             len(self.mutations) == mutations

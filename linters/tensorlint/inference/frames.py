@@ -48,6 +48,19 @@ READ_EARLY: dict[Frame, set[str]] = {}
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Guarded:
+    """What names have held within a block whose errors may be caught: all of them where statements were `left` behind, and
+    the lists and other objects that single ones were `bound` to, whatever they hold later."""
+
+    left: list[Environment] = field(default_factory=list)
+    bound: list[tuple[str, Value]] = field(default_factory=list)
+
+    def extend(self, inner: Guarded) -> None:
+        self.left += inner.left
+        self.bound += inner.bound
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Frame:
     """One activation of a module, class body or function.
 
@@ -66,6 +79,8 @@ class Frame:
     returns: list[Value] = field(default_factory=list)
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
+    # What is remembered of a block whose errors may be caught, within one.
+    guarded: Guarded | None = None
     loops: int = 0
     owner: Class | None = None
     first_argument: str | None = None
@@ -82,6 +97,12 @@ class Frame:
     lists_changed: frozenset[str] = frozenset()
     # Of another module: the statements that bind its names, followed when a name is first asked for.
     waiting: dict[str, ast.stmt] | None = None
+
+    def leave(self) -> None:
+        """The statements that follow are not run: an error is raised, or the function or round left."""
+        if self.guarded is not None:
+            self.guarded.left.append(self.env)
+        self.dead = True
 
     def is_stable(self, name: str) -> bool:
         """Whether functions within find the same object under the name whenever they run."""

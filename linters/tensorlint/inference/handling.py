@@ -7,10 +7,11 @@ gives the same. `finally` is met by the runs that an error ends too.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS, CAUGHT
-from tensorlint.inference.frames import Environment, merge
+from tensorlint.inference.frames import Environment, Guarded, merge
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import times_bound
 from tensorlint.inference.state import State
@@ -41,28 +42,35 @@ class Handling(State):
         frame = self.frame
         before = dict(frame.env)
         left = len(frame.breaks), len(frame.continues)
+        outer = frame.guarded
+        guarded = frame.guarded = Guarded()
         self.conditional += 1
         tried = len(node.body) <= _TRIED and any(catches_errors(handler.type) for handler in node.handlers)
         self.expected_errors += tried
         self.block(node.body, CAUGHT if node.handlers or node.finalbody else ALWAYS)
         self.expected_errors -= tried
         after, dead = frame.env, frame.dead
-        entry = interrupted(before, after, node.body)
+        entry = interrupted(before, after, node.body, guarded.bound, guarded.left)
         if not dead and node.orelse:
             frame.env = dict(after)
             self.block(node.orelse)
             after, dead = frame.env, frame.dead
         exits: list[Environment] = [] if dead else [after]
-        last = interrupted(entry, after, node.orelse)
+        last = interrupted(entry, after, node.orelse, guarded.bound)
         for handler in node.handlers:
             frame.env, frame.dead = dict(entry), False
             if handler.name:
                 frame.env[handler.name] = UNKNOWN
             self.block(handler.body)
-            last = merge(last, interrupted(entry, frame.env, handler.body))
+            last = merge(last, interrupted(entry, frame.env, handler.body, guarded.bound))
             if not frame.dead:
                 exits.append(frame.env)
         self.conditional -= 1
+        for env in guarded.left:
+            last = merge(last, env)
+        frame.guarded = outer
+        if outer is not None:
+            outer.extend(guarded)
         if exits:
             frame.dead = False
             result = exits[0]
@@ -93,6 +101,8 @@ class Handling(State):
             return
         result = dict(normal)
         bound = {name: value for name, value in frame.env.items() if value is not entry.get(name)}
+        # Of what was not known before, it is not known after it may have been bound either; where no error came, it was known.
+        bound |= {name: frame.env[name] for name in times_bound(body) if name in frame.env}
         if len(self.mutations) > log:
             # What it changed in place is one of several lists here, and the one of them there has not seen it.
             bound |= {
@@ -125,6 +135,9 @@ class Handling(State):
             elif isinstance(value, Instance):
                 self.entered(value)
         before = dict(self.frame.env) if suppresses else None
+        outer, guarded = self.frame.guarded, Guarded()
+        if suppresses:
+            self.frame.guarded = guarded
         expected = any(expects_error(item.context_expr) for item in node.items)
         self.expected_errors += expected
         self.conditional += suppresses
@@ -137,10 +150,11 @@ class Handling(State):
             self.runs_unseen(function, args, kwargs)
         if before is not None:
             after = self.frame.env
-            if self.frame.dead:
-                self.frame.env = interrupted(before, after, node.body)
-            else:
-                self.frame.env = merge(interrupted(before, after, node.body), after)
+            caught = interrupted(before, after, node.body, guarded.bound, guarded.left)
+            self.frame.env = caught if self.frame.dead else merge(caught, after)
+            self.frame.guarded = outer
+            if outer is not None:
+                outer.extend(guarded)
             self.frame.dead = False
 
     def lets_errors_out(self, manager: ast.expr) -> bool:
@@ -183,19 +197,33 @@ class Handling(State):
         return UNKNOWN
 
 
-def interrupted(before: Environment, after: Environment, body: list[ast.stmt]) -> Environment:
+def interrupted(
+    before: Environment,
+    after: Environment,
+    body: list[ast.stmt],
+    bound: list[tuple[str, Value]],
+    left: Iterable[Environment] = (),
+) -> Environment:
     """The names once `body` was left anywhere in its middle: what it binds is known only if nothing changed it."""
     if not body:
         return after if before is after else merge(before, after)
     entry = merge(before, after)
+    for env in left:
+        if env is not after:
+            entry = merge(entry, env)
     for name, times in times_bound(body).items():
         if name not in before:
-            if times < 2:  # imports count for nothing
+            if times == 0:  # what is imported
                 entry.pop(name, None)
-            elif name in entry:
-                entry[name] = one_within([entry[name]])  # it may hold what the block bound first
-        elif before[name] is not entry.get(name) and (times > 1 or type(entry.get(name)) is not Tensor):
-            entry[name] = one_within([before[name], after.get(name, UNKNOWN)])
+            elif times > 1 and name in entry:
+                entry[name] = one_within(
+                    [entry[name], *(value for each, value in bound if each == name)]
+                )  # it may hold what the block bound first
+        elif times > 1 or (before[name] is not entry.get(name) and type(entry.get(name)) is not Tensor):
+            # It may be bound to what it was before, and to something else in between.
+            entry[name] = one_within(
+                [before[name], after.get(name, UNKNOWN), *(value for each, value in bound if each == name)]
+            )
     return entry
 
 

@@ -212,6 +212,8 @@ class Methods(State):
             # `layer(x).view(n, -1, 2)`, of a layer nobody knows.
             made = self.call_opaque_method(Opaque(None), name, args, kwargs, node)
             return made if isinstance(made, Tensor) and made.shape is not None else UNKNOWN
+        if name == "resize" and aliases.TIES.on:
+            self.resize_unknown()
         self.escape(args, kwargs)
         return UNKNOWN
 
@@ -291,6 +293,14 @@ class Methods(State):
         if name.endswith("_") and not name.endswith("__") and isinstance(result, Tensor):
             self.changed_in_place(receiver, result, node)
         return result
+
+    def resize_unknown(self) -> None:
+        """`rows[i].resize(...)`, which may be any array of which nobody knows where it is."""
+        for each in aliases.found_again():
+            if each.framework == "torch":
+                aliases.lose(each)
+            else:
+                self.forget_tensor(each)
 
     def changed_in_place(self, receiver: Tensor, result: Tensor, node: ast.AST | None) -> None:
         """`x.t_()`, `x.unsqueeze_(0)`: other names of the tensor see the change too; its old shape is known no more."""

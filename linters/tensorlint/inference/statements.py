@@ -178,7 +178,7 @@ class Statements(State):
             aliases.tie(same, left)
             return same
         if isinstance(left, Sequence) and left.kind == "list":
-            if sign == "+" and not left.shared and isinstance(right, Sequence):
+            if sign == "+" and not (left.shared or left.parts) and isinstance(right, Sequence):
                 result = self.sequence_operation(sign, left, Sequence("list", right.items, right.element, right.length))
                 return result if isinstance(result, Sequence) else Sequence("list")
             self.forget_contents(left)
@@ -243,13 +243,13 @@ class Statements(State):
         if frame.under:
             frame.returned_under[len(frame.returns)] = frame.under
         frame.returns.append(value)
-        frame.dead = True
+        frame.leave()
 
     def exec_raise(self, node: ast.Raise) -> None:
         if node.exc is not None and not self.is_plain_error(node.exc):
             self.eval(node.exc)
         self.possible_exits += 1
-        self.frame.dead = True
+        self.frame.leave()
 
     def is_plain_error(self, node: ast.expr) -> bool:
         """Whether it is an error of Python's own with words about what is there: making it changes nothing."""
@@ -262,7 +262,7 @@ class Statements(State):
         truth = self.truth(self.eval(node.test))
         self.possible_exits += 1
         if truth is False:
-            self.frame.dead = True
+            self.frame.leave()
             return
         refinement.assume(self, node.test, True)
 
@@ -278,6 +278,7 @@ class Statements(State):
                     self.forget_contents(value)
                     self.mutations.append((value, None))
                 elif isinstance(value, Opaque):
+                    self.touch(value, None)
                     self.changed_items(value, longer=True)
                 elif isinstance(value, (LibraryObject, Instance)):
                     self.store_item(value, UNKNOWN, UNKNOWN)
@@ -289,13 +290,13 @@ class Statements(State):
     def exec_break(self, node: ast.Break) -> None:
         self.possible_exits += 1
         self.frame.breaks.append(self.frame.env)
-        self.frame.dead = True
+        self.frame.leave()
         self.left_round = self.left_round or bool(self.conditional)
 
     def exec_continue(self, node: ast.Continue) -> None:
         self.possible_exits += 1
         self.frame.continues.append(self.frame.env)
-        self.frame.dead = True
+        self.frame.leave()
         self.left_round = self.left_round or bool(self.conditional)
 
     # -- definitions ---------------------------------------------------------------------------------------------

@@ -391,6 +391,8 @@ class Assignments(State):
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
             self.reshape(receiver)
+        elif isinstance(receiver, Attribute) and name in _DECIDES_SHAPE:
+            self.reshape(receiver.receiver)  # `x.real` is x where x is real
         elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
             forget_name(receiver.frame, name)
 

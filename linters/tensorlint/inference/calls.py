@@ -63,6 +63,7 @@ from tensorlint.inference.values import (
     moved,
     unknown_members,
 )
+from tensorlint.inference.variants import freshen_axes
 from tensorlint.inference.walking import walk
 
 # Functions and methods that are told the shape of their result.
@@ -660,7 +661,7 @@ class Calls(State):
             for item in result.items:
                 self.keep_rank(item, whole, change)
                 if isinstance(item, Tensor) and item.shape is None and item.axes is None:
-                    item.axes = None if axes is None else dict(axes)
+                    item.axes = None if axes is None else freshen_axes(axes)
         elif result is UNKNOWN or (isinstance(result, Sequence) and result.element is UNKNOWN):
             types = (whole.dtype,) if ranks.SEVERAL[name] is None else (whole.dtype, "int64")
             parts: list[Value] = [
@@ -704,6 +705,7 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
+        given = args
         if args and type(first := args[0]) is Tensor and first.framework is None and _LAYER.match(receiver.path):
             args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
@@ -712,8 +714,6 @@ class Calls(State):
         if result is UNKNOWN and receiver.path == "torch.nn.Sequential" and len(args) == 1:
             result = module_containers.repeated(self, receiver, args[0], node)
         result = layer_changes.after_assignment(receiver, result)
-        if aliases.TIES.on:
-            aliases.tie_result(result, args)
         if type(result) is Tensor and result.shape is None and result.axes is None and args:
             result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
@@ -725,6 +725,8 @@ class Calls(State):
                 result = copy(result, dtype=None)
             if not self.file.module_layouts and result.rank in (3, 4, 5) and result.contiguous:
                 result = module_formats.after_conversion(receiver, result)
+        if aliases.TIES.on:
+            aliases.tie_result(result, given)  # `nn.Identity()(x)`
         return result
 
     # -- methods -------------------------------------------------------------------------------------------------

@@ -376,6 +376,8 @@ class Assignments(State):
                 self.forget_in_classes({name})  # one of which it may be
             if receiver.fields is None:
                 receiver.fields = {}
+            elif name in receiver.fields:
+                unname(receiver.fields[name])
             receiver.fields[name] = aliases.perhaps(value) if self.perhaps_left else value
             lasts(value)
             aliases.lose(value)
@@ -529,6 +531,8 @@ class Assignments(State):
         if value.fields:
             gone = [key for key in value.fields if not (isinstance(key, str) and key.isidentifier())]
             if gone:
+                for key in gone:
+                    unname(value.fields[key])
                 value.fields = {key: field for key, field in value.fields.items() if key not in gone}
                 self.mutations.append((value, None))
         if longer and value.axes:
@@ -603,6 +607,16 @@ class Assignments(State):
         self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
+
+
+def unname(value: Value) -> None:
+    """What the code writes for the value, `options["width"]`, is something else from here on."""
+    if type(value) is Opaque and value.name is not None:
+        value.name = None
+        if value._symbol is not None and (atom := S.single(value._symbol)) is not None:
+            atom.name = atom.held = None
+        for each in (value.fields or {}).values():
+            unname(each)
 
 
 def forget_shown(value: Sequence) -> None:

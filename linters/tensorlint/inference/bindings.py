@@ -68,8 +68,10 @@ class Bindings(State):
         else, which they do not read."""
         if self.surroundings:
             for target in self.bindings:
-                around = self.surroundings.get(target)
-                for name in changed if around is not None else ():
+                around: Surroundings | None = self.surroundings.get(target)
+                if around is None:
+                    continue
+                for name in changed:
                     if around.env.get(name) is entry[name]:
                         del around.env[name]
 

@@ -170,6 +170,9 @@ def _unpacked(value: Value) -> list[Value]:
 _MOST_STARRED = 16
 
 
+_CHOOSES = frozenset({"nonzero", "argwhere", "masked_select"})
+
+
 class Calls(State):
     """Mixed into the interpreter: `eval_call`, `call` and what they dispatch to."""
 
@@ -613,15 +616,14 @@ class Calls(State):
                 ranks.of_result(name, args[1:], kwargs) if result is UNKNOWN and isinstance(args[0], Tensor) else None
             )
             if rank is not None:
-                return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, None, node)
+                return Tensor("torch", _unknown_sizes(name, rank), None, None, None, node)
             return self.related_results(name, result, args, kwargs, node)
         if entry.framework == "torch":
             rank = ranks.of_result(name, args[1:], kwargs)
             if name == "einsum":
                 rank = self.rank_of_einsum(args)
             if rank is not None:
-                shape = tuple(S.symbol() for _ in range(rank))
-                return Tensor("torch", shape, None, result.dtype, result.device, node)
+                return Tensor("torch", _unknown_sizes(name, rank), None, result.dtype, result.device, node)
             if name in _SHAPED:
                 for arg in args:
                     if isinstance(arg, Sequence) and arg.items is None and (arg.kin is not None or arg.tail):
@@ -730,3 +732,8 @@ class Calls(State):
         return result
 
     # -- methods -------------------------------------------------------------------------------------------------
+
+
+def _unknown_sizes(name: str, rank: int) -> tuple[S.Size, ...]:
+    """The sizes of a result of which only the rank is known; of what is chosen by its value there may be nothing."""
+    return tuple(S.counter() if at == 0 and name in _CHOOSES else S.symbol() for at in range(rank))

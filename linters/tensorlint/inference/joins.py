@@ -7,8 +7,9 @@ from typing import Any
 
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
-from tensorlint.inference.ops.arguments import least
 from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
+from tensorlint.inference.ops.arguments import least
+from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,

@@ -73,9 +73,7 @@ def freshen(
 
 def freshen_axes(axes: dict[int, Size]) -> dict[int, Size]:
     """The known axes of one of several tensors, of unknown rank, of which all have these."""
-    return {
-        axis: S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for axis, size in axes.items()
-    }
+    return {axis: S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for axis, size in axes.items()}
 
 
 def _freshen_items(

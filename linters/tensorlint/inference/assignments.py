@@ -379,6 +379,8 @@ class Assignments(State):
                 self.forget_in_classes({name})  # one of which it may be
             if receiver.fields is None:
                 receiver.fields = {}
+            elif name in receiver.fields:
+                unname(receiver.fields[name])
             receiver.fields[name] = aliases.perhaps(value) if self.perhaps_left else value
             lasts(value)
             aliases.lose(value)
@@ -394,6 +396,8 @@ class Assignments(State):
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
             self.reshape(receiver)
+        elif isinstance(receiver, Attribute) and name in _DECIDES_SHAPE:
+            self.reshape(receiver.receiver)  # `x.real` is x where x is real
         elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
             forget_name(receiver.frame, name)
 
@@ -530,6 +534,8 @@ class Assignments(State):
         if value.fields:
             gone = [key for key in value.fields if not (isinstance(key, str) and key.isidentifier())]
             if gone:
+                for key in gone:
+                    unname(value.fields[key])
                 value.fields = {key: field for key, field in value.fields.items() if key not in gone}
                 self.mutations.append((value, None))
         if longer and value.axes:
@@ -604,6 +610,16 @@ class Assignments(State):
         self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
+
+
+def unname(value: Value) -> None:
+    """What the code writes for the value, `options["width"]`, is something else from here on."""
+    if type(value) is Opaque and value.name is not None:
+        value.name = None
+        if value._symbol is not None and (atom := S.single(value._symbol)) is not None:
+            atom.name = atom.held = None
+        for each in (value.fields or {}).values():
+            unname(each)
 
 
 def forget_shown(value: Sequence) -> None:

@@ -63,6 +63,18 @@ class Bindings(State):
                 if place is not None:
                     self.surroundings[target] = Surroundings(value, dict(self.frame.env), place[1][place[2]])
 
+    def hide_first(self, entry: Environment, changed: list[str]) -> None:
+        """What the names held where the first round of a loop began tells no size there: the later rounds find something
+        else, which they do not read."""
+        if self.surroundings:
+            for target in self.bindings:
+                around: Surroundings | None = self.surroundings.get(target)
+                if around is None:
+                    continue
+                for name in changed:
+                    if around.env.get(name) is entry[name]:
+                        del around.env[name]
+
     def shown_bindings(self) -> list[Binding]:
         """All rows of `tensorlint shapes`, in the order of the source."""
         rows: list[Binding] = []

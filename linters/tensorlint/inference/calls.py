@@ -63,6 +63,7 @@ from tensorlint.inference.values import (
     moved,
     unknown_members,
 )
+from tensorlint.inference.variants import freshen_axes
 from tensorlint.inference.walking import walk
 
 # Functions and methods that are told the shape of their result.
@@ -167,6 +168,9 @@ def _unpacked(value: Value) -> list[Value]:
 
 
 _MOST_STARRED = 16
+
+
+_CHOOSES = frozenset({"nonzero", "argwhere", "masked_select"})
 
 
 class Calls(State):
@@ -612,15 +616,14 @@ class Calls(State):
                 ranks.of_result(name, args[1:], kwargs) if result is UNKNOWN and isinstance(args[0], Tensor) else None
             )
             if rank is not None:
-                return Tensor("torch", tuple(S.symbol() for _ in range(rank)), None, None, None, node)
+                return Tensor("torch", _unknown_sizes(name, rank), None, None, None, node)
             return self.related_results(name, result, args, kwargs, node)
         if entry.framework == "torch":
             rank = ranks.of_result(name, args[1:], kwargs)
             if name == "einsum":
                 rank = self.rank_of_einsum(args)
             if rank is not None:
-                shape = tuple(S.symbol() for _ in range(rank))
-                return Tensor("torch", shape, None, result.dtype, result.device, node)
+                return Tensor("torch", _unknown_sizes(name, rank), None, result.dtype, result.device, node)
             if name in _SHAPED:
                 for arg in args:
                     if isinstance(arg, Sequence) and arg.items is None and (arg.kin is not None or arg.tail):
@@ -660,7 +663,7 @@ class Calls(State):
             for item in result.items:
                 self.keep_rank(item, whole, change)
                 if isinstance(item, Tensor) and item.shape is None and item.axes is None:
-                    item.axes = None if axes is None else dict(axes)
+                    item.axes = None if axes is None else freshen_axes(axes)
         elif result is UNKNOWN or (isinstance(result, Sequence) and result.element is UNKNOWN):
             types = (whole.dtype,) if ranks.SEVERAL[name] is None else (whole.dtype, "int64")
             parts: list[Value] = [
@@ -704,6 +707,7 @@ class Calls(State):
                 self.escape(args, kwargs)
                 return UNKNOWN
             receiver = changed
+        given = args
         if args and type(first := args[0]) is Tensor and first.framework is None and _LAYER.match(receiver.path):
             args = [copy(first, framework="torch", axes=first.axes, kin=first.kin), *args[1:]]  # or it would be refused
         if receiver.path in _PROJECTIONS:
@@ -712,8 +716,6 @@ class Calls(State):
         if result is UNKNOWN and receiver.path == "torch.nn.Sequential" and len(args) == 1:
             result = module_containers.repeated(self, receiver, args[0], node)
         result = layer_changes.after_assignment(receiver, result)
-        if aliases.TIES.on:
-            aliases.tie_result(result, args)
         if type(result) is Tensor and result.shape is None and result.axes is None and args:
             result.axes = known_axes.after_layer(receiver, args[0])
         if args and ranks.SAME_LAYERS.match(receiver.path.rpartition(".")[2]):
@@ -725,6 +727,13 @@ class Calls(State):
                 result = copy(result, dtype=None)
             if not self.file.module_layouts and result.rank in (3, 4, 5) and result.contiguous:
                 result = module_formats.after_conversion(receiver, result)
+        if aliases.TIES.on:
+            aliases.tie_result(result, given)  # `nn.Identity()(x)`
         return result
 
     # -- methods -------------------------------------------------------------------------------------------------
+
+
+def _unknown_sizes(name: str, rank: int) -> tuple[S.Size, ...]:
+    """The sizes of a result of which only the rank is known; of what is chosen by its value there may be nothing."""
+    return tuple(S.counter() if at == 0 and name in _CHOOSES else S.symbol() for at in range(rank))

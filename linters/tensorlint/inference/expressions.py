@@ -455,7 +455,7 @@ class Expressions(State):
             if value.kin is None:
                 return found
             if isinstance(index, Tensor) and index.dtype == "bool" and index.kin == value.kin:
-                return copy(found, shape=(S.symbol(),)) if isinstance(found, Tensor) else found  # `x[x > 0]`
+                return copy(found, shape=(S.counter(),)) if isinstance(found, Tensor) else found  # `x[x > 0]`
             self.demand(value, ranks.of_index(index))
             change = ranks.change_of_index(index)
             return found if change is None else self.keep_rank(found, value, change)

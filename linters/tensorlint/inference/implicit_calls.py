@@ -75,6 +75,7 @@ class ImplicitCalls(State):
         self.escape(args, kwargs)
         self.not_followed(function, given, {})
         if isinstance(function, Function):
+            self.change_items_given(function, args, kwargs)
             objects = [*args, *kwargs.values(), *(() if function.receiver is None else (function.receiver,))]
             link(objects)
             if self.kept and self.reached_from(function).anything:
@@ -177,6 +178,19 @@ class ImplicitCalls(State):
         elif isinstance(value, Instance) and not value.generic:
             self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
             lasts(value)
+
+    def change_items_given(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """`set_width(options, 3)`: the function stores items in what it is given, of which nothing is known."""
+        if not any(type(value) is Opaque and value.fields for value in (*args, *kwargs.values())):
+            return
+        changed = self.changes_in(function.node).names
+        parameters = function.node.args
+        named = [each.arg for each in (*parameters.posonlyargs, *parameters.args)]
+        if function.receiver is not None and not (args and args[0] is function.receiver):
+            del named[:1]
+        for name, value in (*zip(named, args, strict=False), *kwargs.items()):
+            if name in changed and type(value) is Opaque and value.fields:
+                self.changed_items(value, longer=True)
 
     def sent(self, values: list[Value]) -> None:
         """A generator of the program's own goes on with these, of which nobody knows what it does with them."""

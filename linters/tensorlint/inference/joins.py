@@ -8,6 +8,8 @@ from typing import Any
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
+from tensorlint.inference.ops.arguments import least
+from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
@@ -317,6 +319,15 @@ def join_all(values: list[Value], joined: _Joined | None = None) -> Value:
     return result if any(result is value for value in values) else varying(result, start)
 
 
+def _one_of(a: Size, b: Size) -> Size:
+    """A size that is one of these: it may be 0 where one of them may."""
+    for size in (a, b):
+        smallest = least(size)
+        if smallest is None or smallest < 1:
+            return S.counter()
+    return S.symbol()
+
+
 def join_tensors(a: Tensor, b: Tensor) -> Tensor:
     framework = a.framework if a.framework == b.framework else None
     dtype = a.dtype if a.dtype == b.dtype else None
@@ -326,7 +337,7 @@ def join_tensors(a: Tensor, b: Tensor) -> Tensor:
         kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
         axes = known_axes.in_both(a, b)
         return Tensor(framework, None, None, dtype, device, None, None, marks, axes=axes, kin=kin)
-    shape = tuple(x if x == y else S.symbol() for x, y in zip(a.shape, b.shape, strict=True))
+    shape = tuple(x if x == y else _one_of(x, y) for x, y in zip(a.shape, b.shape, strict=True))
     strides = a.strides if a.strides == b.strides else None
     same_source = a.made is b.made
     return Tensor(

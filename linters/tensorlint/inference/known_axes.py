@@ -394,6 +394,8 @@ def after_split(name: str, args: list[Value], kwargs: dict[str, Value]) -> Axes 
             part = count
         elif name == "chunk" and count and size is not None:
             part = S.divide_exactly(size, count)
+        if part is None and name != "topk":
+            part = S.of_symbol(S.Symbol(None, variant=True))  # another size in each part
         return changed(axes, dim, part)
     return None
 

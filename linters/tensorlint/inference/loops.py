@@ -254,6 +254,7 @@ class Loops(State):
                 later = {name: self.carried_on(entry[name], again[name], start) for name in changed}
                 once = self.is_unseen(later, node)
                 if once:  # another round would see nothing else
+                    self.hide_first(entry, changed)
                     entry.update(later)
                     for env in breaks:
                         env.update((name, join(env[name], later[name])) for name in changed if name in env)

@@ -206,8 +206,11 @@ class Methods(State):
             return self.call(receiver, args, kwargs, node)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
-        if isinstance(receiver, Attribute) and receiver.name == "_modules" and name in PUTS:
-            layer_changes.forget_members(self, [receiver.receiver])
+        if isinstance(receiver, Attribute):
+            if receiver.name == "_modules" and name in PUTS:
+                layer_changes.forget_members(self, [receiver.receiver])
+            elif name == "resize":
+                self.reshape(receiver.receiver)  # `x.real` is x where x is real
         if receiver is UNKNOWN and name in _SPELL_SIZES and self.uses_torch and len(args) > 1 and not kwargs:
             # `layer(x).view(n, -1, 2)`, of a layer nobody knows.
             made = self.call_opaque_method(Opaque(None), name, args, kwargs, node)
@@ -236,10 +239,12 @@ class Methods(State):
             return NONE
         if name == "__getattribute__" and len(args) == 1 and isinstance(args[0], Const):
             return self.attribute_of(receiver, str(args[0].value), node)
-        if name in RESHAPING or name == "__setstate__" or (name == "resize" and receiver.framework == "numpy"):
+        if name in RESHAPING or name == "__setstate__" or (name == "resize" and receiver.framework != "torch"):
             self.changed_shape(receiver)
-            if ops.method(receiver.framework or "torch", name) is None:
+            if receiver.framework is None or ops.method(receiver.framework, name) is None:
                 self.forget_tensor(receiver)
+                if name in RESHAPING and receiver.framework is None and self.uses_torch:
+                    receiver.framework = "torch"  # nothing else has such methods
                 return receiver if name in RESHAPING else NONE
         if name == "size" and receiver.framework != "numpy":
             if not args and not kwargs:
@@ -280,7 +285,9 @@ class Methods(State):
                 if entry is not None:
                     result = self.apply(entry, [receiver, *args], kwargs, node)
                     if isinstance(result, Tensor):
-                        return copy(result, framework=None, strides=None, kin=result.kin)
+                        result = copy(result, framework=None, strides=None, kin=result.kin)
+                        aliases.tie_result(result, [receiver])  # `x.squeeze()` of an array may be the array itself
+                        return result
             return UNKNOWN
         entry = ops.method(framework, name)
         if entry is None:
@@ -288,7 +295,8 @@ class Methods(State):
             return UNKNOWN
         if receiver.framework is None:
             self.demand(receiver, ranks.ANY, beside=True)
-            receiver = copy(receiver, framework=framework, axes=receiver.axes, kin=receiver.kin)
+            given, receiver = receiver, copy(receiver, framework=framework, axes=receiver.axes, kin=receiver.kin)
+            aliases.tie(receiver, given)
         result = self.apply(entry, [receiver, *args], kwargs, node)
         if name.endswith("_") and not name.endswith("__") and isinstance(result, Tensor):
             self.changed_in_place(receiver, result, node)
@@ -363,6 +371,7 @@ class Methods(State):
             if name == "expand" and len(args) == 1 and not _is_size(args[0]) and _DISTRIBUTIONS.search(self.file.text):
                 return UNKNOWN  # which distributions have too, and take a `torch.Size` for it
             known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=receiver.axes, kin=receiver.kin)
+            aliases.tie(known, receiver)
             entry = ops.method("torch", name)
             if entry is None:
                 return UNKNOWN

@@ -84,6 +84,13 @@ def decided_by_classes(words: frozenset[str]) -> frozenset[str]:
     return frozenset().union(*(_DECIDE[name] for name in found)) if found else found
 
 
+def _turned(size: S.Size, sign: ast.unaryop) -> Value:
+    """`-n` and `~n` of a number that counts something: below 0 as a rule, and no size that may get a name."""
+    if isinstance(sign, ast.UAdd):
+        return number(size)
+    return number(S.negate(size if isinstance(sign, ast.USub) else S.add(size, 1)))
+
+
 class Operators(State):
     """Mixed into the interpreter."""
 
@@ -250,6 +257,8 @@ class Operators(State):
                 result = self.with_linear(sign, result, operand)
             if isinstance(result, Tensor) and result.shape is None and result.axes is None:
                 result.axes = known_axes.of(operand) or None
+            if type(node.op) is ast.UAdd:
+                aliases.tie(result, operand)  # torch gives the tensor itself
             return self.keep_rank(result, operand)
         if isinstance(operand, Const) and isinstance(operand.value, (int, float, complex)):
             if isinstance(node.op, ast.USub):
@@ -264,7 +273,9 @@ class Operators(State):
         if isinstance(operand, LibraryObject) and not isinstance(node.op, ast.Not):
             return table_values.negated(operand, node)
         if isinstance(operand, Opaque) and operand.integer:
-            return an_integer()
+            return _turned(operand.size, node.op)
+        if isinstance(operand, Scalar) and operand.kind == "int":
+            return _turned(S.counter(), node.op)
         if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):
             return Scalar("int") if operand.kind == "bool" else operand
         return UNKNOWN

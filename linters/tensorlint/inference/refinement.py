@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.sizes import Size
@@ -86,6 +87,7 @@ def take_for_scalar(interpreter: State, value: Value) -> None:
 def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:
     """The name now holds a value that knows more about the same object."""
     frame = interpreter.frame
+    aliases.tie(new, old)
     if (
         isinstance(old, Tensor)
         and isinstance(new, Tensor)

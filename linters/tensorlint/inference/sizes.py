@@ -103,6 +103,13 @@ def counter(*, variant: bool = False) -> Poly:
     return of_symbol(atom)
 
 
+def another(atom: Symbol, *, plural: bool = False, variant: bool = False) -> Poly:
+    """A new size, which may be 0 where this one may."""
+    made = Symbol(None, plural=plural, variant=variant)
+    made.counts = atom.counts
+    return of_symbol(made)
+
+
 def of_symbol(atom: Symbol) -> Poly:
     return Poly((((atom,), 1),))
 

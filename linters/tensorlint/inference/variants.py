@@ -60,15 +60,20 @@ def freshen(
                     if atom.variant:
                         found = True
                         if atom not in renamed:
-                            renamed[atom] = S.of_symbol(S.Symbol(None, plural=atom.plural))
+                            renamed[atom] = S.another(atom, plural=atom.plural)
         if not found:
             return value
         return _resized(value, value.shape, renamed)
     if isinstance(value, Tensor):
-        return copy(value, axes=dict(value.axes) if value.axes else None, kin=value.kin)
+        return copy(value, axes=freshen_axes(value.axes) if value.axes else None, kin=value.kin)
     if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
         return Number(S.counter() if any(atom.counts for atom in S.symbols(value.size)) else S.symbol())
     return value
+
+
+def freshen_axes(axes: dict[int, Size]) -> dict[int, Size]:
+    """The known axes of one of several tensors, of unknown rank, of which all have these."""
+    return {axis: S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for axis, size in axes.items()}
 
 
 def _freshen_items(
@@ -128,7 +133,7 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
         for size in (*value.shape, *(value.strides or ())):
             for atom in S.symbols(size):
                 if atom.since >= start and not atom.variant:
-                    values[atom] = S.of_symbol(S.Symbol(None, variant=True))
+                    values[atom] = S.another(atom, variant=True)
         if not values:
             return value
         return _resized(value, value.shape, values)

@@ -207,7 +207,7 @@ def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
             raise Undecided
         if not shape:
             raise Undecided
-        count = S.symbol()
+        count = S.counter()  # a mask may choose nothing
         for _ in shape:
             axes.take()
             axes.advanced[len(axes.shape)] = ((count,), (1,))
@@ -317,32 +317,32 @@ def slice_length(size: Size, item: Slice) -> tuple[Size, int | None]:
     """How long an axis of `size` is after a slice, and the slice's step (None where it is not known)."""
     step = 1 if is_none(item.step) else integer(item.step)
     if step is None or step == 0:
-        return S.symbol(), None
+        return S.counter(), None
     start_none, stop_none = is_none(item.start), is_none(item.stop)
     if start_none and stop_none and step in (1, -1):
         return size, step
     start = None if start_none else size_of(item.start)
     stop = None if stop_none else size_of(item.stop)
     if (start is None and not start_none) or (stop is None and not stop_none):
-        return S.symbol(), step
+        return S.counter(), step
     if isinstance(size, int) and isinstance(start or 0, int) and isinstance(stop or 0, int):
         return len(range(*slice(start, stop, step).indices(size))), step
     if step < 0:
-        return S.symbol(), step
+        return S.counter(), step
     begin = 0 if start is None else _clipped(start, size)
     end = size if stop is None else _clipped(stop, size)
     if begin is None or end is None or (begin == size != start and isinstance(start, S.Poly)):
-        return S.symbol(), step  # a place to begin at may well be 0, unlike a size
+        return S.counter(), step  # a place to begin at may well be 0, unlike a size
     if at_least(end, begin):
         length = S.subtract(end, begin)
     elif at_least(begin, end):
         return 0, step
     else:
-        return S.symbol(), step
+        return S.counter(), step
     if step == 1:
         return length, step
     stepped = S.floor_divide(S.add(length, step - 1), step)
-    return (S.symbol() if stepped is None else stepped), step
+    return (S.counter() if stepped is None else stepped), step
 
 
 def _clipped(bound: Size, size: Size) -> Size | None:

@@ -362,7 +362,7 @@ def diag(call: Call, v: Value, k: Value) -> Value:
 
 @op("numpy.tril_indices numpy.triu_indices", "n k=0 m=None", tensor=False)
 def triangle_indices(call: Call, n: Value, k: Value, m: Value) -> Value:
-    count = S.symbol()
+    count = S.counter()
     return tuple_of(Tensor("numpy", (count,), None, "int64", None, call.node) for _ in range(2))
 
 

@@ -33,7 +33,7 @@ def isin(call: Call, element: Value, **rest: Value) -> Value:
 def sets(call: Call, ar1: Value, ar2: Value, assume_unique: Value) -> Value:
     first, second = array_of(call, ar1), array_of(call, ar2)
     name = first.dtype if first.dtype == second.dtype else None
-    return laid(call, "numpy", (S.symbol(),), None, name)
+    return laid(call, "numpy", (S.counter(),), None, name)
 
 
 @op("numpy.ix_", "*args", tensor=False)

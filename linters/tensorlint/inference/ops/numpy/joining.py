@@ -219,8 +219,7 @@ def split(call: Call, ary: Value, indices_or_sections: Value, axis: Value) -> Va
             exact = S.divide_exactly(total, number)
             if exact is None:
                 if name == "array_split":
-                    exact = S.symbol()
-                    return Sequence("list", [cut(call, given, at, S.symbol()) for _ in range(number)])
+                    return Sequence("list", [cut(call, given, at, S.counter()) for _ in range(number)])
                 quotient = S.floor_divide(total, number)
                 if quotient is None:
                     raise Undecided

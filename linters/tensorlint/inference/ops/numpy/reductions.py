@@ -188,7 +188,7 @@ def diff(call: Call, a: Value, n: Value, axis: Value, prepend: Value, append: Va
     elif arguments.at_least(size, times):
         size = S.subtract(size, times)
     else:
-        size = S.symbol()
+        size = S.counter()
     return (
         unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), given.dtype)
         if len(shape) > 1

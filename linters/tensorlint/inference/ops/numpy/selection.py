@@ -57,9 +57,9 @@ def delete(call: Call, arr: Value, obj: Value, axis: Value) -> Value:
     given = ranked(call, arr)
     shape = given.shape or ()
     if values.is_none(axis):
-        return laid(call, "numpy", (S.symbol(),), (1,), given.dtype)
+        return laid(call, "numpy", (S.counter(),), (1,), given.dtype)
     at = arguments.axis(axis, len(shape))
-    size = S.subtract(shape[at], 1) if values.integer(obj) is not None else S.symbol()
+    size = S.subtract(shape[at], 1) if values.integer(obj) is not None else S.counter()
     return unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), given.dtype)
 
 
@@ -68,13 +68,13 @@ def nonzero(call: Call, a: Value) -> Value:
     name = call.name.rpartition(".")[2]
     if isinstance(a, Tensor) and a.shape is None and a.framework == "numpy":
         if name == "flatnonzero":
-            return laid(call, "numpy", (S.symbol(),), None, "int64")
+            return laid(call, "numpy", (S.counter(),), None, "int64")
         if name == "argwhere":
-            return laid(call, "numpy", (S.symbol(), S.symbol()), None, "int64")
-        size = S.of_symbol(S.Symbol(None, variant=True))
+            return laid(call, "numpy", (S.counter(), S.symbol()), None, "int64")
+        size = S.counter(variant=True)
         return Sequence("tuple", None, Tensor("numpy", (size,), None, "int64", None, call.node))
     given = ranked(call, a)
-    count = S.symbol()
+    count = S.counter()
     rank = len(given.shape or ())
     if name == "argwhere":
         return laid(call, "numpy", (count, rank), None, "int64")

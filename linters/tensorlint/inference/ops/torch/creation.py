@@ -151,7 +151,7 @@ def arange(call: Call, start: Value, end: Value, step: Value, dtype: Value, devi
         # Ends are converted to the type first; a size fits into int64 as it is.
         wanted = chosen(dtype, None)
         kept = dtypes.is_floating(wanted) or (wanted == "int64" and None not in ends)
-        size = size if kept else S.symbol()
+        size = size if kept else S.counter()
     return laid(call, "torch", (size,), (1,), chosen(dtype, inferred), placed(call, device), marks=RAMP)
 
 
@@ -187,7 +187,7 @@ def eye(call: Call, n: Value, m: Value, dtype: Value, device: Value, **rest: Val
 def triangle_indices(
     call: Call, row: Value, col: Value, offset: Value, dtype: Value, device: Value, **rest: Value
 ) -> Value:
-    return fresh(call, "torch", (2, S.symbol()), chosen(dtype, "int64"), placed(call, device))
+    return fresh(call, "torch", (2, S.counter()), chosen(dtype, "int64"), placed(call, device))
 
 
 _WINDOWS = "torch.hann_window torch.hamming_window torch.blackman_window torch.bartlett_window torch.kaiser_window"

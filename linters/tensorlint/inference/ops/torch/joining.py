@@ -285,9 +285,11 @@ class EqualPieces:
         return item_at(pieces(self.call, self.ranked, self.at, [self.size]), 0) if self.fits else None
 
 
-def unknown_pieces(call: Call, ranked: Tensor, at: int, equal: EqualPieces | None = None) -> Sequence:
+def unknown_pieces(
+    call: Call, ranked: Tensor, at: int, equal: EqualPieces | None = None, *, perhaps_empty: bool = False
+) -> Sequence:
     shape = ranked.shape or ()
-    size = S.of_symbol(S.Symbol(None, variant=True))
+    size = S.counter(variant=True) if perhaps_empty else S.of_symbol(S.Symbol(None, variant=True))
     piece = seen(call, ranked, (*shape[:at], size, *shape[at + 1 :]), ranked.strides, words="split")
     return Sequence("tuple", None, piece, pieces=equal)
 
@@ -303,7 +305,7 @@ def split(call: Call, split_size_or_sections: Value, dim: Value, **rest: Value) 
     if isinstance(split_size_or_sections, Sequence):
         sections = split_size_or_sections.items
         if sections is None:
-            return unknown_pieces(call, ranked, at)
+            return unknown_pieces(call, ranked, at, perhaps_empty=True)
         return pieces(call, ranked, at, [arguments.count(item) for item in sections])
     size = values.size_of(split_size_or_sections)
     if size is None:
@@ -318,10 +320,15 @@ def split(call: Call, split_size_or_sections: Value, dim: Value, **rest: Value) 
     quotient = S.divide_exactly(total, size)
     if isinstance(quotient, int) and 0 < quotient <= _MOST_PIECES:
         return pieces(call, ranked, at, [size] * quotient)
-    if isinstance(quotient, int) or quotient is None:
+    # Of an axis without items there is one part, without any.
+    if isinstance(quotient, int) or quotient is None or not _fills(size, total):
         return unknown_pieces(call, ranked, at, EqualPieces(call, ranked, at, size))
     target = (*shape[:at], size, *shape[at + 1 :])
     return Sequence("tuple", None, seen(call, ranked, target, ranked.strides, words="split"), quotient)
+
+
+def _fills(size: Size, total: Size) -> bool:
+    return not isinstance(size, int) or arguments.at_least(total, size)
 
 
 @op("chunk", "input chunks dim=0", tensor=False)
@@ -362,7 +369,7 @@ def tensor_split(call: Call, input: Value, indices_or_sections: Value, dim: Valu
         starts, ends = [0, *cuts], [*cuts, total]
         sizes: list[Size] = [len(range(*slice(a, b).indices(total))) for a, b in zip(starts, ends, strict=True)]
         return pieces(call, ranked, at, sizes)
-    return unknown_pieces(call, ranked, at)
+    return unknown_pieces(call, ranked, at, perhaps_empty=True)
 
 
 @op("unbind", "input dim=0", tensor=False)

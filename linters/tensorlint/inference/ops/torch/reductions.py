@@ -308,7 +308,7 @@ def diff(call: Call, input: Value, n: Value, dim: Value, prepend: Value, append:
     if isinstance(size, int) and size < times:
         raise Undecided
     # Of fewer than `times` numbers nothing is left.
-    left = S.subtract(size, times) if arguments.at_least(size, times) else S.symbol()
+    left = S.subtract(size, times) if arguments.at_least(size, times) else S.counter()
     target = (*shape[:at], left, *shape[at + 1 :])
     if given.strides == layout.contiguous(shape) and values.is_none(prepend) and values.is_none(append):
         return fresh(call, "torch", target, given.dtype, given.device)

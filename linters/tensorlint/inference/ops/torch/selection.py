@@ -70,7 +70,7 @@ def masked_select(call: Call, input: Value, mask: Value, out: Value) -> Value:
         raise Undecided
     if isinstance(mask, Tensor) and input.shape and mask.shape:
         tell_any(call, "torch.masked_select", [input, mask], broadcast(input.shape, mask.shape))
-    return laid(call, "torch", (S.symbol(),), (1,), input.dtype, input.device)
+    return laid(call, "torch", (S.counter(),), (1,), input.dtype, input.device)
 
 
 _SCATTER = (
@@ -105,10 +105,10 @@ def nonzero(call: Call, input: Value, as_tuple: Value, out: Value) -> Value:
             raise Undecided
         # However many axes there are, it gives a vector for each; one where there is none.
         device = input.device if isinstance(input, Tensor) else None
-        count = S.of_symbol(S.Symbol(None, variant=True))
+        count = S.counter(variant=True)
         return Sequence("tuple", None, Tensor("torch", (count,), None, "int64", device, call.node))
     ranked = tensor(input)
-    count = S.symbol()
+    count = S.counter()
     rank = len(ranked.shape or ())
     if arguments.flag(as_tuple):
         if not rank:

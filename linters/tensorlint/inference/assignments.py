@@ -345,8 +345,8 @@ class Assignments(State):
                 # Of two functions of different names either may be called.
                 value = UNKNOWN if isinstance(before, Function) else aliases.joined(before, value)
             fields = receiver.fields
-            if name in fields:
-                self.overwritten.append((receiver, name, fields[name]))
+            if name in fields or shown is not None:
+                self.overwritten.append((receiver, name, fields.get(name, shown)))
             fields[name] = value
             self.mutations.append((receiver, name))
             if name == "__class__":
@@ -365,6 +365,7 @@ class Assignments(State):
             if table_values.is_table(receiver):
                 table_parts.store_attribute(self, receiver, name, value)
                 return
+            self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
             if receiver.path in CONTAINERS:
@@ -387,6 +388,7 @@ class Assignments(State):
         elif isinstance(receiver, Class):
             self.class_attributes_assigned.add(name)
             unsure = self.perhaps_left or self.stores_otherwise(receiver)
+            self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:

@@ -321,6 +321,7 @@ class Assignments(State):
                 if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
                     value = UNKNOWN  # an object that nobody knows, which may decide what is stored
             if not receiver.cls.is_module and self.find_in_class(receiver.cls, "__setattr__") is not None:
+                hold_still(receiver, [value])
                 value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.

@@ -24,12 +24,22 @@ _OPERATIONS = frozenset([
     ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp, ast.Subscript, ast.Call, ast.JoinedStr, ast.Attribute,
     ast.ListComp, ast.SetComp, ast.DictComp, ast.Set, ast.Dict, ast.Starred,
 ])  # fmt: skip
+# Is given texts.
+_OF_NAMES = frozenset({"__getattr__", "__getattribute__", "__delattr__", "__format__"})
 _STATEMENTS = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Delete, ast.Assert)
 
 
 def are_made(text: str) -> bool:
     """Whether the file has a class with such a method."""
     return "def __" in text and _IMPLICIT.search(text) is not None
+
+
+def _is_given_objects(method: Function) -> bool:
+    node: Any = method.node
+    given = getattr(node, "args", None)
+    if given is None or node.name in _OF_NAMES:
+        return given is None
+    return len(given.args) + len(given.posonlyargs) > 1 or given.vararg is not None
 
 
 class OperatedInterpreter(Interpreter):
@@ -46,7 +56,9 @@ class OperatedInterpreter(Interpreter):
     def _acting(self, handler: Any) -> Any:
         def follow(statement: Any) -> None:
             self.act()
-            if isinstance(statement, (ast.AugAssign, ast.Delete)):  # whose targets are no expressions that are evaluated
+            if isinstance(
+                statement, (ast.AugAssign, ast.Delete)
+            ):  # whose targets are no expressions that are evaluated
                 for target in statement.targets if isinstance(statement, ast.Delete) else [statement.target]:
                     owner = target.value if isinstance(target, (ast.Subscript, ast.Attribute)) else target
                     self.note(self.eval(owner))
@@ -73,6 +85,10 @@ class OperatedInterpreter(Interpreter):
         if shown is not None:  # a descriptor, it may be
             self.note(shown)
             self.note(value)
+            for cls in self.classes if not isinstance(shown, Instance) else ():  # nobody knows of which class
+                setter = cls.own("__set__")
+                if isinstance(setter, Function):
+                    self.runs_unseen(setter, [receiver, value], {})
         super().store_attribute(receiver, name, value)
 
     def note(self, value: Value) -> None:
@@ -92,7 +108,7 @@ class OperatedInterpreter(Interpreter):
                 bound = Function(
                     method.node, method.scope, method.owner, receiver, method.defaults, "function", method.decorated
                 )
-                self.runs_unseen(bound, in_hand, {})
+                self.runs_unseen(bound, in_hand if _is_given_objects(method) else [], {})
 
     def methods_that_act(self, cls: Class) -> list[Function]:
         found = self.acts.get(cls)

@@ -115,8 +115,10 @@ class OperatedInterpreter(Interpreter):
         if found is None:
             found = self.acts[cls] = []
             for base in method_order(cls):
-                for name in base.names() if isinstance(base, Class) else ():
-                    method = base.own(name) if _IMPLICIT.match(f"def {name}(") else None  # type: ignore[union-attr]
+                if not isinstance(base, Class):
+                    continue
+                for name in base.names():
+                    method = base.own(name) if _IMPLICIT.match(f"def {name}(") else None
                     if isinstance(method, Function):
                         reached = self.reached_from(method)
                         if reached.attributes or reached.lent or reached.reshapes or self.does_something(method):

@@ -7,13 +7,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tensorlint.inference import import_effects, names
+from tensorlint.inference import import_effects, names, operated_objects
 from tensorlint.inference import sizes as S
 from tensorlint.inference.bindings import Binding
 from tensorlint.inference.devices import default_device
 from tensorlint.inference.frames import READ_EARLY, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.interpreter import Interpreter
+from tensorlint.inference.operated_objects import OperatedInterpreter
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.words import has_part, words_of
 
@@ -95,7 +96,8 @@ def _followed(
         parameter_layouts=not (assigns or (has_part(source, "orthogonal") and has_part(source, "parametrizations"))),
         default_device=None if imports.device else default_device(source, facts),
     )  # fmt: skip
-    interpreter = Interpreter(file, project, shows=shapes, imports=imports)
+    follower = OperatedInterpreter if operated_objects.are_made(source) else Interpreter
+    interpreter = follower(file, project, shows=shapes, imports=imports)
     interpreter.run()
     if failures is not None:
         failures += interpreter.failures

@@ -324,6 +324,7 @@ class Assignments(State):
                 if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
                     value = UNKNOWN  # an object that nobody knows, which may decide what is stored
             if not receiver.cls.is_module and self.find_in_class(receiver.cls, "__setattr__") is not None:
+                hold_still(receiver, [value])
                 value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.
@@ -348,8 +349,8 @@ class Assignments(State):
                 # Of two functions of different names either may be called.
                 value = UNKNOWN if isinstance(before, Function) else aliases.joined(before, value)
             fields = receiver.fields
-            if name in fields:
-                self.overwritten.append((receiver, name, fields[name]))
+            if name in fields or shown is not None:
+                self.overwritten.append((receiver, name, fields.get(name, shown)))
             fields[name] = value
             self.mutations.append((receiver, name))
             if name == "__class__":
@@ -368,6 +369,7 @@ class Assignments(State):
             if table_values.is_table(receiver):
                 table_parts.store_attribute(self, receiver, name, value)
                 return
+            self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
             if receiver.path in CONTAINERS:
@@ -392,6 +394,7 @@ class Assignments(State):
         elif isinstance(receiver, Class):
             self.class_attributes_assigned.add(name)
             unsure = self.perhaps_left or self.stores_otherwise(receiver)
+            self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from functools import lru_cache
 from typing import Any
@@ -391,11 +392,12 @@ class Calls(State):
                 return self.call_one_layer(function, args, kwargs, node)
         if type(function) is Attribute:
             return self.call_method(function.receiver, function.name, args, kwargs, node)
-        # What it gives may be something that the function, or its object, holds.
+        # What it gives may be something that the function, or its object, holds, or finds by a name around it.
         result: Value = UNKNOWN
         parts = parts_of(function)
         if parts:
-            result = one_within([each for each in parts if not _is_layer(each)])
+            around = [self.lists_given(each, [], {}, modules=True) for each in parts if type(each) is Function]
+            result = one_within([*(each for each in parts if not _is_layer(each)), *itertools.chain(*around)])
         self.escape(args, kwargs)
         if parts:
             self.run_parts(function, args, kwargs)

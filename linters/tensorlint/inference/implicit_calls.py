@@ -98,7 +98,9 @@ class ImplicitCalls(State):
                     aliases.lose(value)
         return result
 
-    def lists_given(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
+    def lists_given(
+        self, function: Function, args: list[Value], kwargs: dict[str, Value], *, modules: bool = False
+    ) -> list[Value]:
         """The lists and dictionaries that the function may give: what its names stand for, and attributes of objects."""
         code = function.node
         names, attributes = kept_with(code, "held given", lambda: _held_given(code))
@@ -118,7 +120,8 @@ class ImplicitCalls(State):
         return [
             each
             for each in found
-            if type(each) in _HELD or (isinstance(each, Instance) and not (each.generic or each.cls.is_module))
+            if type(each) in _HELD
+            or (isinstance(each, Instance) and not each.generic and (modules or not each.cls.is_module))
         ][:_MOST_KEPT]
 
     def escape(self, args: list[Value], kwargs: dict[str, Value], *, reads_tables: bool = False) -> None:

@@ -83,6 +83,8 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
         return joined[key][2]
     if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls:
         if is_named_tuple(a) and is_named_tuple(b):
+            for value in (*a.fields.values(), *b.fields.values()):
+                _is_held(value)
             held = {name: join(value, b.fields[name], joined) for name, value in a.fields.items()}
             return Instance(a.cls, held, parts=(a, b), born=max(a.born, b.born))
         generic = a.cls.generic
@@ -109,6 +111,15 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
     if isinstance(a, Class) and isinstance(b, Class) and a.node is b.node:
         return a
     return _join_kinds(a, b)
+
+
+def _is_held(value: Value) -> None:
+    """Whoever has the object that holds the list, or the tuple that does, may change it."""
+    if type(value) is Sequence or type(value) is Dictionary:
+        value.shared = True
+        if type(value) is Sequence and value.kind == "tuple":
+            for item in value.items or ():
+                _is_held(item)
 
 
 def _join_sequences(a: Sequence, b: Sequence, joined: _Joined) -> Sequence:

@@ -92,7 +92,7 @@ class Loops(State):
             one = gone_through.one_item(gone) if _is_changed(held) else iterable
             self.assign(node.target, self.any_item(one), None)
 
-        self.loop(node, enter, times)
+        self.loop(node, enter, times, entered=times is not None and isinstance(times, int) and times > 0)
 
     def made_in_rounds(self, node: ast.expr) -> bool:
         """Whether the items are made one by one, of what the rounds before have left."""
@@ -175,17 +175,25 @@ class Loops(State):
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
     def exec_while(self, node: ast.While) -> None:
-        if self.truth(self.eval(node.test)) is False:
+        truth = self.truth(self.eval(node.test))
+        if truth is False:
             self.block(node.orelse)
             return
 
         def enter() -> None:
             self.eval(node.test)
 
-        self.loop(node, enter)
+        self.loop(node, enter, entered=truth is True)
 
-    def loop(self, node: ast.For | ast.AsyncFor | ast.While, enter: object, times: S.Size | None = None) -> None:
-        """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round."""
+    def loop(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        enter: object,
+        times: S.Size | None = None,
+        entered: bool = False,
+    ) -> None:
+        """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round.
+        That there is a round at all is known of one that is `entered`."""
         assert callable(enter)
         body = node.body
         frame = self.frame
@@ -344,6 +352,8 @@ class Loops(State):
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
         built_containers.keep_added(self, overwritten, first_log, start)
+        if not entered and len(self.overwritten) > overwritten:
+            self.join_with_no_round(overwritten, begun[0])
         frame.env = merge(entry, frame.env)
         frame.breaks, frame.continues = outer_breaks, outer_continues
         # What left by `break` does not come through `else`.
@@ -351,6 +361,18 @@ class Loops(State):
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
         if lasting:
             self.relate_filled(node, before, start, times)
+
+    def join_with_no_round(self, since: int, begun: int) -> None:
+        """What objects older than the loop hold is what a round has assigned, or what they held before."""
+        first: dict[tuple[int, str], tuple[Any, Any]] = {}
+        for owner, name, value in self.overwritten[since:]:
+            if name != built_containers.ADDED and getattr(owner, "born", 0) <= begun:
+                first.setdefault((id(owner), name), (owner, value))
+        for (_, name), (owner, before) in first.items():
+            after = owner.fields.get(name, UNKNOWN)
+            if after is not UNKNOWN and after is not before:
+                of_instance = isinstance(owner, Instance) and not isinstance(before, Function)
+                owner.fields[name] = aliases.joined(before, after) if of_instance else UNKNOWN
 
     def now(self) -> tuple[int, int]:
         """A moment of the analysis, to be compared with when objects were made."""

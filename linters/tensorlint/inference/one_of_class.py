@@ -26,6 +26,7 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     copy,
     of_class,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 _DEEPEST = 4
+_OBJECTS = frozenset({Instance, LibraryObject})
 _NONE: frozenset[Symbol] = frozenset()
 
 
@@ -58,7 +60,17 @@ def attribute(interp: State, value: Instance, name: str, found: Value) -> Value:
         others = [each for each in held if isinstance(each, Instance) and each is not found]
         if others:
             return of_class(found.cls.generic, found, *others)
-    return _apart(found, _NONE, ())
+    made = _apart(found, _NONE, ())
+    if isinstance(made, (Opaque, Unknown)) and (objects := [each for each in held if _is_object(each)]):
+        # Nobody knows it, but what is done to it is done to one of these.
+        if isinstance(made, Unknown):
+            return Opaque(None, parts=tuple(objects))
+        made.parts = (*made.parts, *objects)
+    return made
+
+
+def _is_object(value: Value) -> bool:
+    return type(value) in _OBJECTS or (isinstance(value, Opaque) and bool(value.parts))
 
 
 def _of_which(value: Instance) -> list[Instance]:

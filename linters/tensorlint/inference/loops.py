@@ -25,6 +25,7 @@ from tensorlint.inference.values import (
     Class,
     Const,
     Dictionary,
+    Function,
     Instance,
     LibraryObject,
     Opaque,
@@ -527,7 +528,9 @@ def _contents(value: Value) -> tuple[Value, ...]:
 
 def _counts(items: list[Value]) -> bool:
     """Whether they are the numbers of the rounds, on which no rank depends."""
-    return all(isinstance(item, Const) and type(item.value) is int and item.value == at for at, item in enumerate(items))
+    return all(
+        isinstance(item, Const) and type(item.value) is int and item.value == at for at, item in enumerate(items)
+    )
 
 
 def _is_changed(held: list[tuple[Value, tuple[Value, ...]]]) -> bool:

@@ -15,7 +15,11 @@ from tensorlint.inference.implicit_calls import held_by
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Sequence, Value
 
-_IMPLICIT = re.compile(r"\bdef (__(?!init__|post_init__|new__|call__|enter__|exit__|init_subclass__|class_getitem__|set_name__|del__)\w+__)\(")  # fmt: skip
+# Other methods are followed where they are called, or called by what makes, copies and stores objects alone.
+_IMPLICIT = re.compile(
+    r"def __(?!init__|post_init__|new__|call__|enter__|exit__|init_subclass__|class_getitem__|set_name__|del__|setstate__"
+    r"|getstate__|reduce__|reduce_ex__|getnewargs__|dir__|sizeof__)\w+__\("
+)
 # What asks for attributes, which anything does that has the object in hand.
 _OF_ATTRIBUTES = frozenset({"__getattr__", "__getattribute__", "__get__"})
 _GIVEN = frozenset({Sequence, Dictionary, Instance, Opaque})
@@ -56,9 +60,7 @@ class OperatedInterpreter(Interpreter):
     def _acting(self, handler: Any) -> Any:
         def follow(statement: Any) -> None:
             self.act()
-            if isinstance(
-                statement, (ast.AugAssign, ast.Delete)
-            ):  # whose targets are no expressions that are evaluated
+            if isinstance(statement, (ast.AugAssign, ast.Delete)):  # whose targets are not evaluated as expressions
                 for target in statement.targets if isinstance(statement, ast.Delete) else [statement.target]:
                     owner = target.value if isinstance(target, (ast.Subscript, ast.Attribute)) else target
                     self.note(self.eval(owner))
@@ -73,11 +75,13 @@ class OperatedInterpreter(Interpreter):
         kind = type(node)
         before = len(self.acting)
         value = super().eval(node)
-        if kind is ast.Attribute:  # which calls no other method of the object
-            self.acting[before:] = [each for each in self.acting[before:] if self._answers(each.cls)]
-        if kind in _OPERATIONS and len(self.acting) > before:
-            self.act()
-        self.note(value)
+        if len(self.acting) > before:
+            if kind is ast.Attribute:  # which calls no other method of the object
+                self.acting[before:] = [each for each in self.acting[before:] if self._answers(each.cls)]
+            if kind in _OPERATIONS and len(self.acting) > before:
+                self.act()
+        if type(value) in _GIVEN:
+            self.note(value)
         return value
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
@@ -102,6 +106,9 @@ class OperatedInterpreter(Interpreter):
     def act(self) -> None:
         """What the methods may have changed that Python may have called since this was asked the last time."""
         acting, in_hand = self.acting, self.in_hand
+        if not acting:
+            in_hand.clear()
+            return
         self.acting, self.in_hand = [], []
         for receiver in {id(each): each for each in acting}.values():
             for method in self.methods_that_act(receiver.cls):

@@ -32,7 +32,8 @@ class RankOneReports(State):
         """What is a vector in some rounds over known items only: in others it may be a matrix, as in
         `for shape in [(5,), (3, 4)]`."""
         if any(rounds):
-            self.matrix_transposes |= set.union(*rounds) - set.intersection(*rounds)
+            for turned in rounds:
+                self.matrix_transposes.update(node for node in turned if not all(node in others for others in rounds))
 
     def turns_matrix(self, node: ast.AST) -> bool:
         """Whether the transpose, or one within the product, meets matrices too."""

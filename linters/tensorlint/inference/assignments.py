@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tensorlint.inference import (
     aliases,
@@ -143,19 +143,23 @@ class Assignments(State):
                 within(value)
         if name in frame.facts.shared:
             # A function that declares it global or nonlocal may rebind it at any call.
-            self.hold_shared(name, value)
+            self.hold_shared([name], [value])
             value = UNKNOWN
         frame.env[name] = value
         if frame.guarded is not None and type(value) in ONE_OF:
             frame.guarded.bound.append((name, value))
 
-    def hold_shared(self, name: str, value: Value) -> None:
-        """Whoever reads the name, which functions may bind anew, may get what the value is or holds."""
-        one = one_within([value])
-        self.keep(value)  # a function, which a call of the name may call
-        if isinstance(one, Opaque):
+    def hold_shared(self, names: Iterable[str], values: Iterable[Value]) -> None:
+        """Whoever reads one of the names, which functions may bind anew, may get what the values are or hold."""
+        parts: dict[Value, None] = {}
+        for value in values:
+            self.keep(value)  # a function, which a call of the name may call
+            one = one_within([value])
+            if isinstance(one, Opaque):
+                parts.update(dict.fromkeys(one.parts))
+        for name in names if parts else ():
             before = self.shared_names.get(name, ())
-            self.shared_names[name] = tuple(dict.fromkeys((*before, *one.parts)))[:_MOST_SHARED]
+            self.shared_names[name] = tuple(dict.fromkeys((*before, *parts)))[:_MOST_SHARED]
 
     def note_round(self, target: ast.Name, value: Value) -> None:
         """In a loop that is followed round by round: what is shown is true of every round."""

@@ -291,16 +291,23 @@ class DistantChanges:
         for node in nodes if surely else ():
             if isinstance(node, (ast.Name, ast.Attribute)) and _name(node) in surely and node not in called:
                 self.anywhere.add(MEMBERS)  # in other hands, which may give it anything
+        of: dict[str, list[ast.Call]] = {}
+        for call in calls:
+            of.setdefault(_name(call.func), []).append(call)
+        held: dict[str, bool] = {}  # by names, and whether surely
         for parameter, sure in filled:
-            given = [part for call in calls for part in _given(call, parameter)]
+            given = [part for call in of.get(parameter.function, ()) for part in _given(call, parameter)]
             if sure and not given:
                 self.anywhere.add(MEMBERS)  # other files call it, if any
             for value in given:
                 if isinstance(value, ast.Name):
-                    for each in _bound_in(_nodes_near(tree, text, [value.id])).get(value.id, [None]):
-                        self._change_held(each, sure)
+                    held[value.id] = sure or held.get(value.id, False)
                 else:
                     self._change_held(value, sure)
+        bound = _bound_in(_nodes_near(tree, text, held)) if held else {}
+        for name, sure in held.items():
+            for each in bound.get(name, [None]):
+                self._change_held(each, sure)
 
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an

@@ -34,7 +34,7 @@ from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.module_tensors import Around
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
-from tensorlint.inference.state import State
+from tensorlint.inference.state import Exhausted, State
 from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
     BASE,
@@ -144,6 +144,9 @@ class Effects(State):
         """The function is called, and what it does is not looked at; `later` says that it may be called again. What
         it has in hand `together` with others is not forgotten yet."""
         self.calls_made.append((len(self.mutations), self.steps))
+        self.unseen -= 4
+        if self.unseen < 0:
+            raise Exhausted
         given = [*args, *kwargs.values()]
         while isinstance(function, Partial):
             given += [*function.positional, *function.keywords.values()]
@@ -165,9 +168,7 @@ class Effects(State):
             self.forget_of_classes(reached)
         if reached.shared:
             bound = [*given, *(self.held_by_name(*place) or UNKNOWN for place in reached.given_names)]
-            for name in reached.shared:
-                for value in bound:
-                    self.hold_shared(name, value)
+            self.hold_shared(reached.shared, bound)
         around: list[Value] = []
         for scope, name, changed in self.places_in(reached):
             found = self.held_by_name(scope, name)
@@ -267,6 +268,7 @@ class Effects(State):
 
     def held_by_name(self, scope: Frame, name: str) -> Value | None:
         """What code finds under a name that it sees; what the name has held, if functions bind it anew."""
+        self.unseen -= 1
         found = scope.lookup(name)
         return Opaque(None, parts=held) if (held := self.shared_names.get(name)) else found
 

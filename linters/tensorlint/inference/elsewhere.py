@@ -291,12 +291,16 @@ def _within(start: ast.AST, file: SourceFile) -> Part:
 
 def reshaped_by_any(file: SourceFile) -> frozenset[str]:
     """Whose tensors the functions reshape that are more than called: what is called without a name may be any of them."""
-    names = held(file)
-    found = NEITHER
-    for name, nodes in by_name(file).items():
-        if names is None or name in names:
-            found = found.union(*(changes_in(node).reshapes for node in nodes))
-    return found
+
+    def find() -> frozenset[str]:
+        names = held(file)
+        found = NEITHER
+        for name, nodes in by_name(file).items():
+            if names is None or name in names:
+                found = found.union(*(changes_in(node).reshapes for node in nodes))
+        return found
+
+    return kept_with(file.tree, "reshaped by any", find)
 
 
 def by_name(file: SourceFile) -> dict[str, list[FunctionNode]]:

@@ -223,7 +223,7 @@ class Following(State):
         frame.caller = caller
         for name in frame.facts.shared:  # which a function within may bind anew at any call
             if name in bound:
-                self.hold_shared(name, bound[name])
+                self.hold_shared([name], [bound[name]])
                 bound[name] = UNKNOWN
         changed, begun = len(self.mutations), self.steps
         self.depth += 1

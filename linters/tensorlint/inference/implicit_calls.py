@@ -237,6 +237,7 @@ class ImplicitCalls(State):
 
     def keep(self, value: Value) -> None:
         """The function is held by a list, a dictionary or an object: a call of something that nobody knows may call it."""
+        self.unseen -= 1
         if isinstance(value, Partial):
             self.keep(value.function)
         elif isinstance(value, Attribute) or (isinstance(value, Function) and self.does_something(value)):

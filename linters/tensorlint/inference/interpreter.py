@@ -2,12 +2,14 @@
 
 Work is bounded. Each statement of the file is followed a fixed number of times (loops at most three rounds, three
 levels deep); following the file's own functions at their calls is paid from a budget that is proportional to the
-length of the file. At the bound the answer is unknown.
+length of the file. At the bound the answer is unknown. So is what may be asked about code that is not followed; at that
+bound the analysis of the file ends.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 from collections.abc import Callable
@@ -55,6 +57,7 @@ from tensorlint.inference.quiet_functions import is_quiet, is_unread
 from tensorlint.inference.reached import Reaching
 from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.shared_names import SharedNames
+from tensorlint.inference.state import Exhausted
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.values import (
     PLAIN,
@@ -86,6 +89,10 @@ T = TypeVar("T")
 # Statements of the file's own functions that may be followed at their calls, for each statement of the file.
 BUDGET_PER_STATEMENT = 6
 BUDGET_BASE = 2_000
+# Of what code that is not followed may change: what is kept for later, read and looked up, which may be all functions of the
+# file at each of its lines.
+UNSEEN_PER_STATEMENT = 100
+UNSEEN_BASE = 100_000
 # Words of a file in which what numpy's functions are given may be no array and give something else.
 _ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr", "issparse", "isspmatrix"})
 # Words of a file whose arrays may be others', which numpy's functions ask what they give.
@@ -147,6 +154,7 @@ class Interpreter(
         self.steps = 0
         self.depth = 0
         self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
+        self.unseen = UNSEEN_BASE + UNSEEN_PER_STATEMENT * file.facts.statements
         self.conditional = 0
         self.left_early = False
         self.left_round = False
@@ -289,6 +297,10 @@ class Interpreter(
         """Follow the module, then every function and method once from unknown arguments."""
         if self.imports.modes or import_effects.has_modes(self.file.text):
             return
+        with contextlib.suppress(Exhausted):
+            self.follow_all()
+
+    def follow_all(self) -> None:
         for statement in self.file.tree.body:
             self.unread = not self.shows and is_unread(statement, self.file.text)
             self.guarded(self.follow_statement, statement, [statement])
@@ -339,6 +351,9 @@ class Interpreter(
         stack), that piece is unknown and the rest goes on. TENSORLINT_DEBUG=1 lets the error out."""
         try:
             work(piece)
+        except Exhausted:
+            self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
+            raise
         except Exception as error:
             if os.environ.get("TENSORLINT_DEBUG"):
                 raise

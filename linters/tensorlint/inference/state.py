@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from tensorlint.project import Project
 
 
+class Exhausted(Exception):
+    """More was asked about code that is not followed than a file may: the analysis ends, with what it has found."""
+
+
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
     analysed). `conditional` counts the branches around the current statement, `left_early` says that a
@@ -43,6 +47,7 @@ class State:
     steps: int
     depth: int
     budget: int
+    unseen: int  # how much may still be asked about code that is not followed
     conditional: int
     left_early: bool
     left_round: bool

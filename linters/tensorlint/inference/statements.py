@@ -324,7 +324,7 @@ class Statements(State):
             self.frames.append(frame)
         self.decorate(function)
         if name in frame.facts.shared:
-            self.hold_shared(name, function)
+            self.hold_shared([name], [function])
             frame.env[name] = UNKNOWN
         else:
             frame.env[name] = function

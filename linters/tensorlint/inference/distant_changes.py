@@ -536,16 +536,25 @@ def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
     functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
     module = next(scope for scope in scopes if isinstance(scope, ast.Module))
     found: dict[ast.AST, None] = {}
-    for line in lines:
-        inner: ast.AST | None = None
-        for each in functions or module.body:
-            if each.lineno <= line <= (each.end_lineno or line) and (inner is None or each.lineno >= inner.lineno):  # type: ignore[attr-defined]
-                inner = each
-        if inner is None:
-            inner = next((each for each in module.body if each.lineno <= line <= (each.end_lineno or line)), None)
-        if inner is not None:
-            found[inner] = None
+    for inner, statements in zip(_innermost(functions, lines), _innermost(module.body, lines), strict=True):
+        found.update(dict.fromkeys(inner or statements))
     return list(found)
+
+
+def _innermost(nodes: Iterable[ast.stmt], lines: list[int]) -> Iterator[list[ast.stmt]]:
+    """Of each of the lines, in order, the nodes around it that begin last: more than one where `;` parts them."""
+    waiting = sorted(nodes, key=lambda node: node.lineno, reverse=True)
+    around: list[list[ast.stmt]] = []
+    for line in lines:
+        while waiting and waiting[-1].lineno <= line:
+            node = waiting.pop()
+            if around and around[-1][0].lineno == node.lineno:
+                around[-1].append(node)
+            else:
+                around.append([node])
+        while around and max(node.end_lineno or line for node in around[-1]) < line:
+            around.pop()
+        yield around[-1] if around else []
 
 
 def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:

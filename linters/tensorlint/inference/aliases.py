@@ -101,7 +101,7 @@ def joined(a: Value, b: Value) -> Value:
         known = b if a is UNKNOWN else a
         if type(known) in _CHANGEABLE:
             return perhaps(known)
-        if type(known) is LibraryObject and known.path.startswith("pandas."):
+        if type(known) is LibraryObject and known.path.startswith(("pandas.", "torch.nn.")):
             return Opaque(None, (known,))
         if type(known) is Opaque and known.parts:
             return Opaque(None, known.parts)

@@ -376,6 +376,8 @@ class Assignments(State):
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
+            if receiver.shown:
+                layer_changes.forget_shown(self, receiver)
             if receiver.path in CONTAINERS:
                 module_containers.name_member(self, receiver, name, value)
         elif isinstance(receiver, Opaque):
@@ -493,7 +495,7 @@ class Assignments(State):
                 put_unseen(receiver, value)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
             if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
-                layer_changes.change_unseen(self, receiver.receiver)
+                self.touch_all(receiver.receiver)
         elif isinstance(receiver, Sequence):
             if (
                 receiver.items is not None

@@ -128,6 +128,17 @@ def _stands_in(value: Value, stand_ins: bool) -> bool:
     return stand_ins and unknown_arguments.is_unknown(value)
 
 
+def _is_changed(layer: Opaque) -> bool:
+    """Whether one of the layers that it is one of may give something else than it did when it was made."""
+    waiting: list[Value] = [layer]
+    for each in waiting:  # grows meanwhile
+        if isinstance(each, (Opaque, LibraryObject)):
+            if each.fields and not _REPLACED.isdisjoint(each.fields):
+                return True
+            waiting += each.parts
+    return False
+
+
 def _is_layer(value: Value) -> bool:
     return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
 
@@ -386,7 +397,7 @@ class Calls(State):
         if type(function) is Partial:
             return self.call(function.function, [*function.positional, *args], {**function.keywords, **kwargs}, node)
         if type(function) is Opaque and function.kind is not None:
-            if function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs:
+            if function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs and not _is_changed(function):
                 return self.kept_shape(args[0], node)
             if function.kind == ONE_LAYER:
                 return self.call_one_layer(function, args, kwargs, node)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 _MAX_ITEMS = 256
+_TAKE = frozenset({"get", "pop", "popitem", "setdefault"})
 _BLOCKS = frozenset({"body", "orelse", "finalbody", "handlers"})
 ADDED_TO = "+"  # how a list was changed in place that got one item more and is otherwise what it was
 # How many items longer a method makes a list.
@@ -262,11 +263,11 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return NONE
         if name == "copy":
             return Dictionary(None if receiver.items is None else dict(receiver.items), receiver.element)
-        taken = one_within([receiver])
+        taken = one_within([receiver, *(args[1:] if name in _TAKE else ())])
         interp.forget_contents(receiver)
         put_unseen(receiver, *args, *kwargs.values())
         interp.mutations.append((receiver, None))
-        return taken if name in ("popitem", "setdefault") else UNKNOWN
+        return taken if name in _TAKE else UNKNOWN
     if isinstance(receiver, Sequence):
         if name == "copy" and receiver.kind == "list":
             return Sequence(

@@ -36,6 +36,7 @@ _CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
 _MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque})
 ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
+_OR_LAYERS = ONE_OF | {LibraryObject}
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
@@ -51,15 +52,16 @@ def one_within(values: Iterable[Value]) -> Value:
     values = list(values)
     for value in values if TIES.on else ():
         lose(value)
-    held = [each for each in values if type(each) in ONE_OF and (type(each) is not Opaque or each.parts)]
+    held = [each for each in values if type(each) in _OR_LAYERS and (type(each) is not Opaque or each.parts)]
     if not held:  # as of most: nobody knows them, or they hold nothing
         return UNKNOWN
     parts = [
         each
-        for each in _within(held, ONE_OF)
+        for each in _within(held, _OR_LAYERS)
         if type(each) is Dictionary
         or (type(each) is Sequence and each.kind in ("list", "deque"))
         or (type(each) is Instance and not each.generic)
+        or (type(each) is LibraryObject and each.path.startswith("torch.nn."))
     ]
     return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
@@ -122,7 +124,7 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
         if type(value) in kinds and (key := id(value)) not in seen:
             seen.add(key)
             order.append(value)
-    with_parts = kinds is ONE_OF
+    with_parts = kinds is not HOLDING
     for value in order:  # grows meanwhile
         if len(order) >= _MOST_OBJECTS:
             break

@@ -497,6 +497,8 @@ class Effects(State):
         if table_values.is_table(value):
             table_values.forget_table(self, value)
         else:
+            if value.parts:
+                self.touch(value, None)
             layer_changes.change_unseen(self, value)
 
     def outlives(self, name: str, value: Value) -> None:

@@ -315,6 +315,8 @@ class Expressions(State):
             field = named_result(value, name)
             if field is not None:
                 return field
+        if isinstance(value, Partial) and name == "func":
+            return value.function
         if isinstance(value, (Sequence, Dictionary, Const, Partial, Function)):
             if name.startswith("__") or name == "keywords":
                 self.asked_for_parts(value, name)
@@ -536,7 +538,7 @@ class Expressions(State):
             ]
             if all(known) and bounds[2] != 0:
                 return Sequence(value.kind, value.items[slice(*bounds)])
-            return Sequence(value.kind)
+            return Sequence(value.kind, None, one_within(value.items))
         if isinstance(index, Slice):
             length = None if value.length is None else indexing.slice_length(value.length, index)[0]
             return Sequence(value.kind, None, value.element, length)

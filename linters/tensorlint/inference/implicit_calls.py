@@ -43,6 +43,7 @@ _MOST_KEPT = 20
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
 _HELD = frozenset({Sequence, Dictionary})
+_LAYERS = frozenset({LibraryObject, Partial})
 _ESCAPING = _HELD | {Instance}
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict, ast.Call)
 # Holds nothing, and nothing of it can be changed.
@@ -121,6 +122,7 @@ class ImplicitCalls(State):
             each
             for each in found
             if type(each) in _HELD
+            or (modules and (type(each) in _LAYERS or (type(each) is Opaque and each.parts)))
             or (isinstance(each, Instance) and not each.generic and (modules or not each.cls.is_module))
         ][:_MOST_KEPT]
 

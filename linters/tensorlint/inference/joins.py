@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Number,
     Opaque,
+    Partial,
     Scalar,
     Sequence,
     Tensor,
@@ -54,6 +55,7 @@ _KEEPING = re.compile(
 # What two tuples or lists have given, by their identities: each may be in many places of what is joined.
 _Joined = dict[tuple[int, int], tuple[Value, Value, Value]]
 _MOST_JOINED = 1000
+_MOST_SHOWN = 64
 
 
 def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
@@ -98,8 +100,8 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
             if len(joined) > _MOST_JOINED:
                 return _join_kinds(a, b)
             either = _join_objects(a, b, joined)
-            if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:
-                either.parts = (a, b)
+            if isinstance(either, LibraryObject) and a.path.startswith("torch.nn."):
+                either = _showing_layers(either, a, b)
             joined[key] = a, b, either
         return joined[key][2]
     if isinstance(a, Dictionary) and isinstance(b, Dictionary) and a.alike is not None and b.alike is not None:
@@ -144,7 +146,7 @@ def _join_kinds(a: Value, b: Value) -> Value:
             return either_or_none
     if first in _MAY_BE_LAYERS and second in _MAY_BE_LAYERS:
         if keeps_shape(a) and keeps_shape(b):
-            return Opaque(None, kind=KEEPS_SHAPE)
+            return Opaque(None, _either(a, b), KEEPS_SHAPE)
         if (ours := _layers(a)) and (theirs := _layers(b)):
             return _one_layer((*ours, *theirs), a, b)
     if first in _NUMBERS and second in _NUMBERS:
@@ -203,7 +205,7 @@ def _or_none(value: Value) -> Value | None:
     if isinstance(value, Tensor):
         return copy(value, marks=value.marks | {"optional"}, axes=value.axes, kin=value.kin)
     if isinstance(value, Opaque) and value.kind == KEEPS_SHAPE:
-        either = Opaque(None, kind=KEEPS_SHAPE)
+        either = Opaque(None, value.parts, KEEPS_SHAPE)
         either.optional = True
         return either
     layers = _layers(value)
@@ -241,6 +243,8 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
                 found.append(value)
         elif type(value) in _CHANGEABLE:
             found.append(value)
+        elif type(value) is Partial and type(value.function) in _CHANGEABLE:
+            found.append(value.function)
         elif type(value) is Sequence and value.kind in ("list", "deque") and (value.shared or value.parts):
             found.append(value)
     return tuple(found)
@@ -310,6 +314,16 @@ def _join_objects(a: LibraryObject, b: LibraryObject, joined: _Joined) -> Value:
     positional = tuple(join(x, y, joined) for x, y in zip(a.positional, b.positional, strict=True))
     fields = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
     return LibraryObject(a.path, arguments, positional, fields, a.made)
+
+
+def _showing_layers(one: LibraryObject, *layers: LibraryObject) -> Value:
+    """A layer that is one of these: what is known of it is so until one of them changes."""
+    if any(len(layer.shown) >= _MOST_SHOWN for layer in layers):
+        return Opaque(None, layers)
+    one.parts = layers
+    for layer in layers:
+        layer.shown = (*layer.shown, one)
+    return one
 
 
 def join_elements(a: Sequence, b: Sequence, joined: _Joined | None = None) -> Value:

@@ -48,8 +48,27 @@ SELF_METHODS = frozenset([
 _LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque})
 
 
+def forget_shown(interp: State, receiver: LibraryObject) -> None:
+    """The layer has changed: what is known of what may be this layer is not known any more."""
+    waiting, seen = [*receiver.shown], {id(receiver)}
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            waiting += each.shown
+            _forget_layer(interp, each)
+
+
 def change_unseen(interp: State, receiver: LibraryObject) -> None:
     """Anything in the module may have changed: what calling it gives is not known any more."""
+    _forget_layer(interp, receiver)
+    forget_shown(interp, receiver)
+
+
+def _forget_layer(interp: State, receiver: LibraryObject) -> None:
+    for name in receiver.fields:
+        if name.isidentifier() and name != "members":
+            receiver.fields[name] = UNKNOWN
     receiver.fields[CHANGED] = UNKNOWN
     if receiver.path in CONTAINERS:
         receiver.fields["members"] = unknown_members(receiver.path)
@@ -58,11 +77,12 @@ def change_unseen(interp: State, receiver: LibraryObject) -> None:
 
 def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -> None:
     """Another attribute of that name may have been set: of a container it may be a member."""
-    if name == "__class__":
+    if name in ("__class__", "data"):  # of a parameter that nobody told from the layer
         change_unseen(interp, receiver)
         return
     receiver.fields[name] = UNKNOWN
     interp.mutations.append((receiver, name))
+    forget_shown(interp, receiver)
     if receiver.path in CONTAINERS:
         receiver.fields["members"] = unknown_members(receiver.path)
         receiver.fields.pop(EACH, None)

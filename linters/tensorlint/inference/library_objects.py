@@ -143,9 +143,10 @@ def shallow(interp: State, value: Value) -> Value:
         for each in value.fields.values():
             interp.escape([each], {})
             aliases.lose(each)
+        one = one_within([value])
         if not value.generic:
             interp.forget_fields(value)
-        return UNKNOWN
+        return one
     return Instance(value.cls, dict(value.fields), value.made)
 
 

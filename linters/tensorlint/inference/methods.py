@@ -150,6 +150,8 @@ def _is_size(value: Value) -> bool:
 
 
 _PYTHONS = frozenset({Sequence, Dictionary, Const})
+# Of a module, the dictionaries of what it has.
+_PARTS = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
 # Methods whose result has as many axes as they are given numbers.
 _SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
@@ -207,6 +209,8 @@ class Methods(State):
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
         if isinstance(receiver, Attribute):
+            if isinstance(layer := receiver.receiver, LibraryObject) and receiver.name in _PARTS and name not in READS:
+                self.touch_all(layer)
             if receiver.name == "_modules" and name in PUTS:
                 layer_changes.forget_members(self, [receiver.receiver])
             elif name == "resize":

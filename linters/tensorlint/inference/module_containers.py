@@ -11,7 +11,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import call_method
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join, join_all
-from tensorlint.inference.layer_changes import EACH, changed_anywhere, held
+from tensorlint.inference.layer_changes import EACH, changed_anywhere, forget_shown, held
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.values import (
@@ -222,6 +222,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))
+    forget_shown(interp, receiver)
 
 
 def name_member(interp: State, receiver: LibraryObject, name: str, value: Value) -> None:
@@ -283,6 +284,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         return None
     if receiver.parts:
         interp.touch(receiver, None)
+    forget_shown(interp, receiver)
     gives_itself = name in ("append", "extend") or (name == "insert" and receiver.path == "torch.nn.Sequential")
     members = members_of(interp, receiver)
     changed = unknown_members(receiver.path)

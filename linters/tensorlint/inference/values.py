@@ -396,6 +396,8 @@ class LibraryObject(Value):
     parts: tuple[Value, ...] = ()
     born: int = 0
     several: bool = False  # as an `Instance` may
+    # What may be this layer, with what is known of it until it changes.
+    shown: tuple[LibraryObject, ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -8,6 +8,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
+    KEEPS_SHAPE,
     PLAIN,
     UNKNOWN,
     Const,
@@ -43,7 +44,8 @@ def freshen(
     if type(value) in _FIXED:
         return value
     if isinstance(value, Opaque):
-        return Opaque(None, parts=value.parts) if value.variant or value.parts else value
+        kept = value.kind if value.kind == KEEPS_SHAPE else None
+        return Opaque(None, value.parts, kept) if value.variant or value.parts else value
     if renamed is None:
         renamed = {}
     if isinstance(value, (Sequence, Dictionary)) and value.items:
@@ -127,6 +129,8 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
     if isinstance(value, Opaque):
         if value.integer:
             return Scalar("int")
+        if value.kind == KEEPS_SHAPE:
+            return value
         return Opaque(None, parts=value.parts) if value.parts else UNKNOWN
     if isinstance(value, Tensor) and value.shape is not None:
         values: dict[S.Symbol, Size] = {}

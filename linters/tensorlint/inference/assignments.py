@@ -328,6 +328,7 @@ class Assignments(State):
                 value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.
+                hold_still(receiver, [value])
                 self.forget_fields(receiver)
                 value = UNKNOWN
             if (

@@ -8,6 +8,7 @@ import re
 from tensorlint.inference import changing_numbers
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.called_functions import AUTOGRAD, apply_of
+from tensorlint.inference.changes import NEITHER
 from tensorlint.inference.class_order import functions_of, method_order, values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.contents import hold_still, one_within
@@ -379,7 +380,7 @@ class Classes(Inheritance):
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN:
-                return Opaque(None, parts=() if cls.is_module else value.given)
+                return Opaque(None, parts=value.given)
             if generic:
                 if name in cls.unstable:
                     return changing_numbers.whenever(self, cls, name, found) or perhaps(found)
@@ -391,8 +392,12 @@ class Classes(Inheritance):
                 self.one_of_several(name, found)
             elif (type(found) is Sequence or type(found) is Dictionary) and value.lasting | generic:
                 changes = self.is_changed_anywhere if generic else self.is_changed_later
-                if not self.initialising(value) and (changes(name) or set_elsewhere(self, name)):
-                    self.forget_contents(found)  # between the calls of functions
+                if not self.initialising(value) and (
+                    changes(name)
+                    or set_elsewhere(self, name)
+                    or self.is_handed_on(name, found, in_functions=not generic)  # type: ignore[arg-type]
+                ):
+                    self.forget_held(found, set(), NEITHER)  # between the calls of functions
             if type(found) is Tensor or type(found) is LibraryObject or type(found) is Instance:
                 if not self.initialising(value):
                     return held_elsewhere(self, name, found, generic or value.lasting)
@@ -469,7 +474,7 @@ class Classes(Inheritance):
         if isinstance(held, (Instance, LibraryObject)):
             stands_for_several(held)
         elif isinstance(held, (Sequence, Dictionary)) and self.is_changed_later(name):
-            self.forget_contents(held)
+            self.forget_held(held, set(), NEITHER)
 
     def forget_fields(self, value: Instance) -> None:
         """Any of its attributes may have changed."""

@@ -109,6 +109,13 @@ def each_once(changes: list[tuple[Any, str | None]]) -> Iterable[tuple[Any, str 
     return {(id(owner), name): (owner, name) for owner, name in changes}.values() if len(changes) > 1 else changes
 
 
+def _holds_lists(value: Value) -> bool:
+    """Whether it is a list or a dictionary, or a tuple of such."""
+    if type(value) is Sequence and value.kind == "tuple":
+        return any(map(_holds_lists, items_of(value)))
+    return type(value) is Sequence or type(value) is Dictionary
+
+
 class Together:
     """Several functions any of which may be called, and all that they may have changed: it is gone through once for all of
     them, for they may have much in hand."""
@@ -497,13 +504,15 @@ class Effects(State):
         else:
             layer_changes.change_unseen(self, value)
 
-    def outlives(self, name: str, value: Value) -> None:
-        """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
+    def outlives(self, name: str, value: Value, *, of_file: bool = False) -> None:
+        """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile.
+        `of_file` says that it is a name of the file that is analysed, or of the body of one of its classes."""
         if type(value) not in LASTING:
             return
         lasts(value)
-        if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):
-            self.forget_contents(value)
+        if isinstance(value, (Sequence, Dictionary)):
+            if self.is_changed_later(name) or (of_file and self.is_handed_on(name, value, in_functions=True)):
+                self.forget_held(value, set(), NEITHER)
         if name in self.file.facts.distant.of_names or self.may_grow(value):
             layer_changes.forget_members(self, [value])
 
@@ -519,6 +528,10 @@ class Effects(State):
                 if not isinstance(cls.held[name], Function):
                     cls.held[name] = UNKNOWN
                     self.class_attributes_assigned.add(name)
+            if cls.scope.file is self.own_file:
+                for name, value in cls.held.items():
+                    if type(value) in LASTING:
+                        self.outlives(name, value, of_file=True)
 
     def assigned_by_decorators(self) -> set[str]:
         """The attributes that decorators of other files assign when the methods here are called."""
@@ -605,6 +618,19 @@ class Effects(State):
         What methods find in an object that stands for any of its class may have been changed so, whichever came first.
         """
         return self.is_changed_later(name) or self.is_changed_by_module(name)
+
+    def is_handed_on(self, name: str, value: Sequence | Dictionary, *, in_functions: bool = False) -> bool:
+        """Whether code that has the list, or one that is in it, by another name may change it."""
+        deep = any(map(_holds_lists, items_of(value)))
+        if not deep and isinstance(value, Sequence) and value.kind == "tuple":
+            return False
+        key = "handed on", name, deep, in_functions
+        known: bool | None = self.memory.get(key)
+        if known is None:
+            from tensorlint.inference import handed_out
+
+            known = self.memory[key] = handed_out.is_changed(self.own_file, name, deep=deep, in_functions=in_functions)
+        return known
 
     def is_changed_by_module(self, name: str) -> bool:
         key = "changed by module", name

@@ -296,7 +296,7 @@ class Interpreter(
         self.unread = False
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
-            self.outlives(name, value)
+            self.outlives(name, value, of_file=True)
         self.forget_class_attributes()
         self.forget_changed_between_calls(self.module_frame, 0, 0)
         for owner, changed in self.changed_by_calls:

@@ -115,7 +115,7 @@ def perhaps(found: Value | None) -> Opaque:
     if found is not None and type(found) in _CHANGEABLE:
         if isinstance(found, Sequence) and found.kind == "tuple":
             parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
-        elif not (isinstance(found, Instance) and found.cls.is_module):
+        else:
             parts = (found,)
     made = Opaque(None, parts)
     if TIES.on and found is not None and type(found) in _TIED:

@@ -396,6 +396,8 @@ class Assignments(State):
             self.class_attributes_assigned.add(name)
             unsure = self.perhaps_left or self.stores_otherwise(receiver)
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
+            if unsure:
+                hold_still(receiver, [each for each in (receiver.fields.get(name), value) if each is not None])
             receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
@@ -423,6 +425,7 @@ class Assignments(State):
             spelled = isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(receiver, Instance)
             patterns = patterns_of(node.args[1], self.frame.node) if spelled and isinstance(node, ast.Call) else None
             changed = [name for name in (*receiver.fields, *own) if fits_any(name, patterns)]
+            hold_still(receiver, [receiver.fields[each] for each in changed if each in receiver.fields])
             receiver.fields = {**receiver.fields, **dict.fromkeys(changed, UNKNOWN)}
             self.mutations.append((receiver, None))
             if (container := layer_changes.container_of(receiver)) is not None:

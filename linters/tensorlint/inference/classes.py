@@ -343,9 +343,11 @@ class Classes(Inheritance):
         return self.private
 
     def class_attribute(self, cls: Class, name: str) -> Value:
-        if self.is_rebound(cls, name):
-            return UNKNOWN
         found = self.find_in_class(cls, name)
+        if self.is_rebound(cls, name):
+            return self.given_to_classes(cls, perhaps(found).parts)
+        if found is UNKNOWN:
+            return self.given_to_classes(cls)
         if isinstance(found, Function) and found.kind == "class":
             return Function(found.node, found.scope, found.owner, cls, found.defaults, "function", found.decorated)
         if found is None:
@@ -354,6 +356,13 @@ class Classes(Inheritance):
             )
             return apply_of(cls) if applies else UNKNOWN
         return found
+
+    def given_to_classes(self, cls: Class, given: tuple[Value, ...] = ()) -> Value:
+        """What an attribute holds of which nothing is known any more."""
+        for base in method_order(cls):
+            if isinstance(base, Class) and base.given:
+                given += base.given
+        return Opaque(None, given) if given else UNKNOWN
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
         if name == "__dict__" and (not value.generic or self.initialising(value)):
@@ -443,7 +452,7 @@ class Classes(Inheritance):
                 )
             if value.generic and (name in value.cls.unstable or name in self.file.facts.unstable_attributes):
                 return Opaque(None)
-            return found
+            return self.given_to_classes(cls, value.given) if found is UNKNOWN else found
         if BASE in value.fields and (found := self.attribute_of_base(value, name, node)) is not None:
             return found
         if value.generic and not self.initialising(value):

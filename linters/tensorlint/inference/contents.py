@@ -231,7 +231,15 @@ def link(values: Iterable[Value]) -> None:
                 each.given = (*each.given, *others)[:_MOST_GIVEN]
 
 
-def hold_still(holder: Instance, held: Iterable[Value]) -> None:
+def forget_field(owner: Instance | Class, name: str) -> None:
+    """It is not known any more what the object, or the class, holds under that name."""
+    before = owner.fields.get(name)
+    if before is not None and before is not UNKNOWN:
+        hold_still(owner, (before,))
+    owner.fields[name] = UNKNOWN
+
+
+def hold_still(holder: Instance | Class, held: Iterable[Value]) -> None:
     """It is not known any more what the object holds: it may be these still."""
     if _MAY_BE_HELD.isdisjoint(map(type, held)):
         return
@@ -242,9 +250,7 @@ def hold_still(holder: Instance, held: Iterable[Value]) -> None:
         more += [
             part
             for part in parts
-            if type(part) in _MAY_BE_HELD
-            and not (isinstance(part, Instance) and part.cls.is_module)
-            and part not in holder.given
+            if type(part) in _MAY_BE_HELD and part not in holder.given
         ]
     if more:
         holder.given = (*holder.given, *more)[:_MOST_GIVEN]

@@ -18,6 +18,7 @@ from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
     HOLDING,
     LASTING,
+    forget_field,
     hold_still,
     is_forgotten,
     is_forgotten_itself,
@@ -314,7 +315,7 @@ class Effects(State):
         for cls in self.classes if names else ():
             for name in names & cls.held.keys():
                 if not isinstance(cls.held[name], Function) and cls.held[name] is not UNKNOWN:
-                    cls.held[name] = UNKNOWN
+                    forget_field(cls, name)
                     self.class_attributes_assigned.add(name)
                     self.mutations.append((cls, name))
 
@@ -414,7 +415,7 @@ class Effects(State):
             estimators.forget_targets(self, value)
         elif isinstance(value, Class):
             for name in attributes & value.names():
-                value.held[name] = UNKNOWN
+                forget_field(value, name)
                 self.mutations.append((value, name))
 
     def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
@@ -494,7 +495,7 @@ class Effects(State):
                 else:
                     layer_changes.change_attribute_unseen(self, part, name)
             elif isinstance(part, Class) and name is not None and part.has(name):
-                part.fields[name] = UNKNOWN
+                forget_field(part, name)
                 self.mutations.append((part, name))
 
     def touch_all(self, value: LibraryObject) -> None:
@@ -526,7 +527,7 @@ class Effects(State):
         for cls in self.classes:
             for name in assigned & cls.held.keys():
                 if not isinstance(cls.held[name], Function):
-                    cls.held[name] = UNKNOWN
+                    forget_field(cls, name)
                     self.class_attributes_assigned.add(name)
             if cls.scope.file is self.own_file:
                 for name, value in cls.held.items():
@@ -590,7 +591,7 @@ class Effects(State):
         for owner, name in each_once(self.mutations[since:]):
             if isinstance(owner, Class):
                 if name is not None:
-                    owner.fields[name] = UNKNOWN
+                    forget_field(owner, name)
             elif owner not in self.being_made and getattr(owner, "born", 0) <= begun:
                 if not self.being_made or getattr(owner, "born", 0) > 0:
                     self.forget_change(owner, name, seen)

@@ -153,9 +153,11 @@ class Assignments(State):
         """Whoever reads the name, which functions may bind anew, may get what the value is or holds."""
         one = one_within([value])
         self.keep(value)  # a function, which a call of the name may call
-        if isinstance(one, Opaque):
+        layers = [each for each in (value, *parts_of(value)) if isinstance(each, LibraryObject)]
+        parts = (*one.parts, *layers) if isinstance(one, Opaque) else layers
+        if parts:
             before = self.shared_names.get(name, ())
-            self.shared_names[name] = tuple(dict.fromkeys((*before, *one.parts)))[:_MOST_SHARED]
+            self.shared_names[name] = tuple(dict.fromkeys((*before, *parts)))[:_MOST_SHARED]
 
     def note_round(self, target: ast.Name, value: Value) -> None:
         """In a loop that is followed round by round: what is shown is true of every round."""
@@ -370,6 +372,10 @@ class Assignments(State):
             if table_values.is_table(receiver):
                 table_parts.store_attribute(self, receiver, name, value)
                 return
+            if receiver.parts:
+                self.touch(receiver, name)
+            if receiver.path.startswith("torch.nn."):
+                self.assigned_to_layers.add(name)
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))

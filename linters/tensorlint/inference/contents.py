@@ -34,7 +34,7 @@ _REACHING = frozenset(
 HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
 _CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
-_MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque})
+_MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque, LibraryObject})
 ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
 
 

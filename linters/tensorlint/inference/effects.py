@@ -69,7 +69,7 @@ _IN_PARTS = frozenset({Opaque, Partial, Attribute})
 _LENT = _IN_PARTS | {Sequence, Dictionary, Instance}
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
 _TOUCHED = frozenset({Sequence, Dictionary, Opaque})
-_MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance})
+_MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
@@ -177,10 +177,15 @@ class Effects(State):
                 for value in bound:
                     self.hold_shared(name, value)
         around: list[Value] = []
+        assigned = attributes & self.assigned_to_layers  # while what holds the layers is known
+        if assigned:
+            layer_changes.forget_assigned(self, given, assigned)
         for scope, name, changed in self.places_in(reached):
             found = self.held_by_name(scope, name)
             if found is not None:
                 around.append(found)
+                if assigned:
+                    layer_changes.forget_assigned(self, [found], assigned)
             if isinstance(found, Instance):
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
@@ -201,6 +206,8 @@ class Effects(State):
             held = self.held_by_name(scope, name)
             if held is not None:
                 around.append(held)
+                if assigned:
+                    layer_changes.forget_assigned(self, [held], assigned)
             if held is not None and type(held) in _LENT:
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:

@@ -98,7 +98,7 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
             if len(joined) > _MOST_JOINED:
                 return _join_kinds(a, b)
             either = _join_objects(a, b, joined)
-            if isinstance(either, LibraryObject) and a.path in CONTAINERS and a is not b:
+            if isinstance(either, LibraryObject) and a is not b and a.path.startswith("torch.nn."):
                 either.parts = (a, b)
             joined[key] = a, b, either
         return joined[key][2]

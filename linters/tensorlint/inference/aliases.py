@@ -117,6 +117,8 @@ def perhaps(found: Value | None) -> Opaque:
             parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
         else:
             parts = (found,)
+    elif type(found) is Opaque:
+        parts = found.parts
     made = Opaque(None, parts)
     if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)

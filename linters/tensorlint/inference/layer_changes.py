@@ -93,7 +93,8 @@ def forget_assigned(interp: State, values: Iterable[Value], names: Set[str]) -> 
         seen.add(id(each))
         held: Iterable[Value]
         if isinstance(each, Instance):
-            held = () if each.generic or each.waiting is not None else each.held.values()
+            holds = each.held if each.waiting is None else each.waiting.bound
+            held = () if each.generic else (*holds.values(), *each.given)
         elif isinstance(each, LibraryObject):
             held = (*each.positional, *each.fields.values())
             for name in names & each.fields.keys() if each.path.startswith("torch.nn.") else ():

@@ -135,7 +135,7 @@ def shallow(interp: State, value: Value) -> Value:
             containers.share(item)
         return Dictionary(None if value.items is None else dict(value.items), value.element)
     if not isinstance(value, Instance):
-        return UNKNOWN
+        return one_within([value])
     for each in value.fields.values():
         containers.share(each)
     if value.generic or _decides(value, _COPIERS) or value.cls.is_module or not value.cls.complete:
@@ -145,8 +145,8 @@ def shallow(interp: State, value: Value) -> Value:
             aliases.lose(each)
         if not value.generic:
             interp.forget_fields(value)
-        return UNKNOWN
-    return Instance(value.cls, dict(value.fields), value.made)
+        return one_within([*value.held.values(), *value.given, *value.parts])
+    return Instance(value.cls, dict(value.fields), value.made, given=value.given)
 
 
 def _named_tuple(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -226,11 +226,11 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
         return either
     if isinstance(layer, Instance):
         changed = settings & REPLACED or (MEMBERS in settings and container_of(layer) is not None)
-        return Opaque(None) if changed else layer
+        return Opaque(None, (layer,)) if changed else layer
     if layer.path in CONTAINERS:
-        return Opaque(None) if settings else layer
+        return Opaque(None, (layer,)) if settings else layer
     found = _with_settings(layer, settings)
-    return Opaque(None) if found is UNKNOWN else found
+    return Opaque(None, (layer,)) if found is UNKNOWN else found
 
 
 def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
@@ -241,7 +241,9 @@ def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
         return layer
     if changed != {"weight"}:
         return UNKNOWN
-    return LibraryObject(layer.path, layer.arguments, layer.positional, {**layer.fields, "weight": UNKNOWN}, layer.made)
+    fields = {**layer.fields, "weight": UNKNOWN}
+    # What is assigned to it is assigned to the layer itself.
+    return LibraryObject(layer.path, layer.arguments, layer.positional, fields, layer.made, parts=(layer,))
 
 
 # Methods by which a model of torchvision or timm gets another head.

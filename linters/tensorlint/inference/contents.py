@@ -144,7 +144,7 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
             held = value.held if value.receiver is None else (value.receiver, *value.held)
         else:
             held = reached_by(value)  # of a partial function or a method
-        if with_parts and (kind is Sequence or kind is Instance) and value.parts:
+        if (kind is Instance or (with_parts and kind is Sequence)) and value.parts:
             held = (*held, *value.parts)
         for inner in held:
             if type(inner) in kinds and (key := id(inner)) not in seen:

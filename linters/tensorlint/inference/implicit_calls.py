@@ -180,9 +180,12 @@ class ImplicitCalls(State):
                 self.mutations.append((value, None))
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
-        elif isinstance(value, Instance) and not value.generic:
-            self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
-            lasts(value)
+        elif isinstance(value, Instance):
+            if not value.generic:
+                self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
+                lasts(value)
+            for part in value.parts if depth < _DEEPEST else ():
+                self.escape_value(part, depth + 1)
 
     def change_items_given(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> None:
         """`set_width(options, 3)`: the function stores items in what it is given, of which nothing is known."""

@@ -211,6 +211,7 @@ def _or_none(value: Value) -> Value | None:
 
 
 _MOST_LAYERS = 3
+_OBJECTS = _CHANGEABLE | {Sequence, Opaque}
 _MAY_BE_LAYERS = frozenset({LibraryObject, Instance, Opaque})
 _LAYER = re.compile(r"torch\.nn\.[A-Z]\w*$")
 
@@ -241,8 +242,14 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
                 found.append(value)
         elif type(value) in _CHANGEABLE:
             found.append(value)
-        elif type(value) is Sequence and value.kind in ("list", "deque") and (value.shared or value.parts):
-            found.append(value)
+        elif type(value) is Sequence:
+            if value.kind in ("list", "deque"):
+                if value.shared or value.parts:
+                    found.append(value)
+            elif value.kind == "tuple" and value.items and not _OBJECTS.isdisjoint(map(type, value.items)):
+                for item in value.items[:_MOST_JOINED]:
+                    if type(item) in _OBJECTS:
+                        found += _either(item, UNKNOWN)
     return tuple(found)
 
 

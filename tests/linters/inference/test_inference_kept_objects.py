@@ -172,3 +172,32 @@ def test_a_copy_of_an_object_has_what_that_holds(made: str, tmp_path: Path) -> N
             "go(random.choice([1]))\n"
         )
         assert _wrong(tmp_path, source) == {}, source
+
+
+CHOSEN = ["b = k and a", "b = k or a", "b = a if k else 0", "b = (a, 0)[k]", "b = 0\n    if not k: b = a"]
+
+
+@pytest.mark.parametrize("made", ["([Z(2, 3)], 0)", "(0, 0, [Z(2, 3)])", "(Obj(Z(2, 3)), 0)"])
+def test_a_list_in_a_tuple_that_is_one_of_two_is_changed_by_way_of_it(made: str, tmp_path: Path) -> None:
+    number = 2 if made.startswith("(0") else 0
+    item = f"[{number}].r" if "Obj" in made else f"[{number}][0]"
+    for chosen in CHOSEN:
+        source = (
+            f"def go(k):\n    a = {made}\n    {chosen}\n    if type(b) is tuple: b{item} = Z(1, 99)\n    w = a{item}\n"
+            "for t in range(2): go(random.choice([t]))\n"
+        )
+        assert _wrong(tmp_path, source) == {}, source
+
+
+ONE_OF = {"Obj(Obj(Z({i}, 1)))": ".r.r", "Pair(Obj(Z({i}, 1)), 0)": ".r.r", "(Obj(Z({i}, 1)), 0)": "[0].r", "[Obj(Z({i}, 1))]": "[0].r"}
+
+
+@pytest.mark.parametrize("made", ONE_OF)
+def test_unknown_code_that_is_given_one_of_two_changes_either(made: str, tmp_path: Path) -> None:
+    for given in ("b", "[b]", "Obj(b)"):
+        way = {"b": "q", "[b]": "q[0]", "Obj(b)": "q.r"}[given]
+        source = (
+            f"def go(k, f):\n    a, c = {made.format(i=2)}, {made.format(i=3)}\n    b = a\n    if k: b = c\n    f({given})\n"
+            f"    w = a{ONE_OF[made]}\ndef change(q): {way}{ONE_OF[made]} = Z(1, 99)\ngo(random.choice([0]), change)\n"
+        )
+        assert _wrong(tmp_path, source) == {}, source

@@ -247,11 +247,7 @@ def hold_still(holder: Instance | Class, held: Iterable[Value]) -> None:
     for each in held:
         parts = each.parts if isinstance(each, Opaque) else (each,)
         # What is done to modules is read off the file.
-        more += [
-            part
-            for part in parts
-            if type(part) in _MAY_BE_HELD and part not in holder.given
-        ]
+        more += [part for part in parts if type(part) in _MAY_BE_HELD and part not in holder.given]
     if more:
         holder.given = (*holder.given, *more)[:_MOST_GIVEN]
 

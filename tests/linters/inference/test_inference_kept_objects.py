@@ -61,6 +61,12 @@ def test_a_function_may_have_changed_what_a_class_or_a_module_keeps(kind: str, p
         assert _wrong(tmp_path, source) == {}, source
 
 
+def test_a_function_that_nobody_calls_may_have_changed_what_a_module_keeps() -> None:
+    for way in IN_HAND.values():
+        source = f"p = [Z(2, 3)]\ndef get(): return p\ndef change(x): x[0] = Z(1, 99)\ndef go():\n    w = p[0]\n    {way.format(n='p', c='x[0] = Z(1, 99)')}\n"
+        assert _known(source).get("w") is None, source
+
+
 IN_METHODS = {
     "a loop": "for x in self.p: x[0] = Z(1, 99)",
     "an item": "x, *_ = self.p\n        x[0] = Z(1, 99)",
@@ -189,7 +195,12 @@ def test_a_list_in_a_tuple_that_is_one_of_two_is_changed_by_way_of_it(made: str,
         assert _wrong(tmp_path, source) == {}, source
 
 
-ONE_OF = {"Obj(Obj(Z({i}, 1)))": ".r.r", "Pair(Obj(Z({i}, 1)), 0)": ".r.r", "(Obj(Z({i}, 1)), 0)": "[0].r", "[Obj(Z({i}, 1))]": "[0].r"}
+ONE_OF = {
+    "Obj(Obj(Z({i}, 1)))": ".r.r",
+    "Pair(Obj(Z({i}, 1)), 0)": ".r.r",
+    "(Obj(Z({i}, 1)), 0)": "[0].r",
+    "[Obj(Z({i}, 1))]": "[0].r",
+}
 
 
 @pytest.mark.parametrize("made", ONE_OF)

@@ -404,7 +404,7 @@ class Classes(Inheritance):
                 if not self.initialising(value) and (
                     changes(name)
                     or set_elsewhere(self, name)
-                    or self.is_handed_on(name, found, in_functions=not generic)  # type: ignore[arg-type]
+                    or self.is_handed_on(name, found, in_functions=not generic)
                 ):
                     self.forget_held(found, set(), NEITHER)  # between the calls of functions
             if type(found) is Tensor or type(found) is LibraryObject or type(found) is Instance:

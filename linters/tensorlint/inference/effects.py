@@ -110,11 +110,17 @@ def each_once(changes: list[tuple[Any, str | None]]) -> Iterable[tuple[Any, str 
     return {(id(owner), name): (owner, name) for owner, name in changes}.values() if len(changes) > 1 else changes
 
 
-def _holds_lists(value: Value) -> bool:
-    """Whether it is a list or a dictionary, or a tuple of such."""
-    if type(value) is Sequence and value.kind == "tuple":
-        return any(map(_holds_lists, items_of(value)))
-    return type(value) is Sequence or type(value) is Dictionary
+def _holds_lists(value: Sequence | Dictionary) -> bool:
+    """Whether an item is a list or a dictionary, or a tuple of such."""
+    waiting, seen = [value], {id(value)}
+    for tuples in waiting:  # grows meanwhile
+        for item in items_of(tuples):
+            if type(item) is Dictionary or (type(item) is Sequence and item.kind != "tuple"):
+                return True
+            if type(item) is Sequence and id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(item)
+    return False
 
 
 class Together:
@@ -629,7 +635,7 @@ class Effects(State):
 
     def is_handed_on(self, name: str, value: Sequence | Dictionary, *, in_functions: bool = False) -> bool:
         """Whether code that has the list, or one that is in it, by another name may change it."""
-        deep = any(map(_holds_lists, items_of(value)))
+        deep = _holds_lists(value)
         if not deep and isinstance(value, Sequence) and value.kind == "tuple":
             return False
         key = "handed on", name, deep, in_functions

@@ -236,7 +236,8 @@ def _one_layer(layers: tuple[Value, ...], a: Value, b: Value) -> Opaque:
 def _either(a: Value, b: Value) -> tuple[Value, ...]:
     """The objects that may be changed through a value that is one of two."""
     found: list[Value] = []
-    for value in (a, b):
+    values, seen = [a, b], set[int]()
+    for value in values:  # grows meanwhile, by what tuples hold
         if type(value) is Opaque:
             if value.parts:
                 found.append(value)
@@ -247,9 +248,9 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
                 if value.shared or value.parts:
                     found.append(value)
             elif value.kind == "tuple" and value.items and not _OBJECTS.isdisjoint(map(type, value.items)):
-                for item in value.items[:_MOST_JOINED]:
-                    if type(item) in _OBJECTS:
-                        found += _either(item, UNKNOWN)
+                if id(value) not in seen and len(values) < _MOST_JOINED:
+                    seen.add(id(value))
+                    values += [item for item in value.items if type(item) in _OBJECTS]
     return tuple(found)
 
 

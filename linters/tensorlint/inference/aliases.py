@@ -115,8 +115,10 @@ def perhaps(found: Value | None) -> Opaque:
     if found is not None and type(found) in _CHANGEABLE:
         if isinstance(found, Sequence) and found.kind == "tuple":
             parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
-        elif not (isinstance(found, Instance) and found.cls.is_module):
+        else:
             parts = (found,)
+    elif type(found) is Opaque:
+        parts = found.parts
     made = Opaque(None, parts)
     if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)

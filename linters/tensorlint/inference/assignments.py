@@ -157,6 +157,7 @@ class Assignments(State):
             one = one_within([value])
             if isinstance(one, Opaque):
                 parts.update(dict.fromkeys(one.parts))
+            parts.update((each, None) for each in (value, *parts_of(value)) if isinstance(each, LibraryObject))
         for name in names if parts else ():
             before = self.shared_names.get(name, ())
             self.shared_names[name] = tuple(dict.fromkeys((*before, *parts)))[:_MOST_SHARED]
@@ -332,6 +333,7 @@ class Assignments(State):
                 value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
                 # It may be a property, or an object with a `__set__` of its own.
+                hold_still(receiver, [value])
                 self.forget_fields(receiver)
                 value = UNKNOWN
             if (
@@ -373,6 +375,10 @@ class Assignments(State):
             if table_values.is_table(receiver):
                 table_parts.store_attribute(self, receiver, name, value)
                 return
+            if receiver.parts:
+                self.touch(receiver, name)
+            if receiver.path.startswith("torch.nn."):
+                self.assigned_to_layers.add(name)
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
             receiver.fields[name] = UNKNOWN if self.perhaps_left or receiver.several else value
             self.mutations.append((receiver, name))
@@ -401,6 +407,8 @@ class Assignments(State):
             self.class_attributes_assigned.add(name)
             unsure = self.perhaps_left or self.stores_otherwise(receiver)
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
+            if unsure:
+                hold_still(receiver, [each for each in (receiver.fields.get(name), value) if each is not None])
             receiver.fields[name] = UNKNOWN if unsure else value
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
@@ -428,6 +436,7 @@ class Assignments(State):
             spelled = isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(receiver, Instance)
             patterns = patterns_of(node.args[1], self.frame.node) if spelled and isinstance(node, ast.Call) else None
             changed = [name for name in (*receiver.fields, *own) if fits_any(name, patterns)]
+            hold_still(receiver, [receiver.fields[each] for each in changed if each in receiver.fields])
             receiver.fields = {**receiver.fields, **dict.fromkeys(changed, UNKNOWN)}
             self.mutations.append((receiver, None))
             if (container := layer_changes.container_of(receiver)) is not None:

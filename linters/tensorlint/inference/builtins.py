@@ -153,7 +153,9 @@ def _to_sequence(kind: Any) -> Any:
         value = args[0]
         if isinstance(value, Sequence) and value.shape_of is not None and kind == "tuple":
             return value
-        if isinstance(value, (Opaque,)) or value is UNKNOWN:
+        if isinstance(value, Opaque) and value.parts:  # whose items these are
+            return Sequence(kind, None, Opaque(None, value.parts), born=interp.steps)
+        if isinstance(value, Opaque) or value is UNKNOWN:
             return Sequence(kind, born=interp.steps)
         known = interp.iterate(value)
         if kind == "set":

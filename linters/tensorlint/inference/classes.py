@@ -8,6 +8,7 @@ import re
 from tensorlint.inference import changing_numbers
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.called_functions import AUTOGRAD, apply_of
+from tensorlint.inference.changes import NEITHER
 from tensorlint.inference.class_order import functions_of, method_order, values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.contents import hold_still, one_within
@@ -342,9 +343,11 @@ class Classes(Inheritance):
         return self.private
 
     def class_attribute(self, cls: Class, name: str) -> Value:
-        if self.is_rebound(cls, name):
-            return UNKNOWN
         found = self.find_in_class(cls, name)
+        if self.is_rebound(cls, name):
+            return self.given_to_classes(cls, perhaps(found).parts)
+        if found is UNKNOWN:
+            return self.given_to_classes(cls)
         if isinstance(found, Function) and found.kind == "class":
             return Function(found.node, found.scope, found.owner, cls, found.defaults, "function", found.decorated)
         if found is None:
@@ -353,6 +356,13 @@ class Classes(Inheritance):
             )
             return apply_of(cls) if applies else UNKNOWN
         return found
+
+    def given_to_classes(self, cls: Class, given: tuple[Value, ...] = ()) -> Value:
+        """What an attribute holds of which nothing is known any more."""
+        for base in method_order(cls):
+            if isinstance(base, Class) and base.given:
+                given += base.given
+        return Opaque(None, given) if given else UNKNOWN
 
     def instance_attribute(self, value: Instance, name: str, node: ast.AST | None) -> Value:
         if name == "__dict__" and (not value.generic or self.initialising(value)):
@@ -379,7 +389,7 @@ class Classes(Inheritance):
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN:
-                return Opaque(None, parts=() if cls.is_module else value.given)
+                return Opaque(None, parts=value.given)
             if generic:
                 if name in cls.unstable:
                     return changing_numbers.whenever(self, cls, name, found) or perhaps(found)
@@ -391,8 +401,12 @@ class Classes(Inheritance):
                 self.one_of_several(name, found)
             elif (type(found) is Sequence or type(found) is Dictionary) and value.lasting | generic:
                 changes = self.is_changed_anywhere if generic else self.is_changed_later
-                if not self.initialising(value) and (changes(name) or set_elsewhere(self, name)):
-                    self.forget_contents(found)  # between the calls of functions
+                if not self.initialising(value) and (
+                    changes(name)
+                    or set_elsewhere(self, name)
+                    or self.is_handed_on(name, found, in_functions=not generic)
+                ):
+                    self.forget_held(found, set(), NEITHER)  # between the calls of functions
             if type(found) is Tensor or type(found) is LibraryObject or type(found) is Instance:
                 if not self.initialising(value):
                     return held_elsewhere(self, name, found, generic or value.lasting)
@@ -438,7 +452,7 @@ class Classes(Inheritance):
                 )
             if value.generic and (name in value.cls.unstable or name in self.file.facts.unstable_attributes):
                 return Opaque(None)
-            return found
+            return self.given_to_classes(cls, value.given) if found is UNKNOWN else found
         if BASE in value.fields and (found := self.attribute_of_base(value, name, node)) is not None:
             return found
         if value.generic and not self.initialising(value):
@@ -469,7 +483,7 @@ class Classes(Inheritance):
         if isinstance(held, (Instance, LibraryObject)):
             stands_for_several(held)
         elif isinstance(held, (Sequence, Dictionary)) and self.is_changed_later(name):
-            self.forget_contents(held)
+            self.forget_held(held, set(), NEITHER)
 
     def forget_fields(self, value: Instance) -> None:
         """Any of its attributes may have changed."""

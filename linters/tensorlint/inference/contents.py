@@ -34,7 +34,7 @@ _REACHING = frozenset(
 HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
 _CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
-_MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque})
+_MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque, LibraryObject})
 ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
 _OR_LAYERS = ONE_OF | {LibraryObject}
 
@@ -146,7 +146,7 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
             held = value.held if value.receiver is None else (value.receiver, *value.held)
         else:
             held = reached_by(value)  # of a partial function or a method
-        if with_parts and (kind is Sequence or kind is Instance) and value.parts:
+        if (kind is Instance or (with_parts and kind is Sequence)) and value.parts:
             held = (*held, *value.parts)
         for inner in held:
             if type(inner) in kinds and (key := id(inner)) not in seen:
@@ -233,7 +233,15 @@ def link(values: Iterable[Value]) -> None:
                 each.given = (*each.given, *others)[:_MOST_GIVEN]
 
 
-def hold_still(holder: Instance, held: Iterable[Value]) -> None:
+def forget_field(owner: Instance | Class, name: str) -> None:
+    """It is not known any more what the object, or the class, holds under that name."""
+    before = owner.fields.get(name)
+    if before is not None and before is not UNKNOWN:
+        hold_still(owner, (before,))
+    owner.fields[name] = UNKNOWN
+
+
+def hold_still(holder: Instance | Class, held: Iterable[Value]) -> None:
     """It is not known any more what the object holds: it may be these still."""
     if _MAY_BE_HELD.isdisjoint(map(type, held)):
         return
@@ -241,13 +249,7 @@ def hold_still(holder: Instance, held: Iterable[Value]) -> None:
     for each in held:
         parts = each.parts if isinstance(each, Opaque) else (each,)
         # What is done to modules is read off the file.
-        more += [
-            part
-            for part in parts
-            if type(part) in _MAY_BE_HELD
-            and not (isinstance(part, Instance) and part.cls.is_module)
-            and part not in holder.given
-        ]
+        more += [part for part in parts if type(part) in _MAY_BE_HELD and part not in holder.given]
     if more:
         holder.given = (*holder.given, *more)[:_MOST_GIVEN]
 

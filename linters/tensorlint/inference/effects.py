@@ -18,6 +18,7 @@ from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
     HOLDING,
     LASTING,
+    forget_field,
     hold_still,
     is_forgotten,
     is_forgotten_itself,
@@ -68,7 +69,7 @@ _IN_PARTS = frozenset({Opaque, Partial, Attribute})
 _LENT = _IN_PARTS | {Sequence, Dictionary, Instance}
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
 _TOUCHED = frozenset({Sequence, Dictionary, Opaque})
-_MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance})
+_MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
 _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
@@ -107,6 +108,19 @@ def changed_unseen(scope: Frame, name: str, of: tuple[type[ast.stmt], ...] = (as
 def each_once(changes: list[tuple[Any, str | None]]) -> Iterable[tuple[Any, str | None]]:
     """Objects, each with what of it has changed: a loop changes the same again and again."""
     return {(id(owner), name): (owner, name) for owner, name in changes}.values() if len(changes) > 1 else changes
+
+
+def _holds_lists(value: Sequence | Dictionary) -> bool:
+    """Whether an item is a list or a dictionary, or a tuple of such."""
+    waiting, seen = [value], {id(value)}
+    for tuples in waiting:  # grows meanwhile
+        for item in items_of(tuples):
+            if type(item) is Dictionary or (type(item) is Sequence and item.kind != "tuple"):
+                return True
+            if type(item) is Sequence and id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(item)
+    return False
 
 
 class Together:
@@ -170,10 +184,15 @@ class Effects(State):
             bound = [*given, *(self.held_by_name(*place) or UNKNOWN for place in reached.given_names)]
             self.hold_shared(reached.shared, bound)
         around: list[Value] = []
+        assigned = attributes & self.assigned_to_layers  # while what holds the layers is known
+        if assigned:
+            layer_changes.forget_assigned(self, given, assigned)
         for scope, name, changed in self.places_in(reached):
             found = self.held_by_name(scope, name)
             if found is not None:
                 around.append(found)
+                if assigned:
+                    layer_changes.forget_assigned(self, [found], assigned)
             if isinstance(found, Instance):
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
@@ -194,6 +213,8 @@ class Effects(State):
             held = self.held_by_name(scope, name)
             if held is not None:
                 around.append(held)
+                if assigned:
+                    layer_changes.forget_assigned(self, [held], assigned)
             if held is not None and type(held) in _LENT:
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
@@ -309,7 +330,7 @@ class Effects(State):
         for cls in self.classes if names else ():
             for name in names & cls.held.keys():
                 if not isinstance(cls.held[name], Function) and cls.held[name] is not UNKNOWN:
-                    cls.held[name] = UNKNOWN
+                    forget_field(cls, name)
                     self.class_attributes_assigned.add(name)
                     self.mutations.append((cls, name))
 
@@ -409,7 +430,7 @@ class Effects(State):
             estimators.forget_targets(self, value)
         elif isinstance(value, Class):
             for name in attributes & value.names():
-                value.held[name] = UNKNOWN
+                forget_field(value, name)
                 self.mutations.append((value, name))
 
     def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
@@ -489,7 +510,7 @@ class Effects(State):
                 else:
                     layer_changes.change_attribute_unseen(self, part, name)
             elif isinstance(part, Class) and name is not None and part.has(name):
-                part.fields[name] = UNKNOWN
+                forget_field(part, name)
                 self.mutations.append((part, name))
 
     def touch_all(self, value: LibraryObject) -> None:
@@ -501,13 +522,15 @@ class Effects(State):
                 self.touch(value, None)
             layer_changes.change_unseen(self, value)
 
-    def outlives(self, name: str, value: Value) -> None:
-        """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile."""
+    def outlives(self, name: str, value: Value, *, of_file: bool = False) -> None:
+        """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile.
+        `of_file` says that it is a name of the file that is analysed, or of the body of one of its classes."""
         if type(value) not in LASTING:
             return
         lasts(value)
-        if isinstance(value, (Sequence, Dictionary)) and self.is_changed_later(name):
-            self.forget_contents(value)
+        if isinstance(value, (Sequence, Dictionary)):
+            if self.is_changed_later(name) or (of_file and self.is_handed_on(name, value, in_functions=True)):
+                self.forget_held(value, set(), NEITHER)
         if name in self.file.facts.distant.of_names or self.may_grow(value):
             layer_changes.forget_members(self, [value])
 
@@ -521,8 +544,12 @@ class Effects(State):
         for cls in self.classes:
             for name in assigned & cls.held.keys():
                 if not isinstance(cls.held[name], Function):
-                    cls.held[name] = UNKNOWN
+                    forget_field(cls, name)
                     self.class_attributes_assigned.add(name)
+            if cls.scope.file is self.own_file:
+                for name, value in cls.held.items():
+                    if type(value) in LASTING:
+                        self.outlives(name, value, of_file=True)
 
     def assigned_by_decorators(self) -> set[str]:
         """The attributes that decorators of other files assign when the methods here are called."""
@@ -581,7 +608,7 @@ class Effects(State):
         for owner, name in each_once(self.mutations[since:]):
             if isinstance(owner, Class):
                 if name is not None:
-                    owner.fields[name] = UNKNOWN
+                    forget_field(owner, name)
             elif owner not in self.being_made and getattr(owner, "born", 0) <= begun:
                 if not self.being_made or getattr(owner, "born", 0) > 0:
                     self.forget_change(owner, name, seen)
@@ -609,6 +636,19 @@ class Effects(State):
         What methods find in an object that stands for any of its class may have been changed so, whichever came first.
         """
         return self.is_changed_later(name) or self.is_changed_by_module(name)
+
+    def is_handed_on(self, name: str, value: Sequence | Dictionary, *, in_functions: bool = False) -> bool:
+        """Whether code that has the list, or one that is in it, by another name may change it."""
+        deep = _holds_lists(value)
+        if not deep and isinstance(value, Sequence) and value.kind == "tuple":
+            return False
+        key = "handed on", name, deep, in_functions
+        known: bool | None = self.memory.get(key)
+        if known is None:
+            from tensorlint.inference import handed_out
+
+            known = self.memory[key] = handed_out.is_changed(self.own_file, name, deep=deep, in_functions=in_functions)
+        return known
 
     def is_changed_by_module(self, name: str) -> bool:
         key = "changed by module", name

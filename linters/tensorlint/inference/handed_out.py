@@ -43,16 +43,22 @@ _READING = frozenset(
 _LIBRARIES = frozenset(
     ["torch", "np", "numpy", "nn", "F", "math", "einops", "json", "os", "jnp", "pd", "plt", "logging", "logger"]
 )
+# What gives items of what it is called of, or with.
+_GIVING_ITEMS = frozenset(
+    ["get", "values", "items", "copy", "pop", "popitem", "setdefault", "zip", "enumerate", "reversed", "sorted", "list", "tuple", "iter",
+     "next", "dict"]
+)  # fmt: skip
 _KEPT_AS = re.compile(r"[ \t]*=[ \t]*(?:\w+\.)+(\w+)")
 _MOST = 6
-_BINDING = frozenset([ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem])
+_BINDING = frozenset([ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension, ast.withitem, ast.Match])
 _LOOKED_AT = _BINDING | {ast.Call, ast.Return, ast.Yield, ast.Subscript, ast.AugAssign, ast.Attribute}
 
 
-def is_changed(file: SourceFile, name: str) -> bool:
-    """Whether code of the file that has the list in hand which objects hold as `name` may change it."""
+def is_changed(file: SourceFile, name: str, *, deep: bool = False, in_functions: bool = False) -> bool:
+    """Whether code of the file that has the list in hand which objects hold as `name` may change it, or a list in it if
+    `deep` says that there is one. With `in_functions`, the name may be one of the module, and its statements do not count."""
     search = _Search(file)
-    search.name = name
+    search.name, search.deep = name, deep
     # `self.first = self.rows[0]`: what is changed of the one may be the other.
     assigned = f".{name}"
     kept = (_KEPT_AS.match(file.text, at + len(assigned)) for at in places_of(assigned, file.text))
@@ -61,11 +67,13 @@ def is_changed(file: SourceFile, name: str) -> bool:
     while seen < len(names) + len(getters) and seen < _MOST:
         seen = len(names) + len(getters)
         words = names | getters
-        lines = _lines(file.text, words, name)
+        lines = _lines(file.text, words, name, deep)
         if not lines:
             return False
         for scope in search.scopes(lines):
-            search.begin(names, getters, scope)
+            if in_functions and scope is search.outside:
+                continue
+            search.begin(names, getters, scope, {name} if in_functions and search.sees(scope) else None)
             if search.changed and not (isinstance(scope, _FUNCTIONS) and scope.name in INITIALISERS):
                 return True
             names |= search.kept
@@ -75,7 +83,7 @@ def is_changed(file: SourceFile, name: str) -> bool:
     return False
 
 
-def _lines(text: str, words: set[str], name: str) -> list[int]:
+def _lines(text: str, words: set[str], name: str, deep: bool) -> list[int]:
     """The lines with one of the words where the list may get into other hands."""
     found = set()
     for word in words:
@@ -86,7 +94,7 @@ def _lines(text: str, words: set[str], name: str) -> list[int]:
             ):
                 start = text.rfind("\n", 0, at) + 1
                 line = text[start:at]
-                gives = line.lstrip().startswith(("return", "yield")) or word != name
+                gives = deep or line.lstrip().startswith(("return", "yield")) or word != name
                 if gives or not (_READ_BEHIND.match(text, end) or _READ_BEFORE.search(line)):
                     found.add(text.count("\n", 0, at) + 1)
     return sorted(found)
@@ -131,6 +139,7 @@ class _Search:
         self.defined: _Defined = kept_with(file.tree, "functions by line", lambda: _Defined(file))
         self.functions = self.defined.functions
         self.name = ""
+        self.deep = False
         self.names: set[str] = set()
         self.getters: set[str] = set()
         self.local: set[str] = set()
@@ -157,6 +166,11 @@ class _Search:
             if isinstance(each, ast.ClassDef):
                 body += each.body
         return ast.Module([each for each in body if not isinstance(each, (*_FUNCTIONS, ast.ClassDef))], [])
+
+    def sees(self, scope: ast.AST) -> bool:
+        """Whether the module's name is what the function finds by it."""
+        facts = self.file.facts.scopes.get(scope)
+        return facts is None or self.name not in facts.assigned or self.name in facts.shared
 
     def begin(
         self, names: set[str], getters: set[str], scope: ast.AST, local: set[str] | None = None, depth: int = 0
@@ -189,9 +203,14 @@ class _Search:
         if isinstance(node, ast.Name):
             return node.id in self.local
         if isinstance(node, ast.Call):
-            return last_name(node.func) in self.getters or (
-                last_name(node.func) == "getattr" and self.is_it_named(node)
-            )
+            called = last_name(node.func)
+            if self.deep and called in _GIVING_ITEMS:
+                func = node.func
+                if isinstance(func, ast.Attribute) and self.is_it(func.value):
+                    return True
+                if isinstance(func, ast.Name) and any(map(self.is_it, node.args)):
+                    return True
+            return called in self.getters or (called == "getattr" and self.is_it_named(node))
         if isinstance(node, ast.IfExp):
             return self.is_it(node.body) or self.is_it(node.orelse)
         if isinstance(node, ast.BoolOp):
@@ -215,7 +234,7 @@ class _Search:
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
             self.bound(node.target, node.value)
         elif isinstance(node, (ast.For, ast.comprehension)):
-            if isinstance(node.iter, (ast.List, ast.Tuple, ast.Call)):
+            if self.deep or isinstance(node.iter, (ast.List, ast.Tuple, ast.Call)):
                 self.bound(node.target, node.iter)
             elif isinstance(node.iter, (ast.ListComp, ast.GeneratorExp)):
                 self.bound(node.target, node.iter.elt)
@@ -226,11 +245,16 @@ class _Search:
         ):
             if any(map(self.is_it, node.context_expr.args)):
                 self.bound(node.optional_vars, ast.Tuple(node.context_expr.args, ast.Load()))
+        elif isinstance(node, ast.Match) and self.is_it(node.subject):
+            for case in node.cases:
+                for part in walk(case.pattern):
+                    if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name is not None:
+                        self.local.add(part.name)
 
     def bound(self, target: ast.expr, value: ast.expr | None) -> None:
         if isinstance(value, ast.Lambda) and self.is_it(value.body):
             self.getters.update(part.id for part in walk(target) if isinstance(part, ast.Name))
-        if value is None or isinstance(value, ast.Subscript) or not self.is_it(value):
+        if value is None or (isinstance(value, ast.Subscript) and not self.deep) or not self.is_it(value):
             return
         if isinstance(target, (ast.Tuple, ast.List)):
             parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
@@ -286,10 +310,12 @@ class _Search:
                 places = places[1:]
             own = {places[number] for number, each in enumerate(call.args) if number < len(places) and self.is_it(each)}
             own |= {each.arg for each in call.keywords if each.arg and self.is_it(each.value)}
+            if any(isinstance(each, ast.Starred) and self.is_it(each) for each in call.args):
+                own.update(places)  # each of which may be an item
             if own:
                 inner = _Search.__new__(_Search)
                 inner.file, inner.defined, inner.functions = self.file, self.defined, self.functions
-                inner.name = self.name
+                inner.name, inner.deep = self.name, self.deep
                 inner.begin(set(), set(), function, own, self.depth + 1)
                 self.changed = self.changed or inner.changed
                 self.kept |= inner.kept

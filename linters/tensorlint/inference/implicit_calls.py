@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
-from tensorlint.inference import aliases, declared, estimators, table_values
+from tensorlint.inference import aliases, declared, estimators, layer_changes, table_values
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within, tensors_within
 from tensorlint.inference.frames import Frame
@@ -150,6 +150,8 @@ class ImplicitCalls(State):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
                 if aliases.TIES.on and type(value) is Function and self.reached_from(value).reshapes:
                     self.keep(value)  # it may be called when there are other tensors
+        if self.assigned_to_layers and (assigned := self.assigned_to_layers & self.file.facts.unstable_attributes):
+            layer_changes.forget_assigned(self, values, assigned)
         for value in values:
             if tied:
                 aliases.lose(value)
@@ -180,9 +182,12 @@ class ImplicitCalls(State):
                 self.mutations.append((value, None))
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
-        elif isinstance(value, Instance) and not value.generic:
-            self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
-            lasts(value)
+        elif isinstance(value, Instance):
+            if not value.generic:
+                self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
+                lasts(value)
+            for part in value.parts if depth < _DEEPEST else ():
+                self.escape_value(part, depth + 1)
 
     def change_items_given(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> None:
         """`set_width(options, 3)`: the function stores items in what it is given, of which nothing is known."""

@@ -12,6 +12,7 @@ from types import NoneType
 from tensorlint.inference import layer_changes, module_containers
 from tensorlint.inference.changes import CHANGES, PUTS
 from tensorlint.inference.class_order import functions_of, method_order
+from tensorlint.inference.contents import forget_field
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
 from tensorlint.inference.kept import kept_with
@@ -179,7 +180,7 @@ class Inheritance(State):
         for maker in makers:
             for name in self.assigned_by(maker.node):
                 if self.find_in_class(cls, name) is not None:
-                    cls.fields[name] = UNKNOWN
+                    forget_field(cls, name)
             self.not_followed(maker, [cls, *above], {})
 
     def change_base(self, value: Instance, name: str, args: list[Value]) -> Value | None:

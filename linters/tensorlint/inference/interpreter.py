@@ -205,6 +205,7 @@ class Interpreter(
         self.frames: list[Frame] = [self.frame]
         self.classes: list[Class] = []
         self.quiet_classes: dict[Class, bool] = {}  # whether making an object of it changes nothing else
+        self.assigned_to_layers: set[str] = set()  # attributes of layers, where this is followed
         self.class_attributes_assigned: set[str] = set()  # by code that is not the class's body
         self.set_on_classes: set[str] = set()  # by code that is not followed
         self.changed_before_use: dict[str, set[str]] = {}  # names of modules, by their files
@@ -308,7 +309,7 @@ class Interpreter(
         self.unread = False
         self.module_frame.finished = True
         for name, value in self.module_frame.env.items():
-            self.outlives(name, value)
+            self.outlives(name, value, of_file=True)
         self.forget_class_attributes()
         self.forget_changed_between_calls(self.module_frame, 0, 0)
         for owner, changed in self.changed_by_calls:

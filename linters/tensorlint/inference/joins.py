@@ -213,6 +213,7 @@ def _or_none(value: Value) -> Value | None:
 
 
 _MOST_LAYERS = 3
+_OBJECTS = _CHANGEABLE | {Sequence, Opaque}
 _MAY_BE_LAYERS = frozenset({LibraryObject, Instance, Opaque})
 _LAYER = re.compile(r"torch\.nn\.[A-Z]\w*$")
 
@@ -237,7 +238,8 @@ def _one_layer(layers: tuple[Value, ...], a: Value, b: Value) -> Opaque:
 def _either(a: Value, b: Value) -> tuple[Value, ...]:
     """The objects that may be changed through a value that is one of two."""
     found: list[Value] = []
-    for value in (a, b):
+    values, seen = [a, b], set[int]()
+    for value in values:  # grows meanwhile, by what tuples hold
         if type(value) is Opaque:
             if value.parts:
                 found.append(value)
@@ -245,8 +247,14 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
             found.append(value)
         elif type(value) is Partial and type(value.function) in _CHANGEABLE:
             found.append(value.function)
-        elif type(value) is Sequence and value.kind in ("list", "deque") and (value.shared or value.parts):
-            found.append(value)
+        elif type(value) is Sequence:
+            if value.kind in ("list", "deque"):
+                if value.shared or value.parts:
+                    found.append(value)
+            elif value.kind == "tuple" and value.items and not _OBJECTS.isdisjoint(map(type, value.items)):
+                if id(value) not in seen and len(values) < _MOST_JOINED:
+                    seen.add(id(value))
+                    values += [item for item in value.items if type(item) in _OBJECTS]
     return tuple(found)
 
 

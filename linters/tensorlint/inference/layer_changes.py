@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
@@ -44,6 +44,7 @@ SELF_METHODS = frozenset([
 ])  # fmt: skip
 
 
+_MOST_SEEN = 200
 # By way of these a container is reached.
 _LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque})
 
@@ -100,6 +101,31 @@ def container_of(value: Value) -> LibraryObject | None:
         base = value.fields.get(BASE) if is_container_class(value.cls) else None
         value = base if base is not None else value
     return value if isinstance(value, LibraryObject) and value.path in CONTAINERS else None
+
+
+def forget_assigned(interp: State, values: Iterable[Value], names: Set[str]) -> None:
+    """Code that is not followed has these in hand, and assigns such attributes: to layers that they hold, it may be, to which
+    the program has assigned them before."""
+    waiting, seen = [each for each in values if type(each) in _LEADING], set[int]()
+    for each in waiting:  # grows meanwhile
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        held: Iterable[Value]
+        if isinstance(each, Instance):
+            holds = each.held if each.waiting is None else each.waiting.bound
+            held = () if each.generic else (*holds.values(), *each.given)
+        elif isinstance(each, LibraryObject):
+            held = (*each.positional, *each.fields.values())
+            for name in names & each.fields.keys() if each.path.startswith("torch.nn.") else ():
+                if each.fields[name] is not UNKNOWN:
+                    each.fields[name] = UNKNOWN
+                    interp.mutations.append((each, name))
+        else:
+            held = items_of(each) if isinstance(each, (Sequence, Dictionary)) else ()
+        waiting += [one for one in (*held, *parts_of(each)) if type(one) in _LEADING]
+        if len(seen) > _MOST_SEEN:
+            break
 
 
 def forget_members(interp: State, values: Iterable[Value]) -> int:
@@ -220,11 +246,11 @@ def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | T
         return either
     if isinstance(layer, Instance):
         changed = settings & REPLACED or (MEMBERS in settings and container_of(layer) is not None)
-        return Opaque(None) if changed else layer
+        return Opaque(None, (layer,)) if changed else layer
     if layer.path in CONTAINERS:
-        return Opaque(None) if settings else layer
+        return Opaque(None, (layer,)) if settings else layer
     found = _with_settings(layer, settings)
-    return Opaque(None) if found is UNKNOWN else found
+    return Opaque(None, (layer,)) if found is UNKNOWN else found
 
 
 def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
@@ -235,7 +261,9 @@ def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
         return layer
     if changed != {"weight"}:
         return UNKNOWN
-    return LibraryObject(layer.path, layer.arguments, layer.positional, {**layer.fields, "weight": UNKNOWN}, layer.made)
+    fields = {**layer.fields, "weight": UNKNOWN}
+    # What is assigned to it is assigned to the layer itself.
+    return LibraryObject(layer.path, layer.arguments, layer.positional, fields, layer.made, parts=(layer,))
 
 
 # Methods by which a model of torchvision or timm gets another head.

@@ -135,7 +135,7 @@ def shallow(interp: State, value: Value) -> Value:
             containers.share(item)
         return Dictionary(None if value.items is None else dict(value.items), value.element)
     if not isinstance(value, Instance):
-        return UNKNOWN
+        return one_within([value])
     for each in value.fields.values():
         containers.share(each)
     if value.generic or _decides(value, _COPIERS) or value.cls.is_module or not value.cls.complete:
@@ -143,11 +143,11 @@ def shallow(interp: State, value: Value) -> Value:
         for each in value.fields.values():
             interp.escape([each], {})
             aliases.lose(each)
-        one = one_within([value])
+        one = one_within([value, *value.held.values(), *value.given, *value.parts])
         if not value.generic:
             interp.forget_fields(value)
         return one
-    return Instance(value.cls, dict(value.fields), value.made)
+    return Instance(value.cls, dict(value.fields), value.made, given=value.given)
 
 
 def _named_tuple(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import forget_field, hold_still, one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -298,7 +298,7 @@ class Loops(State):
                 lists = self.refilled(lists, kept + wider if attempt < last - 1 else [])
                 for key in moved:
                     owner, _ = fields.pop(key)
-                    owner.fields[key[1]] = UNKNOWN
+                    forget_field(owner, key[1])
                 for (_, name), (owner, value) in fields.items():
                     owner.fields[name] = value
                 for name in changed:
@@ -306,7 +306,7 @@ class Loops(State):
                 continue
             for key in moved:
                 owner, _ = fields.pop(key)
-                owner.fields[key[1]] = UNKNOWN
+                forget_field(owner, key[1])
             for (_, name), (owner, value) in fields.items():
                 owner.fields[name] = value
             lists = self.refilled(lists, kept)
@@ -373,6 +373,8 @@ class Loops(State):
             after = owner.fields.get(name, UNKNOWN)
             if after is not UNKNOWN and after is not before:
                 of_instance = isinstance(owner, Instance) and not isinstance(before, Function)
+                if isinstance(owner, Class):
+                    hold_still(owner, [each for each in (before, after) if each is not None])
                 owner.fields[name] = aliases.joined(before, after) if of_instance else UNKNOWN
 
     def now(self) -> tuple[int, int]:
@@ -434,7 +436,9 @@ class Loops(State):
         elif isinstance(owner, Opaque) and name is None:
             owner.axes = None
         elif isinstance(owner, (Instance, LibraryObject, Class, Opaque)) and name is not None:
-            if owner.fields is not None:
+            if isinstance(owner, (Instance, Class)):
+                forget_field(owner, name)
+            elif owner.fields is not None:
                 owner.fields[name] = Opaque(None) if isinstance(owner, Opaque) else UNKNOWN
 
     def carried_fields(

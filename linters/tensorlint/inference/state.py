@@ -80,6 +80,7 @@ class State:
     frames: list[Frame]
     classes: list[Class]
     quiet_classes: dict[Class, bool]
+    assigned_to_layers: set[str]
     class_attributes_assigned: set[str]
     set_on_classes: set[str]
     changed_before_use: dict[str, set[str]]

@@ -431,6 +431,8 @@ class Class(Value):
     scope: Any
     bases: tuple[Value, ...]
     held: dict[str, Value] = field(default_factory=dict)
+    # What attributes of which nothing is known any more may hold.
+    given: tuple[Value, ...] = ()
     # Methods that are made when they are asked for (see `late_methods.py`).
     late: Any = None
     methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=dict)

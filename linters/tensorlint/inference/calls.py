@@ -29,7 +29,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import items_of, one_within, parts_of, put_one
+from tensorlint.inference.contents import items_of, one_within, parts_of, put_one, variant_of
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
@@ -424,7 +424,7 @@ class Calls(State):
         for part in parts_of(function):
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
-                handed = handed or one_within([*args, *kwargs.values()])
+                handed = handed or variant_of(one_within([*args, *kwargs.values()]))
                 put_one(part, handed)
             elif isinstance(part, Instance):
                 called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")

@@ -76,7 +76,11 @@ def any_item_of(value: Sequence | Dictionary) -> Value:
     items = value.items
     if items is None and (value.element is UNKNOWN or (isinstance(value.element, Opaque) and value.element.variant)):
         return value.element  # it was forgotten before
-    one = one_within(items_of(value)[:_MOST_OBJECTS])
+    return variant_of(one_within(items_of(value)[:_MOST_OBJECTS]))
+
+
+def variant_of(one: Value) -> Value:
+    """What is one of several, another one each time that it is asked for."""
     return Opaque(None, variant=True, parts=one.parts) if isinstance(one, Opaque) else UNKNOWN
 
 
@@ -111,9 +115,15 @@ def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
 def put_one(holder: Sequence | Dictionary, one: Value) -> None:
     """Likewise, of what is one of several already."""
     if isinstance(one, Opaque) and not (isinstance(holder, Sequence) and holder.kind == "tuple"):
-        before = holder.element if isinstance(holder.element, Opaque) else one_within([holder.element])
-        parts = dict.fromkeys((*parts_of(before), *one.parts))
-        holder.element = Opaque(None, variant=True, parts=tuple(parts)[:_MOST_OBJECTS])
+        element = holder.element
+        before = parts_of(element if isinstance(element, Opaque) else one_within([element]))
+        parts = dict.fromkeys((*before, *one.parts))
+        if len(parts) == len(before) and type(element) is Opaque and element.variant:
+            return
+        if one.variant and len(parts) == len(one.parts):
+            holder.element = one  # one object for many lists is gone through once
+        else:
+            holder.element = Opaque(None, variant=True, parts=tuple(parts)[:_MOST_OBJECTS])
 
 
 def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:

@@ -536,6 +536,7 @@ def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
     functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
     module = next(scope for scope in scopes if isinstance(scope, ast.Module))
     found: dict[ast.AST, None] = {}
+    lines = sorted(lines)
     for inner, statements in zip(_innermost(functions, lines), _innermost(module.body, lines), strict=True):
         found.update(dict.fromkeys(inner or statements))
     return list(found)

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from tensorlint.inference.ops.torch.inplace import RESHAPING
-from tensorlint.inference.words import words_of
+from tensorlint.inference.words import places_of, words_of
 
 _WORDS = RESHAPING | {"swap_tensors"}
 _SHAPING = (".shape", ".strides", ".dtype", ".data")
@@ -29,12 +29,13 @@ def lines_giving_shapes(text: str) -> list[int]:
     parts = [f".{word}(" for word in RESHAPING & words_of(text)]
     found: list[int] = []
     for part in (*parts, ".resize(", *_ASSIGNED):
-        at = text.find(part)
-        while at >= 0:
+        line, counted = 1, 0
+        for at in places_of(part, text):
             end = at + len(part)
             if text[at - 4 : at] != "self" and text[end : end + 1] != "=":
-                found.append(text.count("\n", 0, at) + 1)
-            at = text.find(part, end)
+                line += text.count("\n", counted, at)
+                counted = at
+                found.append(line)
     return found
 
 

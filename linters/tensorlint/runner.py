@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tensorlint.cache import Cache, settings_fingerprint, tool_fingerprint
 from tensorlint.config import ConfigFinder, Overrides, check_selectors, select_rules
@@ -22,6 +23,9 @@ from tensorlint.garbage import collection_paused
 from tensorlint.linter import FileResult, Linter, renamed
 from tensorlint.project import Lookup, Project
 from tensorlint.source import SourceError, read_bytes, write_atomically
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 # Below this many bytes the pool's own start-up costs more than it saves. Measured on model files of timm and two
 # processors: from 80 kB on two processes are quicker.
@@ -156,41 +160,49 @@ def _crashed(path: str) -> FileResult:
     return FileResult(path, FileReport(path, errors=[FileError(path, 0, message)]))
 
 
+@contextlib.contextmanager
+def _pool(workers: int, options: RunOptions) -> Iterator[ProcessPoolExecutor]:
+    """Processes that lint. Whoever leaves early (Ctrl-C) ends them at once; they would finish their chunks first."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(options.overrides,))
+    try:
+        yield executor
+    except BaseException:
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    finally:
+        # The pool's own thread is waited for: at Python's exit it closes what the exit still writes to.
+        executor.shutdown(wait=True)
+
+
 def _in_processes(
     paths: list[str], named: set[str], sizes: dict[str, int], options: RunOptions, jobs: int
 ) -> Iterator[tuple[list[FileResult], ModuleLookups]]:
     """Results as they come. A chunk whose process dies is tried again file by file, each in a process of its own."""
-    import multiprocessing
-    from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+    from concurrent.futures import Future, as_completed
     from concurrent.futures.process import BrokenProcessPool
-
-    def pool(workers: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(options.overrides,))
 
     importlib.import_module("tensorlint.inference.analysis")  # once, where processes are forked
     chunks = list(_chunks(paths, sizes, jobs))
     unfinished: list[str] = []
-    with pool(min(jobs, len(chunks))) as executor:
+    with _pool(min(jobs, len(chunks)), options) as executor:
         futures: dict[Future[tuple[list[FileResult], ModuleLookups]], list[str]] = {}
         for chunk in chunks:
             try:
                 futures[executor.submit(_lint_chunk, chunk, named.intersection(chunk), options.fixing)] = chunk
             except BrokenProcessPool:
                 unfinished += chunk
-        try:
-            for future in as_completed(futures):
-                try:
-                    yield future.result()
-                except BrokenProcessPool:
-                    unfinished += futures[future]
-        except KeyboardInterrupt:
-            executor.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()  # or each would finish its chunk first
-            raise
+        for future in as_completed(futures):
+            try:
+                yield future.result()
+            except BrokenProcessPool:
+                unfinished += futures[future]
     waiting = sorted(unfinished)
     while waiting:
-        with pool(1) as executor:
+        with _pool(1, options) as executor:
             while waiting:
                 path = waiting.pop(0)
                 try:

@@ -285,6 +285,28 @@ def test_an_interrupted_run_ends_at_once_with_its_processes(project):
             os.kill(int(path.name.removeprefix("started-")), 0)
 
 
+@pytest.mark.parametrize("left_by", ["KeyboardInterrupt()", "GeneratorExit()", "OSError(28, 'No space left')"])
+def test_whoever_leaves_the_processes_early_leaves_nothing_running(left_by):
+    """A thread of the pool that outlives it may close a pipe that Python's exit still writes to, with a traceback."""
+    source = f"""import multiprocessing, threading, time
+from tensorlint.runner import RunOptions, _pool
+
+began = time.monotonic()
+try:
+    with _pool(2, RunOptions(())) as executor:
+        for _ in range(9):
+            executor.submit(time.sleep, 600)
+        raise {left_by}
+except BaseException as error:
+    assert repr(error) == repr({left_by}), error
+assert threading.enumerate() == [threading.main_thread()], threading.enumerate()
+assert multiprocessing.active_children() == []
+assert time.monotonic() - began < 300
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_output_that_the_terminal_cannot_encode_is_escaped(project):
     project.write("a.py", HEAD + "é = layer.forward(x)\n")
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}

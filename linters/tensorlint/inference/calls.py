@@ -30,6 +30,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one, variant_of
+from tensorlint.inference.effects import Together
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
@@ -421,11 +422,12 @@ class Calls(State):
         seen: set[int] = set()
         run: set[ast.AST | None] = set()
         handed: Value | None = None
+        together = Together()
         for part in parts_of(function):
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
                 handed = handed or variant_of(one_within([*args, *kwargs.values()]))
-                put_one(part, handed)
+                put_one(part, handed, self.crowd)
             elif isinstance(part, Instance):
                 called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
                 if isinstance(called, Function):
@@ -434,12 +436,13 @@ class Calls(State):
                     self.forget_fields(part)
                 code = called.node if isinstance(called, Function) else None
                 if code in run:  # what it changes of what it is given is forgotten
-                    self.not_followed(called or UNKNOWN, [], {})
+                    self.not_followed(called or UNKNOWN, [], {}, together=together)
                 else:
-                    self.not_followed(called or UNKNOWN, args, kwargs)
+                    self.not_followed(called or UNKNOWN, args, kwargs, together=together)
                 run.add(code)
             else:
-                self.not_followed(part, args, kwargs)
+                self.not_followed(part, args, kwargs, together=together)
+        self.forget_together(together)
 
     def call_one_layer(
         self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tensorlint.inference.frames import Frame
 
 _MOST_OBJECTS = 200
+_MANY_OBJECTS = 40
+_MOST_IN_CROWD = 1_000
 _MOST_GIVEN = 20
 _MOST_REACHED = 5_000
 _REACHING = frozenset(
@@ -112,8 +114,8 @@ def put_unseen(holder: Sequence | Dictionary, *values: Value) -> None:
     put_one(holder, one_within(values))
 
 
-def put_one(holder: Sequence | Dictionary, one: Value) -> None:
-    """Likewise, of what is one of several already."""
+def put_one(holder: Sequence | Dictionary, one: Value, crowd: Opaque | None = None) -> None:
+    """Likewise, of what is one of several already. Where it may hold many, anything of the `crowd` is one of them."""
     if isinstance(one, Opaque) and not (isinstance(holder, Sequence) and holder.kind == "tuple"):
         element = holder.element
         before = parts_of(element if isinstance(element, Opaque) else one_within([element]))
@@ -122,6 +124,9 @@ def put_one(holder: Sequence | Dictionary, one: Value) -> None:
             return
         if one.variant and len(parts) == len(one.parts):
             holder.element = one  # one object for many lists is gone through once
+        elif crowd is not None and len(parts) > _MANY_OBJECTS:
+            crowd.parts = tuple(dict.fromkeys((*crowd.parts, *parts)))[:_MOST_IN_CROWD]
+            holder.element = crowd
         else:
             holder.element = Opaque(None, variant=True, parts=tuple(parts)[:_MOST_OBJECTS])
 

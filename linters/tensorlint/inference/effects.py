@@ -132,6 +132,8 @@ class Together:
         # What was gone through for tensors that get another shape.
         self.reached: dict[int, Value] = {}
         self.scopes: dict[int, Frame] = {}
+        # What may hold a container that has other members now.
+        self.holders: list[Value] = []
 
     def add(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
         # What a shared name has held is told anew for each function: only its parts are of interest.
@@ -246,7 +248,10 @@ class Effects(State):
                 lasts(value)
         looked_at = len(seen)
         if self.uses_torch and not (attributes <= NO_LAYERS and reached.methods.isdisjoint(PUTS)):
-            looked_at += layer_changes.forget_members(self, [*given, *around])
+            if together is None:
+                looked_at += layer_changes.forget_members(self, [*given, *around])
+            else:
+                together.holders += [*given, *around]
         self.budget -= looked_at // _PER_STATEMENT
 
     def not_followed_together(self, functions: list[Value], args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -254,12 +259,17 @@ class Effects(State):
         together = Together()
         for function in functions:
             self.not_followed(function, args, kwargs, together=together)
+        self.forget_together(together)
+
+    def forget_together(self, together: Together) -> None:
+        """What each of several functions may have changed, each object gone through once."""
         gone_through: dict[tuple[frozenset[str], frozenset[str]], set[int]] = {}
         touched: set[int] = set()
         for value, names, frameworks in together.changed.values():
             attributes, reshapes = frozenset(names), frozenset(frameworks)
             self.forget_held(value, names, reshapes, gone_through.setdefault((attributes, reshapes), set()), touched)
-        self.budget -= sum(map(len, gone_through.values())) // _PER_STATEMENT
+        looked_at = sum(map(len, gone_through.values())) + layer_changes.forget_members(self, together.holders)
+        self.budget -= looked_at // _PER_STATEMENT
 
     def reshape_unseen(self, function: Function, given: list[Value], together: Together | None) -> None:
         """The function gives tensors another shape: any that it finds by what it is given, or by the names around it."""

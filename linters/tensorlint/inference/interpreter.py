@@ -187,6 +187,7 @@ class Interpreter(
         self.appended: dict[ast.Name, tuple[Frame, Value | S.Size | None]] = {}
         self.named: set[str] = set()  # what `:=` has bound
         self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
+        self.crowd = Opaque(None, variant=True)  # what many lists may hold after calls of what nobody knows
         self.shared_names: dict[str, tuple[Value, ...]] = {}  # what names have held that functions may bind anew
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.not_kept: list[Value] = []  # those of which there are too many, while what they do is looked at

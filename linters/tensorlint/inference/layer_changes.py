@@ -147,7 +147,9 @@ def forget_members(interp: State, values: Iterable[Value]) -> int:
                 change_unseen(interp, each)
         elif isinstance(each, (Sequence, Dictionary)):
             waiting += items_of(each)
-        waiting += parts_of(each)
+        parts = parts_of(each)
+        if parts and not seen.issuperset(map(id, parts)):  # many lists may be one of many
+            waiting += parts
     return len(seen)
 
 

@@ -108,6 +108,7 @@ class State:
     kept: list[Value]
     not_kept: list[Value]
     shared_names: dict[str, tuple[Value, ...]]
+    crowd: Opaque
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]

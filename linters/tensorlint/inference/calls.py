@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import (
     aliases,
@@ -67,6 +67,9 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.variants import freshen_axes
 from tensorlint.inference.walking import walk
+
+if TYPE_CHECKING:
+    from tensorlint.inference.frames import Frame
 
 # Functions and methods that are told the shape of their result.
 _SHAPED = frozenset(
@@ -420,7 +423,7 @@ class Calls(State):
     def run_parts(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Any of those may run that the function, which nobody knows, is one of."""
         seen: set[int] = set()
-        run: set[ast.AST | None] = set()
+        run: dict[tuple[ast.AST, Frame], tuple[Function, list[Value]]] = {}  # with the objects whose methods they are
         handed: Value | None = None
         together = Together()
         for part in parts_of(function):
@@ -431,17 +434,15 @@ class Calls(State):
             elif isinstance(part, Instance):
                 called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
                 if isinstance(called, Function):
-                    called = Function(called.node, called.scope, called.owner, part, called.defaults)
-                elif not part.generic:  # it is a method of it that is called
-                    self.forget_fields(part)
-                code = called.node if isinstance(called, Function) else None
-                if code in run:  # what it changes of what it is given is forgotten
-                    self.not_followed(called or UNKNOWN, [], {}, together=together)
+                    run.setdefault((called.node, called.scope), (called, []))[1].append(part)
                 else:
+                    if not part.generic:  # it is a method of it that is called
+                        self.forget_fields(part)
                     self.not_followed(called or UNKNOWN, args, kwargs, together=together)
-                run.add(code)
             else:
                 self.not_followed(part, args, kwargs, together=together)
+        for called, receivers in run.values():
+            self.not_followed(called, [*receivers, *args], kwargs, together=together)
         self.forget_together(together)
 
     def call_one_layer(

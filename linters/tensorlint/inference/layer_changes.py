@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Set
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
@@ -131,26 +131,30 @@ def forget_assigned(interp: State, values: Iterable[Value], names: Set[str]) -> 
 def forget_members(interp: State, values: Iterable[Value]) -> int:
     """Code that is not followed has these in hand, and puts something somewhere: any container that they hold may have other
     members now, and one whose object's initialiser waits will have. Gives how many values were looked at."""
-    waiting, seen = list(values), set()
-    for each in waiting:  # grows meanwhile
-        if type(each) not in _LEADING or id(each) in seen:
-            continue
-        seen.add(id(each))
-        if isinstance(each, Instance):
+    waiting: list[Any] = []
+    seen: set[int] = set()
+    held: Iterable[Value] = values
+    while True:
+        for one in held:
+            if type(one) in _LEADING and (key := id(one)) not in seen:
+                seen.add(key)
+                waiting.append(one)
+        if not waiting:
+            return len(seen)
+        each = waiting.pop()
+        kind = type(each)
+        held = parts_of(each)
+        if kind is Instance:
             if each.waiting is not None:
                 each.waiting.forgotten |= {MEMBERS}
             elif not each.generic:
-                waiting += each.held.values()
-        elif isinstance(each, LibraryObject):
-            waiting += (*each.positional, *each.fields.values())
+                held = (*held, *each.held.values())
+        elif kind is LibraryObject:
+            held = (*held, *each.positional, *each.fields.values())
             if each.path in CONTAINERS:
                 change_unseen(interp, each)
-        elif isinstance(each, (Sequence, Dictionary)):
-            waiting += items_of(each)
-        parts = parts_of(each)
-        if parts and not seen.issuperset(map(id, parts)):  # many lists may be one of many
-            waiting += parts
-    return len(seen)
+        elif kind is not Opaque:
+            held = (*held, *items_of(each))
 
 
 def keeps_result(interp: State, receiver: LibraryObject, name: str, value: Value) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, containers, iterators, kind_tests, numbers, truths
 from tensorlint.inference import sizes as S
+from tensorlint.inference.class_order import method_order
+from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.table_values import is_table, rows_of
@@ -44,6 +47,9 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 
+_ANSWERING = frozenset(["__getattr__", "__getattribute__"])
+# Bases none of whose properties gives what an object of the program holds.
+_WITHOUT_PROPERTIES = frozenset(["torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"])
 # What takes one number, and raises for a matrix.
 _OF_NUMBERS = frozenset({"float", "int", "complex", "round", "bool", "min", "max"})
 
@@ -322,8 +328,31 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
     if len(args) > 1 and isinstance(args[0], Instance):
         interp.forget_attributes(args[0], interp.file.facts.unstable_attributes)  # should it be a method that is called
     if args and isinstance(args[0], (Instance, Class)):
-        return one_within(args[0].held.values())
+        return one_within([*_held_as(interp, args[0], node), *args[0].given, *args[2:]])
     return UNKNOWN
+
+
+def _held_as(interp: State, owner: Instance | Class, node: ast.AST | None) -> Iterable[Value]:
+    """What `getattr(owner, f"layer{n}")` may give: what the owner holds under a name of that form, where nothing else
+    answers for it."""
+    spelled = isinstance(node, ast.Call) and len(node.args) > 1
+    patterns = patterns_of(node.args[1], interp.frame.node) if spelled and isinstance(node, ast.Call) else None
+    if patterns is None:
+        return owner.held.values()
+    found = [value for name, value in owner.held.items() if fits_any(name, patterns)]
+    for base in method_order(owner.cls if isinstance(owner, Instance) else owner):
+        if not isinstance(base, Class):
+            if isinstance(base, Library) and base.path in _WITHOUT_PROPERTIES:
+                continue
+            return owner.held.values()
+        if not _ANSWERING.isdisjoint(base.held):
+            return owner.held.values()
+        for name, value in base.held.items():
+            if fits_any(name, patterns) and not (isinstance(value, Function) and value.kind == "function"):
+                if not isinstance(value, (Const, Tensor, Sequence, Dictionary)):  # a property, it may be
+                    return owner.held.values()
+                found.append(value)
+    return found
 
 
 def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -425,12 +425,19 @@ class Calls(State):
         seen: set[int] = set()
         run: dict[tuple[ast.AST, Frame], tuple[Function, list[Value]]] = {}  # with the objects whose methods they are
         handed: Value | None = None
+        put: dict[Value, Value] = {}  # by what the lists may have held before
         together = Together()
         for part in parts_of(function):
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
-                handed = handed or variant_of(one_within([*args, *kwargs.values()]))
-                put_one(part, handed, self.crowd)
+                if isinstance(part, Sequence) and part.kind == "tuple":
+                    continue
+                before = part.element
+                if before not in put:
+                    handed = handed or variant_of(one_within([*args, *kwargs.values()]))
+                    put_one(part, handed, self.crowd)
+                    put[before] = put[part.element] = part.element
+                part.element = put[before]
             elif isinstance(part, Instance):
                 called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
                 if isinstance(called, Function):

@@ -159,6 +159,8 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
                 held = value.given if value.waiting is not None else (*value.held.values(), *value.given)
         elif kind is Function:
             held = value.held if value.receiver is None else (value.receiver, *value.held)
+        elif kind is LibraryObject:
+            held = (*value.positional, *value.arguments.values(), *value.fields.values(), *value.parts)
         else:
             held = reached_by(value)  # of a partial function or a method
         if (kind is Instance or (with_parts and kind is Sequence)) and value.parts:

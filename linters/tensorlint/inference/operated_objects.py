@@ -72,10 +72,10 @@ class OperatedInterpreter(Interpreter):
         return follow
 
     def eval(self, node: ast.expr) -> Value:
-        kind = type(node)
         before = len(self.acting)
         value = super().eval(node)
-        if len(self.acting) > before:
+        if self.acting and len(self.acting) > before:
+            kind = type(node)
             if kind is ast.Attribute:  # which calls no other method of the object
                 self.acting[before:] = [each for each in self.acting[before:] if self._answers(each.cls)]
             if kind in _OPERATIONS and len(self.acting) > before:

@@ -76,7 +76,10 @@ def tie_result(result: Value, args: list[Value]) -> None:
         return
     if isinstance(result, Tensor):
         for arg in args:
-            if isinstance(arg, Tensor) and arg is not result and _may_agree(arg, result):
+            if isinstance(arg, Tensor):
+                if arg is not result and _may_agree(arg, result):
+                    tie(result, arg)
+            elif type(arg) is Opaque and (arg is args[0] or id(arg) in TIES.groups):
                 tie(result, arg)
     elif isinstance(result, Sequence) and result.items is not None:
         for item in result.items[:_FEW]:
@@ -189,17 +192,22 @@ def exchange_lost(lost: dict[int, Tensor]) -> dict[int, Tensor]:
     return before
 
 
-def untie(value: Value) -> list[Tensor]:
-    """The tensors that may be the same object as one that is changed in place; they are tied no more."""
+def is_tied(value: Tensor) -> bool:
+    """Whether other values may be the same object."""
+    return id(value) in TIES.groups or id(value) in TIES.lost
+
+
+def untie(value: Value) -> list[Tensor | Opaque]:
+    """The values that may be the same object as one that is changed in place; they are tied no more."""
     if not TIES.on:
         return []
     found = TIES.groups.pop(id(value), {})
     for key in found:
         TIES.groups.pop(key, None)
-    tensors = [each for each in found.values() if isinstance(each, Tensor) and each is not value]
+    others = [each for each in found.values() if isinstance(each, (Tensor, Opaque)) and each is not value]
     if not isinstance(value, Tensor):
-        tensors += found_again()
-    return tensors
+        others += found_again()
+    return others
 
 
 def found_again() -> list[Tensor]:

@@ -592,24 +592,31 @@ class Assignments(State):
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""
         for other in aliases.untie(value):
-            self.forget_tensor(other)
+            if isinstance(other, Tensor):
+                self.forget_tensor(other)
+            elif isinstance(value, Tensor):
+                self.reshape_any(other)
         if isinstance(value, (Tensor, Opaque)):
             value.axes = value.kin = None
             self.reshaped[id(value)] = value
             self.mutations.append((value, None))
 
     def reshape(self, value: Value) -> None:
-        """The object gets another shape in place. One that is no tensor as far as is known may be any of those that the
-        running functions see; not what they were given themselves, which is older than what they know."""
+        """The object gets another shape in place."""
         self.changed_shape(value)
         if isinstance(value, Tensor):
             self.forget_tensor(value)
         elif aliases.TIES.on:
-            frames, last = self.frames_seen()
-            given = (last.env.get(name, UNKNOWN) for name in self.parameters)
-            if not any(is_part_of(value, each) for each in given):
-                for other in tensors_within(held for frame in frames for held in frame.env.values()):
-                    self.forget_tensor(other)
+            self.reshape_any(value)
+
+    def reshape_any(self, value: Value) -> None:
+        """What gets another shape is no tensor as far as is known: it may be any of those that the running functions see;
+        not what they were given themselves, which is older than what they know."""
+        frames, last = self.frames_seen()
+        given = (last.env.get(name, UNKNOWN) for name in self.parameters if value is not UNKNOWN)
+        if not any(is_part_of(value, each) for each in given):
+            for other in tensors_within(held for frame in frames for held in frame.env.values()):
+                self.forget_tensor(other)
 
     def frames_seen(self) -> tuple[list[Frame], Frame]:
         """The scopes whose names the running functions see, and that of the one from which the others were called."""

@@ -618,8 +618,11 @@ class Calls(State):
         shape = result.shape if isinstance(result, Tensor) else None
         if shape is not None and shape == out.shape:
             return out
+        if aliases.is_tied(out) or id(out) in self.reshaped:
+            shape = None  # what else may be this tensor, and may get another shape later, is not told any more
         made = Tensor("torch", shape, None, out.dtype, out.device, node)
         self.forget_tensor(out)
+        aliases.tie(made, out)
         env = self.frame.env
         for part in node.keywords if isinstance(node, ast.Call) else ():
             for name in walk(part.value) if part.arg == "out" else ():

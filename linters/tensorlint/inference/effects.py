@@ -229,8 +229,8 @@ class Effects(State):
                     forget(held.held[name], attributes, NEITHER)
             elif held is None and not scope.file.own:
                 changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
-        if "torch" in reshapes and aliases.TIES.on:
-            self.reshape_unseen(function, given, together)
+        if reshapes and aliases.TIES.on:
+            self.reshape_unseen(function, given, reshapes, together)
         seen: set[int] = set()
         for value in given:
             if not function.scope.file.own and isinstance(value, Instance):
@@ -271,7 +271,9 @@ class Effects(State):
         looked_at = sum(map(len, gone_through.values())) + layer_changes.forget_members(self, together.holders)
         self.budget -= looked_at // _PER_STATEMENT
 
-    def reshape_unseen(self, function: Function, given: list[Value], together: Together | None) -> None:
+    def reshape_unseen(
+        self, function: Function, given: list[Value], reshapes: frozenset[str], together: Together | None
+    ) -> None:
         """The function gives tensors another shape: any that it finds by what it is given, or by the names around it."""
         own = function.scope.file.own
         # Code of another file that has a module in hand changes it by the names of its attributes.
@@ -287,7 +289,8 @@ class Effects(State):
                 values += scope.env.values()
             scope = scope.parent
         for each in (*aliases.found_again(), *tensors, *tensors_within(values, found, scopes)):
-            if each.framework != "numpy":
+            # Of several functions together another one may reshape what is found but once.
+            if together is not None or ("numpy" if each.framework == "numpy" else "torch") in reshapes:
                 self.forget_tensor(each)
 
     def tensors_around(self, module: Frame) -> list[Tensor]:

@@ -11,7 +11,7 @@ from tensorlint.inference.words import places_of, words_of
 _WORDS = RESHAPING | {"swap_tensors"}
 _SHAPING = (".shape", ".strides", ".dtype", ".data")
 # Begins with the mark that they share: a pattern with more than these in it takes ten times as long.
-_SET = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*=(?!=)")
+_SET = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*[-+*/]{0,2}=(?!=)")
 _BY_NAME = re.compile(r"attr[\w.]*\([^\n]*[\"'](?:shape|strides|dtype|data)[\"']")
 # An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
 _OUT = re.compile(r"out=(?<=[ (,]out=)")

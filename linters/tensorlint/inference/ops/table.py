@@ -294,7 +294,7 @@ def possible(result: Value) -> Value:
     """A result as it is; Undecided where a size is negative, which no tensor has: the library stops there."""
     if type(result) is Tensor:
         for size in result.shape or (result.axes.values() if result.axes else ()):
-            if size.__class__ is int and size < 0:  # type: ignore[operator]
+            if size.__class__ is int and size < 0:
                 raise Undecided
     elif type(result) is Sequence:
         for item in result.items or ():

@@ -1,0 +1,120 @@
+"""Tensors and arrays that are one object under several names, of which one is given another shape in place, run."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+import inplace_programs
+from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+HEAD = """import random
+import numpy as np
+import torch
+Z = torch.zeros
+class Obj:
+    def __init__(self, r): self.r = r
+def change(q): q.unsqueeze_(0)
+"""
+RUN = "for m in (0, 1): go(random.choice([m]))\n"
+# What `out=` has written into is one object with `b` still.
+ONE_OBJECT = {
+    "another name": "b = a",
+    "the same, it may be": "b = a.contiguous()",
+    "of an object": "h = Obj(a)\n    b = h.r",
+    "one of two": "b = a if m else Z(9, 9)",
+    "from a loop": "b = a\n    for _ in range(m): b = a.detach().requires_grad_(False)\n    b = a if m else b",
+    "what a method gives": "b = a.add_(1)",
+    "what a function gives": "b = torch.atleast_1d(a)",
+}
+LATER = {
+    "a method": "b.unsqueeze_(0)",
+    "a function": "change(b)",
+    "a loop": "for _ in range(m):\n        torch.abs(Z(5, 6), out=a)\n        c = a + 0\n        b.unsqueeze_(0)",
+    "another `out`": "torch.abs(Z(7, 8), out=b)",
+    "a branch": "if m: b.t_()",
+    "a function within": "def inner(): change(b)\n    if m: inner()",
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("way", ONE_OBJECT)
+def test_what_out_has_written_into_may_get_another_shape_by_its_other_name(
+    way: str, later: str, tmp_path: Path
+) -> None:
+    source = (
+        f"{HEAD}def go(m):\n    a = Z(12, 2)\n    {ONE_OBJECT[way]}\n    torch.abs(Z(5, 6), out=a)\n"
+        f"    {LATER[later]}\n    d = a + 0\n    e = b + 0\n{RUN}"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_what_out_has_written_into_is_known_where_nothing_else_is_it() -> None:
+    source = f"{HEAD}def go(m):\n    a = torch.empty(0)\n    torch.abs(Z(5, 6), out=a)\n    d = a + 0\n"
+    known = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert known["d"] == (5, 6)
+
+
+# How a function within gives an array of the function around it another shape or type.
+WITHIN = {
+    "by its name": "a.shape = -1",
+    "by what may be it": "np.asarray(a).shape = -1",
+    "by a name of what may be it": "q = np.atleast_1d(a)\n        q.shape = -1",
+    "by a function": "reshape(a)",
+    "in a function, by what may be it": "reshape_same(a)",
+    "its axes, by a function": "add_axis(a)",
+    "its type": "a.dtype = np.int64",
+    "its type, by a function": "convert(a)",
+    "by a loop": "for q in (a,): q.shape = -1",
+    "by an object": "Obj(a).r.shape = -1",
+}
+CALLED = {
+    "perhaps": "if m: inner()",
+    "in a loop": "for _ in range(m): inner()",
+    "where errors are caught": "try:\n        inner() if m else None\n    except ValueError:\n        pass",
+    "by another function": "def outer(): inner()\n    if m: outer()",
+    "by another name": "run = inner\n    if m: run()",
+}
+FUNCTIONS = """def reshape(q): q.shape = -1
+def reshape_same(q): np.asarray(q).shape = -1
+def add_axis(q): q.shape += (1,)
+def convert(q): q.dtype = np.int64
+"""
+
+
+@pytest.mark.parametrize("called", CALLED)
+@pytest.mark.parametrize("way", WITHIN)
+def test_an_array_that_a_function_within_may_have_changed_is_not_claimed(way: str, called: str, tmp_path: Path) -> None:
+    for later in ("", "    a = np.zeros((1, 13))\n", "    a = a[None]\n    f = a\n"):
+        source = (
+            f"{HEAD}{FUNCTIONS}def go(m):\n    a = np.zeros((1, 12))\n    b = a\n    def inner():\n        {WITHIN[way]}\n"
+            f"    {CALLED[called]}\n    c = a\n    d = b + 0\n{later}{RUN}"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, later
+
+
+@pytest.mark.parametrize("line", ["q = np.asarray(a) + 1", "q = a.shape", "q = a.dtype == int"])
+def test_a_function_within_that_changes_nothing_of_an_array_leaves_it_known(line: str) -> None:
+    source = (
+        f"{HEAD}def go(m):\n    a = np.zeros((1, 12))\n    def inner():\n        {line}\n    if m: inner()\n    c = a\n"
+    )
+    known = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert known["c"] == (1, 12)
+
+
+@pytest.mark.parametrize("begin", range(0, 300, 50))
+def test_random_programs(begin: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in range(begin, begin + 50):
+        source = inplace_programs.make(seed)
+        assert wrong_claims(tmp_path / "program.py", source) == {}, seed
+        failures: list[Exception] = []
+        analyse(ast.parse(source), source, failures=failures)
+        assert failures == [], seed

@@ -151,7 +151,10 @@ class Following(State):
             # A size that nothing names may be another one this time: the rows that a random mask picks.
             if remembered[0] is UNKNOWN:
                 return declared.given_by(code)
-            return table_values.another(freshen(varying(remembered[0], remembered[3])))
+            again = freshen(varying(remembered[0], remembered[3]))
+            if again is not remembered[0]:
+                tie(again, remembered[0])  # what gives the object that it was given gives it each time
+            return table_values.another(again)
         given = (function.scope, *bound.values())
         start, begun, noticed = symbol_serial(), self.steps, self.noticed
         result = self.follow(function, bound, node)

@@ -63,6 +63,16 @@ def test_what_out_has_written_into_is_known_where_nothing_else_is_it() -> None:
     assert known["d"] == (5, 6)
 
 
+@pytest.mark.parametrize("given", ["q", "q.add_(1)", "torch.atleast_1d(q)", "(q, 1)[0]", "Obj(q).r"])
+def test_a_function_may_give_the_same_object_each_time(given: str, tmp_path: Path) -> None:
+    source = (
+        f"{HEAD}def same(q): return {given}\ndef go(m):\n    a = Z(13)\n    try:\n        torch.abs(Z(5, 6), out=a)\n"
+        f"    except ValueError:\n        pass\n    c = same(a)\n    d = same(a)\n    torch.arange(5, out=d)\n"
+        f"    c.unsqueeze_(0)\n    e = d\n    f = c + 0\n{RUN}"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
 # How a function within gives an array of the function around it another shape or type.
 WITHIN = {
     "by its name": "a.shape = -1",

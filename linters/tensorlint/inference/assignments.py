@@ -594,7 +594,9 @@ class Assignments(State):
         for other in aliases.untie(value):
             if isinstance(other, Tensor):
                 self.forget_tensor(other)
-            elif isinstance(value, Tensor):
+                continue
+            other.axes = other.kin = None
+            if isinstance(value, Tensor):
                 self.reshape_any(other)
         if isinstance(value, (Tensor, Opaque)):
             value.axes = value.kin = None

@@ -266,7 +266,7 @@ class Loops(State):
                     self.hide_first(entry, changed)
                     entry.update(later)
                     for env in breaks:
-                        env.update((name, join(env[name], later[name])) for name in changed if name in env)
+                        env.update((name, aliases.joined(env[name], later[name])) for name in changed if name in env)
                     changed = []
             if attempt == 0:
                 free = S.symbol_serial()
@@ -455,7 +455,7 @@ class Loops(State):
             key = id(owner), field
             first = before.get(key)
             if isinstance(first, rounds.CARRIED) and isinstance(held[key], rounds.CARRIED):
-                value = self.settled(join(first, held[key]), start)
+                value = self.settled(aliases.joined(first, held[key]), start)
                 if value is not UNKNOWN:
                     carried[key] = owner, value
                     owner.fields[field] = value

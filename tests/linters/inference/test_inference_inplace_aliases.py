@@ -32,6 +32,7 @@ ONE_OBJECT = {
     "of an object": "h = Obj(a)\n    b = h.r",
     "one of two": "b = a if m else Z(9, 9)",
     "from a loop": "b = a\n    for _ in range(m): b = a.detach().requires_grad_(False)\n    b = a if m else b",
+    "of an object that a loop has given it": "h = Obj(Z(1, 16))\n    for _ in range(m): h.r = a\n    b = h.r",
     "what a method gives": "b = a.add_(1)",
     "what a function gives": "b = torch.atleast_1d(a)",
 }
@@ -69,6 +70,20 @@ def test_a_function_may_give_the_same_object_each_time(given: str, tmp_path: Pat
         f"{HEAD}def same(q): return {given}\ndef go(m):\n    a = Z(13)\n    try:\n        torch.abs(Z(5, 6), out=a)\n"
         f"    except ValueError:\n        pass\n    c = same(a)\n    d = same(a)\n    torch.arange(5, out=d)\n"
         f"    c.unsqueeze_(0)\n    e = d\n    f = c + 0\n{RUN}"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+@pytest.mark.parametrize(
+    "assigned", ["for _ in range(m): h.r = b", "while m:\n        h.r = b\n        break", "if m: h.r = b"]
+)
+@pytest.mark.parametrize(
+    "change", ["b.shape = -1", "setattr(b, 'shape', -1)", "reshape(b)", "np.asarray(b).shape = -1"]
+)
+def test_what_an_object_may_hold_since_a_loop(assigned: str, change: str, tmp_path: Path) -> None:
+    source = (
+        f"{HEAD}def reshape(q): q.shape = -1\ndef go(m):\n    b = np.zeros((1, 15, 1))\n    h = Obj(np.zeros((1, 16)))\n"
+        f"    {assigned}\n    {change}\n    w = h.r\n    v = b\n{RUN}"
     )
     assert wrong_claims(tmp_path / "program.py", source) == {}
 

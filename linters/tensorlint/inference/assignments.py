@@ -26,6 +26,7 @@ from tensorlint.inference.contents import (
     hold_still,
     is_part_of,
     lasts,
+    may_be_back,
     one_within,
     parts_of,
     put_unseen,
@@ -489,11 +490,12 @@ class Assignments(State):
             if (
                 isinstance(index, Const)
                 and receiver.items is not None
-                and not (self.conditional or (receiver.shared and self.left_early))
+                and self.changes_surely(receiver)
                 and receiver.alike is None
                 and len(receiver.items) < 256
             ):
                 try:
+                    may_be_back(receiver, receiver.items.get(index.value))
                     receiver.items[index.value] = value
                 except TypeError:
                     self.forget_contents(receiver)
@@ -510,10 +512,11 @@ class Assignments(State):
                 receiver.items is not None
                 and isinstance(index, Const)
                 and type(index.value) is int
-                and not (self.conditional or (receiver.shared and self.left_early))
+                and self.changes_surely(receiver)
             ):
                 if -len(receiver.items) <= index.value < len(receiver.items):
                     receiver.items = list(receiver.items)
+                    may_be_back(receiver, receiver.items[index.value])
                     receiver.items[index.value] = value
                     forget_shown(receiver)
                     self.mutations.append((receiver, None))

@@ -43,6 +43,7 @@ from tensorlint.inference.walking import walk
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
+_ITEMS = frozenset([Sequence, Dictionary])
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
 _MOST_MORE = 4  # rounds after these, as long as each is the first to change something in place
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
@@ -171,7 +172,9 @@ class Loops(State):
             self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})
         self.rounds = outer_rounds
         if not (frame.dead or changed):
+            self.conditional += bool(frame.breaks)  # what has left the loop does not come through `else`
             self.block(node.orelse)
+            self.conditional -= bool(frame.breaks)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.breaks)
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
@@ -238,6 +241,8 @@ class Loops(State):
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             breaks = frame.breaks
             if frame.dead:
+                if not entered:
+                    self.forget_items(log, begun)
                 frame.env, frame.dead = dict(before), False
                 self.keep_attempt(saved)
                 break
@@ -357,8 +362,9 @@ class Loops(State):
             self.join_with_no_round(overwritten, begun[0])
         frame.env = merge(entry, frame.env)
         frame.breaks, frame.continues = outer_breaks, outer_continues
-        # What left by `break` does not come through `else`.
+        self.conditional += bool(breaks)  # what has left the loop does not come through `else`
         self.block(node.orelse)
+        self.conditional -= bool(breaks)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
         if lasting:
             self.relate_filled(node, before, start, times)
@@ -376,6 +382,12 @@ class Loops(State):
                 if isinstance(owner, Class):
                     hold_still(owner, [each for each in (before, after) if each is not None])
                 owner.fields[name] = aliases.joined(before, after) if of_instance else UNKNOWN
+
+    def forget_items(self, since: int, begun: tuple[int, int]) -> None:
+        """Lists and dictionaries older than the loop hold what its one round has put there, or what they held before."""
+        for owner, name in self.mutations[since:]:
+            if type(owner) in _ITEMS and name != ADDED_TO and not rounds.are_own([(owner, name)], begun):
+                self.forget_contents(owner)
 
     def now(self) -> tuple[int, int]:
         """A moment of the analysis, to be compared with when objects were made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ pytest.importorskip("torch", reason="torch is the oracle")
 
 from handed_on_programs import HEAD, KINDS, make
 from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))
@@ -79,13 +82,83 @@ def test_what_is_assigned_behind_an_exit_may_not_be(left: str, change: str, tmp_
 
 
 def test_what_every_round_assigns_stays_known() -> None:
-    import ast
-
-    from tensorlint.inference.analysis import analyse
-
     source = HEAD.format(change="x.r = Z(20, 4)") + (
         "def go(n, rows):\n    c = Obj(Z(13, 1))\n    for x in rows:\n        if x:\n            continue\n        n += 1\n"
         "    c.r = Z(28, 4)\n    w = c.r\n    for x in rows:\n        c.r = Z(5, 5)\n        if x:\n            break\n        v = c.r\n"
     )
     rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert rows == {"w": (28, 4), "v": (5, 5)}
+
+
+# What puts something else into a dictionary or a list, and where a run may not come by there.
+PUT = {
+    "an item": ("{'w': Z(13, 1)}", "a['w'] = Z(20, 4)", "a['w']"),
+    "an item of a list": ("[Z(13, 1)]", "a[0] = Z(20, 4)", "a[0]"),
+    "an item within": ("{'w': [Z(13, 1)]}", "change(a)", "a['w'][0]"),
+    "a method": ("{'w': Z(13, 1)}", "a.update(w=Z(20, 4))", "a['w']"),
+    "what is taken out": ("{'w': Z(13, 1)}", "a.pop('w', None)", "a.get('w', Z(20, 4))"),
+    "an operator": ("{'w': Z(13, 1)}", "a |= {'w': Z(20, 4)}", "a['w']"),
+    "an attribute": ("Obj(Z(13, 1))", "a.r = Z(20, 4)", "a.r"),
+}
+PERHAPS = {
+    "behind a break": "for x in (1, 2):\n        if k: break\n        {}\n",
+    "behind a break of several": "for x in range(3):\n        while x < 5: x += 1\n        if x: break\n        {}\n",
+    "behind a continue": "for x in (1, 2):\n        if k: continue\n        {}\n",
+    "behind a match": "for x in (1, 2):\n        match k:\n            case 1: break\n        {}\n",
+    "where nothing has left the loop": "for x in (1, 2):\n        if k: break\n    else:\n        {}\n",
+    "where nothing has left the inner loop": (
+        "for x in (1, 2):\n        for z in y:\n            if k: break\n        else: continue\n        {}\n"
+    ),
+    "in the first of no rounds": "for x in y:\n        {}\n        break\n",
+    "in the only round": "while k:\n        {}\n        break\n",
+}  # fmt: skip
+_CALLS = (
+    "go(random.choice([0]), [])\ngo(random.choice([1]), [])\ngo(random.choice([0]), [1])\ngo(random.choice([1]), [1])\n"
+)
+
+
+@pytest.mark.parametrize("perhaps", PERHAPS)
+@pytest.mark.parametrize("put", PUT)
+def test_what_is_put_where_some_runs_do_not_come_by(put: str, perhaps: str, tmp_path: Path) -> None:
+    made, change, read = PUT[put]
+    source = HEAD.format(change="x['w'][0] = Z(20, 4)") + (
+        f"import random\ndef go(k, y):\n    a = {made}\n    {PERHAPS[perhaps].format(change)}    w = {read}\n    v = {read}\n{_CALLS}"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+# What holds `b`, what puts another object there, and what changes the one that is there then.
+HELD = {
+    "a dictionary": ("{'w': b}", "a['w'] = [Z(20, 4)]", "a['w'][0] = Z(9)"),
+    "a list": ("[b]", "a[0] = [Z(20, 4)]", "a[0][0] = Z(9)"),
+    "a list in a tuple": ("([b],)", "a[0][0] = [Z(20, 4)]", "a[0][0][0] = Z(9)"),
+    "a list twice": ("[b, b]", "a[0], a[1] = a[1], [Z(20, 4)]", "a[0][0] = Z(9)"),
+    "a method": ("{'w': b}", "a.update(w=[Z(20, 4)])", "a['w'].clear(); a['w'].append(Z(9))"),
+    "what is taken out": ("{'w': b}", "a.pop('w', 0)", "a.get('w', [0])[0] = Z(9)"),
+    "a function": ("{'w': b}", "change(a)", "a['w'][0] = Z(9)"),
+    "an object": ("Obj(b)", "a.r = [Z(20, 4)]", "a.r[0] = Z(9)"),
+}
+NO_ROUND = [*("for x in y: {}", "while y:\n        {}\n        y = y[1:]"), "for x in y:\n        {}\n        break"]
+
+
+@pytest.mark.parametrize("held", HELD)
+def test_what_was_held_before_no_round_is_held_still(held: str, tmp_path: Path) -> None:
+    made, change, changes = HELD[held]
+    for loop in NO_ROUND:
+        source = HEAD.format(change="x['w'] = [Z(20, 4)]") + (
+            f"import random\ndef go(k, y):\n    b = [Z(13, 1)]\n    a = {made}\n    {loop.format(change)}\n    {changes}\n"
+            f"    w = b[0]\n{_CALLS}"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+def test_what_a_round_has_made_itself_is_known_behind_an_exit() -> None:
+    source = HEAD.format(change="pass") + (
+        "def go(k, y):\n    a = {'w': Z(13, 1)}\n    for x in (1, 2):\n        if k: continue\n        b = {}\n        b['w'] = Z(20, 4)\n"
+        "        c = b['w']\n        b.pop('w')\n        d = a['w']\n    a['w'] = Z(9, 1)\n    e = a['w']\n    for x in y:\n"
+        "        f = [Z(2)]\n        f[0] = Z(3)\n        g = f[0]\n        break\n    for x in y: pass\n"
+        "    else:\n        a['w'] = Z(7, 1)\n    h = a['w']\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    expected = {"c": (20, 4), "d": (13, 1), "e": (9, 1), "g": (3,), "h": (7, 1)}
+    assert {name: rows.get(name) for name in expected} == expected

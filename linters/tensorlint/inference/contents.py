@@ -130,7 +130,7 @@ def put_one(holder: Sequence | Dictionary, one: Value) -> None:
 def may_be_back(holder: Sequence | Dictionary, before: Value | None) -> None:
     """What the list or dictionary has held until now it may hold again, once it is not known any more what it holds: there may
     have been no round of the loop that put something else there."""
-    if type(before) in _OR_LAYERS:
+    if before is not None and type(before) in _OR_LAYERS:
         put_unseen(holder, before)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
-from tensorlint.inference.ops.arguments import least
+from tensorlint.inference.ops.arguments import least, may_be_zero
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -133,6 +133,7 @@ def _join_sequences(a: Sequence, b: Sequence, joined: _Joined) -> Sequence:
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})
+_AS_SIZES = frozenset({Const, Number, Scalar, Opaque})
 _WITH_KIN = frozenset({Opaque, Tensor})
 _CHANGEABLE = frozenset({Instance, LibraryObject, Dictionary, Class, Function})  # and lists
 
@@ -161,6 +162,8 @@ def _join_kinds(a: Value, b: Value) -> Value:
         return an_integer() if one == other_one == "int" else of_kinds({one, other_one})
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, _either(a, b), PLAIN if _is_plain(a) and _is_plain(b) else None)
+    if first in _AS_SIZES and second in _AS_SIZES and (may_be_zero(a) or may_be_zero(b)):
+        either._symbol = S.counter()
     if _may_be_scalar(a, b) or _may_be_scalar(b, a):
         either.kind = SCALAR
     whose: tuple[Any, ...] = a.stated if type(a) is Opaque else (a,) if type(a) is Instance else ()

@@ -68,8 +68,11 @@ def freshen(
         return _resized(value, value.shape, renamed)
     if isinstance(value, Tensor):
         return copy(value, axes=freshen_axes(value.axes) if value.axes else None, kin=value.kin)
-    if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
-        return Number(S.counter() if any(atom.counts for atom in S.symbols(value.size)) else S.symbol())
+    if isinstance(value, Number):
+        atoms = S.symbols(value.size)
+        if any(atom.variant for atom in atoms):
+            counted = any(atom.counts for atom in atoms)
+            return Number(S.counter(numbers=any(atom.numbers for atom in atoms)) if counted else S.symbol())
     return value
 
 

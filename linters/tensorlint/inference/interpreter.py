@@ -160,6 +160,7 @@ class Interpreter(
         self.left_round = 0
         self.nesting = 0
         self.loop_start: int | None = None
+        self.loops_ended: list[tuple[int, int]] = []
         self.expected_errors = 0
         self.possible_exits = 0
         self.blocks = 0

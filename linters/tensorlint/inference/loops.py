@@ -357,6 +357,8 @@ class Loops(State):
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
+        if outer_start is None:
+            self.loops_ended.append((start, S.symbol_serial()))
         built_containers.keep_added(self, overwritten, first_log, start)
         if not entered and len(self.overwritten) > overwritten:
             self.join_with_no_round(overwritten, begun[0])

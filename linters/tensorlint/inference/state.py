@@ -35,6 +35,7 @@ class State:
     `names_given` are the sizes and objects that took a name's;
     `appended` holds what was last appended to a list at a place, or by how many items it was extended there;
     `noticed` counts what was reported, or may have been but for the place that led there;
+    `loops_ended` are the serials of sizes between which one was followed that is in no other;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
     `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
     short `try` blocks around the current statement."""
@@ -53,6 +54,7 @@ class State:
     left_round: int
     nesting: int
     loop_start: int | None
+    loops_ended: list[tuple[int, int]]
     expected_errors: int
     noticed: int
     possible_exits: int

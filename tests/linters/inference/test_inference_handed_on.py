@@ -81,6 +81,30 @@ def test_what_is_assigned_behind_an_exit_may_not_be(left: str, change: str, tmp_
     assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
+# Tuples that hold what is changed, how that is read and changed.
+IN_TUPLES = [
+    ("([{}], 0)", "{}[0][0]"), ("(({{'w': {}}},), 0)", "{}[0][0]['w']"), ("(Obj({}), 0)", "{}[0].r"), ("(0, [Obj({})])", "{}[1][0].r"),
+    ("((([{}],),), 0)", "{}[0][0][0][0]"), ("([{}], [0])", "{}[0][0]"),
+]  # fmt: skip
+PASSED_ON = [
+    "a = d\n        a, c = c, a", "a, c, e = c, e, d", "a = c\n        c = e\n        e = d", "a, c = c, (e if x > 4 else d)", "a, (c, e) = c, (e, d)",
+    "a, c, e = (c[0], c[1]), (e[0], e[1]), (d[0], d[1])", "keep.append(d)\n        a = keep[x // 2]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("held", IN_TUPLES)
+def test_what_a_tuple_holds_that_rounds_hand_on_is_changed(held: tuple[str, str], tmp_path: Path) -> None:
+    made, read = held
+    for change in (f"{read.format('a')} = Z(20, 4)", f"(lambda t: t[0])([a]); {read.format('a')} = Z(20, 4)"):
+        for handed in PASSED_ON:
+            source = HEAD.format(change="pass") + (
+                f"def go():\n    keep = []\n    a, c, e = {made.format(1)}, {made.format(2)}, {made.format(3)}\n    d = {made.format('Z(13, 1)')}\n"
+                f"    keep += [a, c]\n    for x in range(9):\n        v = {read.format('d')}\n        {change}\n        {handed}\n"
+                f"    w = {read.format('d')}\ngo()\n"
+            )
+            assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
 def test_what_every_round_assigns_stays_known() -> None:
     source = HEAD.format(change="x.r = Z(20, 4)") + (
         "def go(n, rows):\n    c = Obj(Z(13, 1))\n    for x in rows:\n        if x:\n            continue\n        n += 1\n"

@@ -530,6 +530,7 @@ _BUILTINS: dict[str, Any] = {
     "globals": _from_names,
     "locals": _from_names,
     "getattr": _getattr,
+    "object.__getattribute__": _getattr,
     "hasattr": truths.truth_of(truths.has_attribute),
     "isinstance": truths.truth_of(truths.is_instance),
     "any": truths.of_all(True),

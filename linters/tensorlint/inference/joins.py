@@ -63,7 +63,8 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
     if a is b:
         return a
     if a is UNKNOWN or b is UNKNOWN:
-        return UNKNOWN
+        parts = () if joined is None else _either(a, b)  # by way of what holds it the one that is known may be changed
+        return Opaque(None, parts) if parts else UNKNOWN
     kind = type(a)
     if kind is not type(b) or kind is Opaque:
         return _join_kinds(a, b)
@@ -87,6 +88,7 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
         if is_named_tuple(a) and is_named_tuple(b):
             for value in (*a.fields.values(), *b.fields.values()):
                 _is_held(value)
+            joined = {} if joined is None else joined
             held = {name: join(value, b.fields[name], joined) for name, value in a.fields.items()}
             return Instance(a.cls, held, parts=(a, b), born=max(a.born, b.born))
         generic = a.cls.generic
@@ -351,7 +353,8 @@ def join_all(values: list[Value], joined: _Joined | None = None) -> Value:
     for value in values[1:]:
         result = join(result, value, joined)
         if result is UNKNOWN:
-            return UNKNOWN
+            parts = [part for each in values if type(each) in _OBJECTS for part in _either(each, UNKNOWN)]
+            return Opaque(None, tuple(parts)) if parts else UNKNOWN
     return result if any(result is value for value in values) else varying(result, start)
 
 

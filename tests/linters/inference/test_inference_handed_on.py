@@ -105,6 +105,32 @@ def test_what_a_tuple_holds_that_rounds_hand_on_is_changed(held: tuple[str, str]
             assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
+# What holds `b`, and in the same place of another a list that nobody knows; how one of the two is chosen, and changed.
+BESIDE_UNKNOWN = {
+    "a tuple": ("(b, 0)", "(c, 0)", "a = (e, a)[k > 0]", "a[0][0] = Z(9)"),
+    "a list": ("[b, 0]", "[c, 0]", "a = e if not k else a", "a[0][0] = Z(9)"),
+    "an object": ("Obj(b)", "Obj(c)", "a = (e, a)[k > 0]", "a.r[0] = Z(9)"),
+    "a named tuple": ("Pair(b, 0)", "Pair(c, 0)", "a = (e, a)[k > 0]", "a.r[0] = Z(9)"),
+    "a tuple in a tuple": ("((b, 0),)", "((c, 0),)", "if not k: a = e", "a[0][0][0] = Z(9)"),
+    "a list that got longer": ("[]", "[c]", "a.append(c); a.append(5)\n    for x in range(k): a += e\n    a.append(b)", "a[-1][0] = Z(9)"),
+    "any item": ("[b, c]", "[c, b]", "a = a[0] if k else e[1]", "a[0] = Z(9)"),
+    "a loop": ("Pair(b, 0)", "Pair(c, 0)", "for x in range(k): a = e", "a.r[0] = Z(9)"),
+    "a loop with a known one": ("Pair(b, 0)", "Pair([2], 0)", "for x in range(k): a = e", "a.r[0] = Z(9)"),
+    "a changed one": ("Pair(b, 0)", "Pair([2], 0)", "def inner(): e.r[0] = 1\n    a = (e, a)[k > 0]; inner()\n    a = (e, a)[k > 0]", "a.r[0] = Z(9)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("beside", BESIDE_UNKNOWN)
+def test_what_is_known_is_changed_by_way_of_what_may_be_unknown(beside: str, tmp_path: Path) -> None:
+    first, second, chosen, change = BESIDE_UNKNOWN[beside]
+    source = HEAD.format(change="pass") + (
+        "import collections, json, random\nPair = collections.namedtuple('Pair', 'r s')\n"
+        f"def go(k):\n    b = [Z(13, 1)]\n    c = json.loads('[[5]]')[0]\n    a, e = {first}, {second}\n    {chosen}\n    {change}\n"
+        "    w = b[0]\n    return w\nfor k in (0, 1, 2): go(random.choice([k]))\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
 def test_what_every_round_assigns_stays_known() -> None:
     source = HEAD.format(change="x.r = Z(20, 4)") + (
         "def go(n, rows):\n    c = Obj(Z(13, 1))\n    for x in rows:\n        if x:\n            continue\n        n += 1\n"

@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     LibraryObject,
+    Number,
     Opaque,
     Range,
     Scalar,
@@ -44,6 +45,7 @@ _UNROLL = 6  # items of a known sequence that a loop is followed through one by 
 _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
 _ITEMS = frozenset([Sequence, Dictionary])
+_SIZED = frozenset([Tensor, Number, Opaque])
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
 _MOST_MORE = 4  # rounds after these, as long as each is the first to change something in place
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
@@ -258,6 +260,10 @@ class Loops(State):
             for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
                 changed.append(name)
+            if attempt == 0 and not deep:
+                left = self.left_for_later_rounds(node, entry, start)
+                entry.update(left)
+                changed += left
             if attempt and changed:
                 changed = [name for name in changed if not covers(entry[name], again[name], free)]
             for name in changed:
@@ -427,6 +433,18 @@ class Loops(State):
             changes = changes_of(statement)
             changed |= changes.names | changes.lent
         return [name for name in made if name in changed]
+
+    def left_for_later_rounds(
+        self, node: ast.For | ast.AsyncFor | ast.While, entry: Environment, start: int
+    ) -> Environment:
+        """What the names hold where a later round begins that nothing has bound before the loop, and that a round may read
+        without having bound them: sizes of an earlier round."""
+        made = {name: value for name, value in self.frame.env.items() if name not in entry and type(value) in _SIZED}
+        if not made:
+            return made
+        read = self.carried(node)[0]
+        left = {name: self.settled(value, start) for name, value in made.items() if name in read}
+        return {name: value for name, value in left.items() if not rounds.same(made[name], value)}
 
     def carried(self, node: ast.For | ast.AsyncFor | ast.While) -> tuple[set[str], set[str]]:
         """See `read_from_before`."""

@@ -182,6 +182,22 @@ def test_an_attribute_does_not_tell_the_size_of_each_round(tmp_path: Path) -> No
     assert (rows["z"], rows["v"]) == (("self.p", "self.p"), ("self.p", 2))
 
 
+PERHAPS_BOUND = ["if n > 3:", "for i in range(n - 3):", "while m < 4:\n            m += 1", "if k and n > 3 or n == 5:"]
+
+
+@pytest.mark.parametrize("perhaps", PERHAPS_BOUND)
+def test_a_round_may_read_what_an_earlier_one_has_bound(perhaps: str, tmp_path: Path) -> None:
+    for made in ("torch.zeros(n, 2)", "torch.eye(n).reshape(-1)", "x[:n]"):
+        source = HEAD + (
+            f"def go(x, m, k):\n    for t in torch.tensor([5, 2, 4]):\n        n = int(t)\n        {perhaps}\n            w = {made}\n"
+            "        v = w * 1\n        u = torch.zeros(n, 3)\ngo(torch.ones(random.choice([7]), 4), random.choice([2]), random.choice([0]))\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
+    body = "    for t in x:\n        n = int(t)\n        if n: w = torch.zeros(4, 2)\n        v = w * 1\n        u = torch.zeros(n, 3)\n        z = u + 1\n"
+    rows = shown(body)
+    assert (rows["v"], rows["z"]) == ((4, 2), ("n", 3))
+
+
 def test_a_name_behind_a_loop_tells_what_was_before_it() -> None:
     body = (
         "    assert x.ndim == 2\n    y = x.float()\n    for i in range(9):\n        z = y + 1\n        u = torch.zeros(m, m)\n        m += 1\n"

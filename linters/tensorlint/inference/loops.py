@@ -261,9 +261,9 @@ class Loops(State):
                 entry[name] = again[name] = one_within([frame.env[name]])
                 changed.append(name)
             if attempt == 0 and not deep:
-                left = self.left_for_later_rounds(node, entry, start)
-                entry.update(left)
-                changed += left
+                perhaps_read = self.left_for_later_rounds(node, entry, start)
+                entry.update(perhaps_read)
+                changed += perhaps_read
             if attempt and changed:
                 changed = [name for name in changed if not covers(entry[name], again[name], free)]
             for name in changed:

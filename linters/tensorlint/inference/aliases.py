@@ -135,14 +135,22 @@ def either_of(*values: Value) -> Value:
 
 
 def _alone(value: Value) -> list[Value]:
-    """The value, or what a tuple of it holds, which itself nothing changes."""
-    return value.items or [] if type(value) is Sequence and value.kind == "tuple" else [value]
+    """The value, or what a tuple holds, and tuples within it, which themselves nothing changes."""
+    found = [value]
+    seen = {id(value)}
+    for each in found:  # grows meanwhile
+        if type(each) is Sequence and each.kind == "tuple" and len(found) < _MOST:
+            held = (each.element,) if each.items is None else each.items
+            more = {id(part): part for part in (*held, *each.parts) if id(part) not in seen}
+            seen.update(more)
+            found += more.values()
+    return found
 
 
 def _is_object(value: Value) -> bool:
     """Whether it is an object, or one of several, that may be found by another way than the name."""
     kind = type(value)
-    if kind is Opaque or (kind is Sequence and value.parts):  # type: ignore[attr-defined]
+    if kind is Opaque or (kind is Sequence and value.parts and value.kind != "tuple"):  # type: ignore[attr-defined]
         return bool(value.parts)  # type: ignore[attr-defined]
     if kind is Dictionary or (kind is Sequence and value.kind in ("list", "deque")):  # type: ignore[attr-defined]
         return bool(value.shared)  # type: ignore[attr-defined]

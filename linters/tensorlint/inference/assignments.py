@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 
 from tensorlint.inference import (
     aliases,
@@ -26,6 +28,7 @@ from tensorlint.inference.contents import (
     hold_still,
     is_part_of,
     lasts,
+    may_be_back,
     one_within,
     parts_of,
     put_unseen,
@@ -62,6 +65,8 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.variants import freshen
 
+_LAST_LINE = 1 << 30
+_end = itemgetter(1)
 _MOST_SHARED = 400  # objects that a name has been bound to, and those that they hold
 _SIZES = frozenset({Number, Opaque, Scalar})  # what may get the name of a size
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
@@ -194,9 +199,16 @@ class Assignments(State):
                 atom.scope = self.frame.node
                 if self.loop_start is not None and atom.serial >= self.loop_start:
                     atom.held = (target.lineno, target.col_offset), self.end_of_block(target)
+                elif self.made_in_rounds_before(atom):
+                    atom.held = (target.lineno, target.col_offset), _LAST_LINE
                 if opaque is not None:
                     opaque.name, opaque.scope = name, self.frame.node
                 self.names_given.append((atom, opaque))
+
+    def made_in_rounds_before(self, atom: S.Symbol) -> bool:
+        """Whether the size is that of one round of a loop that has ended: the lines of the loop had others, too."""
+        found = bisect_left(self.loops_ended, atom.serial, key=_end)
+        return found < len(self.loops_ended) and self.loops_ended[found][0] <= atom.serial
 
     def end_of_block(self, target: ast.Name) -> int:
         """The last line that is reached only from the target's."""
@@ -467,6 +479,9 @@ class Assignments(State):
             ):
                 atom.name = f"{self.frame.first_argument or 'self'}.{name}"
                 atom.scope = None  # every method calls it so
+                place = self.places[-1] if self.made_in_rounds_before(atom) and self.places else None
+                if place is not None:
+                    atom.held = (place[1][place[2]].lineno, 0), _LAST_LINE
 
     def store_item(self, receiver: Value, index: Value, value: Value) -> None:
         if type(receiver) is Tensor:
@@ -489,11 +504,12 @@ class Assignments(State):
             if (
                 isinstance(index, Const)
                 and receiver.items is not None
-                and not (self.conditional or (receiver.shared and self.left_early))
+                and self.changes_surely(receiver)
                 and receiver.alike is None
                 and len(receiver.items) < 256
             ):
                 try:
+                    may_be_back(receiver, receiver.items.get(index.value))
                     receiver.items[index.value] = value
                 except TypeError:
                     self.forget_contents(receiver)
@@ -510,10 +526,11 @@ class Assignments(State):
                 receiver.items is not None
                 and isinstance(index, Const)
                 and type(index.value) is int
-                and not (self.conditional or (receiver.shared and self.left_early))
+                and self.changes_surely(receiver)
             ):
                 if -len(receiver.items) <= index.value < len(receiver.items):
                     receiver.items = list(receiver.items)
+                    may_be_back(receiver, receiver.items[index.value])
                     receiver.items[index.value] = value
                     forget_shown(receiver)
                     self.mutations.append((receiver, None))

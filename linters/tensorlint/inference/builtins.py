@@ -98,6 +98,8 @@ def _length(interp: State, args: list[Value], kwargs: dict[str, Value], node: as
             value.fields = {}
         found = value.fields.get(LENGTH)
         if found is None:
+            if value.axes is None and isinstance(node, ast.Call) and _is_stretch(node.args[0]):
+                value.axes = {0: S.counter()}
             found = value.fields[LENGTH] = interp.axis_size(value, 0)
         return found
     if isinstance(value, Range):
@@ -114,6 +116,11 @@ def _length(interp: State, args: list[Value], kwargs: dict[str, Value], node: as
     if isinstance(value, Instance):
         return interp.call_method(value, "__len__", [], {}, node)
     return UNKNOWN
+
+
+def _is_stretch(node: ast.expr) -> bool:
+    """Whether it is `rows[n:]`, which may be empty where `rows` is not."""
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
 
 
 def _range(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -191,7 +198,9 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
     if known.items is not None and start is not None:
         items = [Sequence("tuple", [Const(start + at), item]) for at, item in enumerate(known.items)]
         return Sequence("iterator", list(items))
-    return Sequence("iterator", None, Sequence("tuple", [Number(S.counter()), interp.any_item(known)]), known.length)
+    return Sequence(
+        "iterator", None, Sequence("tuple", [Number(S.counter(numbers=True)), interp.any_item(known)]), known.length
+    )
 
 
 def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -452,9 +461,14 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
     if isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(abs(args[0].value))
     known = _as_kind({"int": "int", "bool": "int", "float": "float", "complex": "float", "real": "real"}, args[0])
-    if known is UNKNOWN and isinstance(args[0], (Opaque, Unknown)):
+    return _perhaps_zero(known, args[0])
+
+
+def _perhaps_zero(known: Value, given: Value) -> Value:
+    """What a function makes of an object that nobody knows: used as a size, one that may be 0."""
+    if known is UNKNOWN and isinstance(given, (Opaque, Unknown)):
         known = Opaque(None)
-        known._symbol = S.counter()  # used as a size, one that may be 0
+        known._symbol = S.counter()
     return known
 
 
@@ -483,7 +497,7 @@ def _round(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast
     if len(args) == 1 and isinstance(args[0], Const) and isinstance(args[0].value, (int, float)):
         return Const(round(args[0].value))
     if len(args) == 1:
-        return _as_kind({"int": "int", "bool": "int", "float": "int", "real": "int"}, args[0])
+        return _perhaps_zero(_as_kind({"int": "int", "bool": "int", "float": "int", "real": "int"}, args[0]), args[0])
     digits = args[1] if len(args) == 2 else UNKNOWN
     return (
         _as_kind({"int": "int", "bool": "int", "float": "float"}, args[0]) if integer(digits) is not None else UNKNOWN
@@ -545,6 +559,7 @@ _BUILTINS: dict[str, Any] = {
     "globals": _from_names,
     "locals": _from_names,
     "getattr": _getattr,
+    "object.__getattribute__": _getattr,
     "hasattr": truths.truth_of(truths.has_attribute),
     "isinstance": truths.truth_of(truths.is_instance),
     "any": truths.of_all(True),

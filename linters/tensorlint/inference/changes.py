@@ -47,6 +47,8 @@ _LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "loggin
 _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
 _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
+_ASK_BY_NAME = frozenset(["getattr", "__getattribute__", "__getattr__", "attrgetter", "vars"])
+ALL_ATTRIBUTES = "__dict__"  # by which an object's other attributes are found
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -240,6 +242,10 @@ def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) ->
             if isinstance(each, (ast.MatchAs, ast.MatchStar))
         }
         others.append(({name for name in captured if name is not None}, part.subject))
+        for case in part.cases:
+            for each in walk(case.pattern):
+                if isinstance(each, ast.MatchClass):
+                    found.lent_attributes.update(each.kwd_attrs)
     elif part.value is not None:  # `name: list = value`, `(name := value)`
         others.append((_bound([part.target]), part.value))
 
@@ -297,7 +303,17 @@ def _mention(value: ast.expr, names: set[str], attributes: set[str]) -> bool:
             runs = True
         elif kind is ast.Call:
             runs = True
+            _mention_by_name(part, attributes)
     return runs
+
+
+def _mention_by_name(call: ast.Call, attributes: set[str]) -> None:
+    """The attributes that a call asks for by their names: `getattr(self, "rows")`; a name that is computed may be any."""
+    func: Any = call.func
+    name = func.attr if type(func) is ast.Attribute else getattr(func, "id", "")
+    if name in _ASK_BY_NAME:
+        texts = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        attributes.update(texts or [ALL_ATTRIBUTES])
 
 
 def _give(value: ast.expr, found: Changes) -> None:
@@ -326,6 +342,18 @@ def _lend(value: ast.expr, found: Changes) -> None:
         found.lent.add(part.id)
     elif type(part) is ast.Attribute:
         found.lent_attributes.add(part.attr)
+    elif type(part) is ast.Call:
+        _mention_by_name(part, found.lent_attributes)
+        if type(part.func) is ast.Attribute:
+            _lend(part.func.value, found)  # `self.rows.values()`
+        elif _only_reads(part.func):
+            for each in part.args:
+                _lend(each, found)  # `next(iter(self.rows))`
+    elif type(part) in _SEVERAL:
+        for each in part.elts:
+            _lend(each, found)
+    elif type(part) is ast.Starred:
+        _lend(part.value, found)
 
 
 def _only_reads(func: ast.expr) -> bool:
@@ -360,6 +388,8 @@ def _changed(target: ast.expr, found: Changes) -> None:
             found.attributes.add(part.attr)
         elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and _is_namespace(part.value):
             found.attributes.add(part.slice.value)  # `vars(box)["rows"][0] = ...`
+        elif part is not target and _is_namespace(part.value):
+            found.lent_attributes.add(ALL_ATTRIBUTES)
         part = part.value
         kind = type(part)
         if kind is ast.Call and _is_namespace(part):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
-from tensorlint.inference.contents import any_item_of, one_within, parts_of, put_unseen
+from tensorlint.inference.contents import any_item_of, may_be_back, one_within, parts_of, put_unseen
 from tensorlint.inference.frames import Inner
 from tensorlint.inference.joins import join_all
 from tensorlint.inference.values import (
@@ -242,6 +242,7 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 interp.store_item(receiver, args[0], made)
                 return made
             if name == "pop" and found is not None and _only_loses(interp, receiver):
+                may_be_back(receiver, found)
                 del receiver.items[args[0].value]
                 interp.mutations.append((receiver, None))
                 return found
@@ -305,7 +306,7 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
 
 def _only_loses(interp: State, receiver: Dictionary) -> bool:
     """Whether a dictionary that loses an entry keeps the others, for all that may hold it."""
-    return not (interp.conditional or (receiver.shared and interp.left_early)) and receiver.alike is None
+    return interp.changes_surely(receiver) and receiver.alike is None
 
 
 def _is_known(value: Value) -> bool:

@@ -78,7 +78,8 @@ def any_item_of(value: Sequence | Dictionary) -> Value:
     items = value.items
     if items is None and (value.element is UNKNOWN or (isinstance(value.element, Opaque) and value.element.variant)):
         return value.element  # it was forgotten before
-    return variant_of(one_within(items_of(value)[:_MOST_OBJECTS]))
+    held = items_of(value)[:_MOST_OBJECTS]
+    return variant_of(one_within(held if items is None else [value.element, *held]))
 
 
 def variant_of(one: Value) -> Value:
@@ -87,7 +88,7 @@ def variant_of(one: Value) -> Value:
 
 
 def items_of(value: Sequence | Dictionary) -> list[Value]:
-    """What it holds, or what stands for any item where that is not known."""
+    """What it holds now, or what stands for any item where that is not known."""
     if value.items is None:
         return [value.element]
     return list(value.items.values() if isinstance(value.items, dict) else value.items)
@@ -129,6 +130,13 @@ def put_one(holder: Sequence | Dictionary, one: Value, crowd: Opaque | None = No
             holder.element = crowd
         else:
             holder.element = Opaque(None, variant=True, parts=tuple(parts)[:_MOST_OBJECTS])
+
+
+def may_be_back(holder: Sequence | Dictionary, before: Value | None) -> None:
+    """What the list or dictionary has held until now it may hold again, once it is not known any more what it holds: there may
+    have been no round of the loop that put something else there."""
+    if before is not None and type(before) in _OR_LAYERS:
+        put_unseen(holder, before)
 
 
 def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) -> list[Value]:

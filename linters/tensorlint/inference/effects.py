@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, estimators, iterators, layer_changes, own_lists, table_values
-from tensorlint.inference.changes import CHANGES, EITHER, NEITHER, PUTS, changes_of
+from tensorlint.inference.changes import ALL_ATTRIBUTES, CHANGES, EITHER, NEITHER, PUTS, changes_of
 from tensorlint.inference.class_order import functions_of, names_among
 from tensorlint.inference.contents import (
     HOLDING,
@@ -225,7 +225,7 @@ class Effects(State):
                 for place in self.reached_from(held).given_names:
                     forget(self.held_by_name(*place) or UNKNOWN, attributes, NEITHER)
             elif isinstance(held, Class):
-                for name in lent & held.held.keys():
+                for name in [*held.held] if ALL_ATTRIBUTES in lent else lent & held.held.keys():
                     forget(held.held[name], attributes, NEITHER)
             elif held is None and not scope.file.own:
                 changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
@@ -316,11 +316,12 @@ class Effects(State):
 
     def forget_lent(self, given: list[Value], names: set[str]) -> None:
         """The lists and dictionaries that the objects hold under these names are in other hands."""
+        every = ALL_ATTRIBUTES in names
         for each in objects_within(given):
-            if each.waiting is not None:
+            if each.waiting is not None and not every:
                 each.waiting.forgotten |= names
                 continue
-            for name in names & each.held.keys():
+            for name in [*each.fields] if every else names & each.held.keys():
                 held = each.held[name]
                 if isinstance(held, (Sequence, Dictionary, Opaque)):
                     self.forget_held(held, set(), NEITHER)

@@ -269,6 +269,8 @@ class Inheritance(State):
             self.make_base(receiver, modules.construct(self.call_context(base.path, node), base.path, *arguments))
         elif isinstance(base, Library) and name == "forward":
             return self.call_base_module(base.path, receiver, arguments[0], arguments[1], node)
+        elif name == "__getattribute__":
+            return self.call_library("builtins.getattr", [receiver, *arguments[0]], {}, node)
         return UNKNOWN
 
     def make_base(self, receiver: Instance, made: LibraryObject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.class_order import method_order
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.layer_changes import (
@@ -136,13 +137,15 @@ class Instances(State):
     def call_instance_method(
         self, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
     ) -> Value:
+        if name == "__getattribute__" and self.find_in_class(value.cls, name) is None:
+            return self.call_library("builtins.getattr", [value, *args], {}, node)
         if (value.generic and name in value.cls.overridden) or (
             (value.generic or (value.lasting and not self.initialising(value))) and name in value.fields
         ):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
         if self.decided_elsewhere(value, name):
             self.escape(args, kwargs)
-            return UNKNOWN
+            return one_within([value]) if name == "__getattribute__" else UNKNOWN
         own = value.fields.get(name)
         if own is not None:
             if isinstance(own, (LibraryObject, Instance)) and not self.initialising(value):

@@ -157,9 +157,10 @@ class Interpreter(
         self.unseen = UNSEEN_BASE + UNSEEN_PER_STATEMENT * file.facts.statements
         self.conditional = 0
         self.left_early = False
-        self.left_round = False
+        self.left_round = 0
         self.nesting = 0
         self.loop_start: int | None = None
+        self.loops_ended: list[tuple[int, int]] = []
         self.expected_errors = 0
         self.possible_exits = 0
         self.blocks = 0
@@ -445,7 +446,7 @@ class Interpreter(
             frame.env[spec.kwarg.arg] = Dictionary(None)
         outer = (self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early, self.left_round)
         self.frame, self.file, self.conditional = frame, file, 0
-        self.left_early = self.left_round = False
+        self.left_early, self.left_round = False, 0
         self.parameters = frozenset([parameter.arg for parameter in (*names, *spec.kwonlyargs)])
         self.active.append(code)
         changed, begun = len(self.mutations), self.steps

@@ -296,4 +296,4 @@ class Iteration(State):
 
 def _any_integer() -> Value:
     """An integer that differs from round to round."""
-    return Number(S.counter(variant=True))
+    return Number(S.counter(variant=True, numbers=True))

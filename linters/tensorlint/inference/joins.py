@@ -8,7 +8,7 @@ from typing import Any
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
-from tensorlint.inference.ops.arguments import least
+from tensorlint.inference.ops.arguments import least, may_be_zero
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -63,7 +63,8 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
     if a is b:
         return a
     if a is UNKNOWN or b is UNKNOWN:
-        return UNKNOWN
+        parts = () if joined is None else _either(a, b)  # by way of what holds it the one that is known may be changed
+        return Opaque(None, parts) if parts else UNKNOWN
     kind = type(a)
     if kind is not type(b) or kind is Opaque:
         return _join_kinds(a, b)
@@ -87,6 +88,7 @@ def join(a: Value, b: Value, joined: _Joined | None = None) -> Value:
         if is_named_tuple(a) and is_named_tuple(b):
             for value in (*a.fields.values(), *b.fields.values()):
                 _is_held(value)
+            joined = {} if joined is None else joined
             held = {name: join(value, b.fields[name], joined) for name, value in a.fields.items()}
             return Instance(a.cls, held, parts=(a, b), born=max(a.born, b.born))
         generic = a.cls.generic
@@ -133,6 +135,7 @@ def _join_sequences(a: Sequence, b: Sequence, joined: _Joined) -> Sequence:
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})
+_AS_SIZES = frozenset({Const, Number, Scalar, Opaque})
 _WITH_KIN = frozenset({Opaque, Tensor})
 _CHANGEABLE = frozenset({Instance, LibraryObject, Dictionary, Class, Function})  # and lists
 
@@ -161,6 +164,8 @@ def _join_kinds(a: Value, b: Value) -> Value:
         return an_integer() if one == other_one == "int" else of_kinds({one, other_one})
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, _either(a, b), PLAIN if _is_plain(a) and _is_plain(b) else None)
+    if first in _AS_SIZES and second in _AS_SIZES and (may_be_zero(a) or may_be_zero(b)):
+        either._symbol = S.counter()
     if _may_be_scalar(a, b) or _may_be_scalar(b, a):
         either.kind = SCALAR
     whose: tuple[Any, ...] = a.stated if type(a) is Opaque else (a,) if type(a) is Instance else ()
@@ -348,7 +353,8 @@ def join_all(values: list[Value], joined: _Joined | None = None) -> Value:
     for value in values[1:]:
         result = join(result, value, joined)
         if result is UNKNOWN:
-            return UNKNOWN
+            parts = [part for each in values if type(each) in _OBJECTS for part in _either(each, UNKNOWN)]
+            return Opaque(None, tuple(parts)) if parts else UNKNOWN
     return result if any(result is value for value in values) else varying(result, start)
 
 

@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     Function,
     Instance,
     LibraryObject,
+    Number,
     Opaque,
     Range,
     Scalar,
@@ -43,6 +44,8 @@ from tensorlint.inference.walking import walk
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
+_ITEMS = frozenset([Sequence, Dictionary])
+_SIZED = frozenset([Tensor, Number, Opaque])
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
 _MOST_MORE = 4  # rounds after these, as long as each is the first to change something in place
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
@@ -171,7 +174,9 @@ class Loops(State):
             self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})
         self.rounds = outer_rounds
         if not (frame.dead or changed):
+            self.conditional += bool(frame.breaks)  # what has left the loop does not come through `else`
             self.block(node.orelse)
+            self.conditional -= bool(frame.breaks)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.breaks)
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
@@ -238,6 +243,8 @@ class Loops(State):
             frame.env, frame.dead = _rejoin(frame.env, frame.dead, frame.continues)
             breaks = frame.breaks
             if frame.dead:
+                if not entered:
+                    self.forget_items(log, begun)
                 frame.env, frame.dead = dict(before), False
                 self.keep_attempt(saved)
                 break
@@ -253,6 +260,10 @@ class Loops(State):
             for name in () if deep else self.changed_by_later_rounds(node, entry):
                 entry[name] = again[name] = one_within([frame.env[name]])
                 changed.append(name)
+            if attempt == 0 and not deep:
+                perhaps_read = self.left_for_later_rounds(node, entry, start)
+                entry.update(perhaps_read)
+                changed += perhaps_read
             if attempt and changed:
                 changed = [name for name in changed if not covers(entry[name], again[name], free)]
             for name in changed:
@@ -352,13 +363,16 @@ class Loops(State):
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start
+        if outer_start is None:
+            self.loops_ended.append((start, S.symbol_serial()))
         built_containers.keep_added(self, overwritten, first_log, start)
         if not entered and len(self.overwritten) > overwritten:
             self.join_with_no_round(overwritten, begun[0])
         frame.env = merge(entry, frame.env)
         frame.breaks, frame.continues = outer_breaks, outer_continues
-        # What left by `break` does not come through `else`.
+        self.conditional += bool(breaks)  # what has left the loop does not come through `else`
         self.block(node.orelse)
+        self.conditional -= bool(breaks)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
         if lasting:
             self.relate_filled(node, before, start, times)
@@ -376,6 +390,12 @@ class Loops(State):
                 if isinstance(owner, Class):
                     hold_still(owner, [each for each in (before, after) if each is not None])
                 owner.fields[name] = aliases.joined(before, after) if of_instance else UNKNOWN
+
+    def forget_items(self, since: int, begun: tuple[int, int]) -> None:
+        """Lists and dictionaries older than the loop hold what its one round has put there, or what they held before."""
+        for owner, name in self.mutations[since:]:
+            if type(owner) in _ITEMS and name != ADDED_TO and not rounds.are_own([(owner, name)], begun):
+                self.forget_contents(owner)
 
     def now(self) -> tuple[int, int]:
         """A moment of the analysis, to be compared with when objects were made."""
@@ -413,6 +433,18 @@ class Loops(State):
             changes = changes_of(statement)
             changed |= changes.names | changes.lent
         return [name for name in made if name in changed]
+
+    def left_for_later_rounds(
+        self, node: ast.For | ast.AsyncFor | ast.While, entry: Environment, start: int
+    ) -> Environment:
+        """What the names hold where a later round begins that nothing has bound before the loop, and that a round may read
+        without having bound them: sizes of an earlier round."""
+        made = {name: value for name, value in self.frame.env.items() if name not in entry and type(value) in _SIZED}
+        if not made:
+            return made
+        read = self.carried(node)[0]
+        left = {name: self.settled(value, start) for name, value in made.items() if name in read}
+        return {name: value for name, value in left.items() if not rounds.same(made[name], value)}
 
     def carried(self, node: ast.For | ast.AsyncFor | ast.While) -> tuple[set[str], set[str]]:
         """See `read_from_before`."""

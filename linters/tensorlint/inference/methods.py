@@ -194,6 +194,8 @@ class Methods(State):
                 return NONE
             return self.call_object_method(receiver, name, args, kwargs, node)
         if type(receiver) is Class:
+            if name == "__getattribute__" and self.find_in_class(receiver, name) is None:
+                return self.call_library("builtins.getattr", args, {}, node)
             given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
             if args and isinstance(first := args[0], Instance) and first.generic and first.parts:
                 return one_of_class.result(self, first, args[1:], kwargs, given)  # `Block.forward(block, x)`
@@ -222,7 +224,7 @@ class Methods(State):
         if name == "resize" and aliases.TIES.on:
             self.resize_unknown()
         self.escape(args, kwargs)
-        return UNKNOWN
+        return one_within(args) if name == "__getattribute__" else UNKNOWN
 
     def call_tensor_method(
         self,

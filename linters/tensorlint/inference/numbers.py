@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from tensorlint.inference import sizes as S
+from tensorlint.inference.ops.arguments import may_be_zero
 from tensorlint.inference.values import (
     PLAIN,
     UNKNOWN,
@@ -143,5 +145,9 @@ def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value])
             for each in items.items or [items.element]
             if isinstance(each, objects) or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
         )
-        return Opaque(None, parts=parts) if found is UNKNOWN and parts else found
+        if found is UNKNOWN and parts:
+            found = Opaque(None, parts=parts)
+            if any(map(may_be_zero, items.items or [items.element])):
+                found._symbol = S.counter()
+        return found
     return None

@@ -67,7 +67,7 @@ _DECIDE = {
 _DECIDING = frozenset(_DECIDE)
 # Which may make a size of sizes.
 _OF_SIZES = frozenset({"+", "-", "*", "//", "%"})
-_TO_ZERO = frozenset({"%", "&", ">>"})  # what they make of a size may be 0
+_TO_ZERO = frozenset({"-", "//", "%", "&", ">>", "^"})  # what they make of sizes may be 0
 _MAX_ITEMS = 256
 _MOST_ADDED = 4096  # `rows + rows` again and again doubles them each time
 
@@ -82,6 +82,18 @@ def decided_by_classes(words: frozenset[str]) -> frozenset[str]:
     """The operators of which a file with these words says what they give for objects of its own."""
     found = _DECIDING & words
     return frozenset().union(*(_DECIDE[name] for name in found)) if found else found
+
+
+def _perhaps_zero(sign: str, left: Value, right: Value) -> bool:
+    """Whether what the operator makes of two numbers may well be 0."""
+    return sign in _TO_ZERO or arguments.may_be_zero(left) or (sign == "*" and arguments.may_be_zero(right))
+
+
+def _result(sign: str, left: Value, right: Value, made: Opaque) -> Opaque:
+    """The object that an operator makes of numbers that are not known: used as a size, one that may be 0, where it may."""
+    if _perhaps_zero(sign, left, right):
+        made._symbol = S.counter()
+    return made
 
 
 def _turned(size: S.Size, sign: ast.unaryop) -> Value:
@@ -138,12 +150,9 @@ class Operators(State):
         kinds = [numbers.kind_of_operand(value) for value in (left, right)]
         if None in kinds:
             kind = _kind_of_both(left, right)
-            if kind is None and sign not in _TO_ZERO:
+            if kind is None and (sign in _OF_SIZES or not _perhaps_zero(sign, left, right)) and sign != "%":
                 return UNKNOWN
-            made = Opaque(None, kind=kind)
-            if sign in _TO_ZERO:
-                made._symbol = S.counter()
-            return made
+            return _result(sign, left, right, Opaque(None, kind=kind))
         if sign in _COMPARISONS:
             return Scalar("bool")
         if "complex" in kinds:
@@ -151,10 +160,8 @@ class Operators(State):
         if sign == "/" or "float" in kinds:
             # A negative number to a fractional power is complex; nothing else leaves the floats.
             return Opaque(None, kind=PLAIN) if sign == "**" and not isinstance(left, Number) else Scalar("float")
-        if sign == "**":
-            return Opaque(None, kind=PLAIN)
         if sign not in _OF_SIZES:
-            return Opaque(None, kind=PLAIN)
+            return _result(sign, left, right, Opaque(None, kind=PLAIN))
         if "real" in kinds:
             return Scalar("real")
         return an_integer() if isinstance(left, Opaque) or isinstance(right, Opaque) else Scalar("int")
@@ -272,8 +279,15 @@ class Operators(State):
             return operand
         if isinstance(operand, LibraryObject) and not isinstance(node.op, ast.Not):
             return table_values.negated(operand, node)
-        if isinstance(operand, Opaque) and operand.integer:
-            return _turned(operand.size, node.op)
+        if isinstance(operand, Opaque):
+            if operand.integer:
+                return _turned(operand.size, node.op)
+            if type(node.op) is not ast.UAdd and operand.kind in (None, PLAIN, SCALAR):
+                # It may be a tensor, but if it counts something what this makes of it is below 0 as a rule.
+                made = Opaque(None, kind=operand.kind, variant=operand.variant)
+                counted: S.Size = operand._symbol or S.counter()
+                made._symbol = S.negate(counted if type(node.op) is ast.USub else S.add(counted, 1))  # type: ignore[assignment]
+                return made
         if isinstance(operand, Scalar) and operand.kind == "int":
             return _turned(S.counter(), node.op)
         if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):

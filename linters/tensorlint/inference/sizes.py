@@ -23,7 +23,7 @@ class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
     __slots__ = (
-        "counts", "denominator", "held", "name", "numerator", "plural", "scope", "serial", "since", "variant", "written"
+        "counts", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "since", "variant", "written",
     )  # fmt: skip
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
@@ -36,6 +36,8 @@ class Symbol:
         self.plural = plural
         # A number that begins at 0, as those of rounds do, rather than the size of an axis.
         self.counts = False
+        # The number of a round: that is 0, and 1, in one or another, whatever it is called.
+        self.numbers = False
         # How the code writes it where it has no name for it: `len(rows)`.
         self.written: str | None = None
         self.serial = next(_serial)
@@ -96,17 +98,17 @@ def symbol(name: str | None = None) -> Poly:
     return of_symbol(Symbol(name))
 
 
-def counter(*, variant: bool = False) -> Poly:
+def counter(*, variant: bool = False, numbers: bool = False) -> Poly:
     """A number that nobody has named, and that may be 0."""
     atom = Symbol(None, variant=variant)
-    atom.counts = True
+    atom.counts, atom.numbers = True, numbers
     return of_symbol(atom)
 
 
 def another(atom: Symbol, *, plural: bool = False, variant: bool = False) -> Poly:
     """A new size, which may be 0 where this one may."""
     made = Symbol(None, plural=plural, variant=variant)
-    made.counts = atom.counts
+    made.counts, made.numbers = atom.counts, atom.numbers
     return of_symbol(made)
 
 
@@ -430,6 +432,10 @@ def surely_not_one(size: Size) -> bool:
     """
     if isinstance(size, int):
         return size != 1
+    if len(size.terms) == 1:
+        atoms = [atom for atom in size.terms[0][0] if not atom.numbers]
+        if atoms and all(map(is_plural, atoms)):
+            return True  # no multiple of it is 1
     for monomial, coefficient in size.terms:
         if coefficient <= 0 or not all(map(is_plural, monomial)):
             break
@@ -443,7 +449,7 @@ def surely_not_one(size: Size) -> bool:
 def is_plural(atom: Symbol) -> bool:
     """Whether the symbol is taken to be neither 0 nor 1."""
     if atom.name or atom.plural:
-        return True
+        return not atom.numbers
     return isinstance(atom.denominator, Poly) and atom.numerator is not None and surely_not_one(atom.numerator)
 
 

@@ -10,7 +10,7 @@ from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.sizes import Size, Symbol
-from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Tensor, Value
+from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from tensorlint.inference.import_effects import ImportEffects
@@ -28,13 +28,14 @@ class Exhausted(Exception):
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
     analysed). `conditional` counts the branches around the current statement, `left_early` says that a
-    `return` in a branch before it may have left the function or one that called it, `left_round` that a `break` or `continue` may
-    have left the round of a loop; `mutations` logs what was changed in
+    `return` in a branch before it may have left the function or one that called it, `left_round` is the
+    step at which a `break` or `continue` may have left the round of a loop, 0 where none has; `mutations` logs what was changed in
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
     the calls that led here;
     `names_given` are the sizes and objects that took a name's;
     `appended` holds what was last appended to a list at a place, or by how many items it was extended there;
     `noticed` counts what was reported, or may have been but for the place that led there;
+    `loops_ended` are the serials of sizes between which one was followed that is in no other;
     `possible_exits` counts the places where the program may have been left, `blocks` the blocks that were entered;
     `reshaped` holds the objects that changed their shape in place, `expected_errors` counts the `pytest.raises` and
     short `try` blocks around the current statement."""
@@ -50,9 +51,10 @@ class State:
     unseen: int  # how much may still be asked about code that is not followed
     conditional: int
     left_early: bool
-    left_round: bool
+    left_round: int
     nesting: int
     loop_start: int | None
+    loops_ended: list[tuple[int, int]]
     expected_errors: int
     noticed: int
     possible_exits: int
@@ -165,7 +167,13 @@ class State:
     @property
     def perhaps_left(self) -> bool:
         """Whether the current statement may not be reached: what it changes for others may be as it was."""
-        return bool(self.conditional) or self.left_early or self.left_round
+        return bool(self.conditional) or self.left_early or bool(self.left_round)
+
+    def changes_surely(self, held: Sequence | Dictionary) -> bool:
+        """Whether the current statement, which changes it, is reached wherever the list or dictionary is looked at later."""
+        if self.conditional or (held.shared and self.left_early):
+            return False
+        return not self.left_round or held.born > self.left_round  # what has left the round does not know a younger one
 
     if TYPE_CHECKING:
         # The parts call one another; each method is checked where it is defined.

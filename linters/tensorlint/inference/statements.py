@@ -291,13 +291,15 @@ class Statements(State):
         self.possible_exits += 1
         self.frame.breaks.append(self.frame.env)
         self.frame.leave()
-        self.left_round = self.left_round or bool(self.conditional)
+        if self.conditional:
+            self.left_round = self.steps
 
     def exec_continue(self, node: ast.Continue) -> None:
         self.possible_exits += 1
         self.frame.continues.append(self.frame.env)
         self.frame.leave()
-        self.left_round = self.left_round or bool(self.conditional)
+        if self.conditional:
+            self.left_round = self.steps
 
     # -- definitions ---------------------------------------------------------------------------------------------
 

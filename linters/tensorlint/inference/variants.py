@@ -68,8 +68,11 @@ def freshen(
         return _resized(value, value.shape, renamed)
     if isinstance(value, Tensor):
         return copy(value, axes=freshen_axes(value.axes) if value.axes else None, kin=value.kin)
-    if isinstance(value, Number) and any(atom.variant for atom in S.symbols(value.size)):
-        return Number(S.counter() if any(atom.counts for atom in S.symbols(value.size)) else S.symbol())
+    if isinstance(value, Number):
+        atoms = S.symbols(value.size)
+        if any(atom.variant for atom in atoms):
+            counted = any(atom.counts for atom in atoms)
+            return Number(S.counter(numbers=any(atom.numbers for atom in atoms)) if counted else S.symbol())
     return value
 
 
@@ -208,12 +211,30 @@ def _each_its_own(value: Instance | LibraryObject, start: int, depth: int = 0) -
                     fields[name] = _each_its_own(held, start, depth + 1)  # type: ignore[arg-type]
                     continue
             if _differs(held, start):
-                fields[name] = UNKNOWN
+                fields[name] = _another(held)
     return value
 
 
 def _alike(value: Value, start: int) -> Value:
-    return UNKNOWN if _differs(value, start) else value
+    return _another(value) if _differs(value, start) else value
+
+
+def _another(value: Value) -> Value:
+    """What is in the place of the value in another object, which may be the same list or object."""
+    waiting, parts, seen = [value], list[Value](), {id(value)}
+    for each in waiting:  # grows meanwhile
+        held: Iterable[Value] = ()
+        if isinstance(each, Opaque):
+            held = each.parts
+        elif isinstance(each, Sequence) and each.kind == "tuple":
+            held = (*(each.items or ()), *each.parts)
+        elif isinstance(each, (Sequence, Dictionary, Instance, LibraryObject)):
+            parts.append(each)
+        for inner in held:
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                waiting.append(inner)
+    return Opaque(None, parts=tuple(parts)) if parts else UNKNOWN
 
 
 def _differs(value: Value, start: int, depth: int = 0) -> bool:

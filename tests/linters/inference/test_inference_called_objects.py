@@ -171,3 +171,84 @@ def test_one_of_two_functions_gives_what_it_finds_by_a_name(kind: tuple[str, str
             f"    {put.format(n='d', v='Z(1, 99)')}\n    w = {read.format(n='a')}\ngo(random.choice([1]))\n"
         )
         assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+# How a method asks for an attribute, by its name, and changes what that holds.
+BY_NAME = [
+    "v = object.__getattribute__(self, k); v[0] = [Z(2)]", "v = super().__getattribute__(k); v[0] = [Z(2)]", "v = getattr(self, 'p'); v[0] = [Z(2)]",
+    "v = self.__getattribute__('p'); v[0] = [Z(2)]", "v = type(self).__getattribute__(self, k); v[0] = [Z(2)]", "getattr(self, k)[0] = [Z(2)]",
+    "change(getattr(self, k))", "getattr(self, k).insert(0, [Z(2)])", "v = vars(self)[k]; v[0] = [Z(2)]", "vars(self)[k][0] = [Z(2)]",
+    "v = self.__dict__.get(k); v[0] = [Z(2)]", "v = [*self.__dict__.values()]; v[0][0] = [Z(2)]", "v = operator.attrgetter(k)(self); v[0] = [Z(2)]",
+    "v = find(self, k); v[0] = [Z(2)]", "self.find(k)[0] = [Z(2)]", "v, = [getattr(self, q) for q in (k,)]; v[0] = [Z(2)]", "list(map(change, vars(self).values()))",
+    "o = self; v = getattr(o, k); v[0] = [Z(2)]", "change(next(iter([getattr(self, k)])))", "change([self.p, 1][0])", "change(*[self.p])", "change(list([self.p])[0])", "if (v := getattr(self, k)): v[0] = [Z(2)]",
+]  # fmt: skip
+# How the method is decorated and called, and called so that nobody follows it.
+ASKED = {
+    "followed": ("", "f", "h.f('p')"),
+    "kept": ("    @kept\n", "f", "h.f('p')"),
+    "cached": ("    @functools.lru_cache()\n", "f", "h.f('p')"),
+    "an operator": ("", "__add__", "h + 'p'"),
+    "handed on": ("", "f", "sorted(['p'], key=lambda q: h.f(q) or 0)"),
+}
+_ASKING = (
+    "import functools, operator, random\nimport torch\nZ = torch.zeros\ndef change(v): v[0] = [Z(2)]\ndef find(o, k): return getattr(o, k)\n"
+    "def kept(f):\n    table = {'f': f}\n    return lambda *a: table['f'](*a)\n"
+)
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_a_method_asks_for_by_name_is_changed(asked: str, tmp_path: Path) -> None:
+    decorator, name, call = ASKED[asked]
+    for body in BY_NAME:
+        source = _ASKING + (
+            f"class Held:\n    def __init__(self, p): self.p = p\n    def find(self, k): return getattr(self, k)\n{decorator}"
+            f"    def {name}(self, k):\n        {body}\ndef go():\n    b = [[Z(1)]]\n    h = Held(b)\n    {call}\n    w = b[0][0]\n    return w\ngo()\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+# What asks for the attribute of an object whose class has a method that Python calls for each.
+ASKING = [
+    "h.@",
+    "h.y",
+    "h.f()",
+    "h.z",
+    "len(h)",
+    "getattr(h, '@')",
+    "[q.@ for q in [h]]",
+    "(lambda q: q.@)(h)",
+    "f'{h.y}'",
+    "h.y if h else 0",
+]
+
+
+@pytest.mark.parametrize("name", ["__getattribute__", "__getattr__"])
+def test_what_answers_for_an_attribute_may_change_what_it_holds(name: str, tmp_path: Path) -> None:
+    asked = "p" if name == "__getattribute__" else "q"
+    every = name == "__getattribute__"
+    finds = ["object.__getattribute__(self, 'p')", "super().__getattribute__('p')"] + (
+        [] if every else ["getattr(self, 'p')", "vars(self)['p']", "self.__dict__[chr(112)]", "self.p"]
+    )
+    for found in finds:
+        for use in ASKING:
+            source = _ASKING + (
+                f"class Held:\n    def __init__(self, p): self.p = p\n    def {name}(self, k):\n        if k == '{asked}':\n"
+                f"            v = {found}\n            v[0] = [Z(2)]\n            return v\n"
+                f"        return object.__getattribute__(self, k)\n    y = property(lambda self: self.{asked})\n"
+                f"    def f(self): return self.{asked}\n    @property\n    def z(self): return self.{asked}\n"
+                f"    def __len__(self): return len(self.{asked})\ndef go():\n    b = [[Z(1)]]\n    h = Held(b)\n    {use.replace('@', asked)}\n"
+                "    w = b[0][0]\n    return w\ngo()\n"
+            )
+            assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+def test_what_is_only_asked_for_by_name_stays_known() -> None:
+    source = _ASKING + (
+        "class Held:\n    def __init__(self, p, q): self.p, self.q = p, q\n    @kept\n    def f(self, k): return len(getattr(self, k))\n"
+        "    @kept\n    def g(self):\n        v = getattr(self, 'q')\n        v[0] = [Z(2)]\n"
+        "    @functools.lru_cache()\n    def h(self): return self.__getattribute__('p')\n"
+        "def go():\n    b, c = [[Z(1)]], [[Z(3)]]\n    h = Held(b, c)\n    h.f('p')\n    h.g()\n    u = b[0][0]\n    v = c[0][0]\n"
+        "    w = object.__getattribute__(h, 'p')[0][0]\n    x = h.__getattribute__('p')[0][0]\n"
+    )
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert rows == {"u": (1,), "w": (1,), "x": (1,)}

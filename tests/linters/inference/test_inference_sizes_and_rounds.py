@@ -147,6 +147,68 @@ def test_parts_of_unknown_rank_have_sizes_of_their_own(parts: str, tmp_path: Pat
     assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
+# What gives a size of the last round a name behind the loop.
+NAMED_BEHIND = [
+    "p, m = y.shape", "p = y.shape[0]", "p = len(y)", "p: int = y.size(0)", "(p := y.shape[0])", "p, *_ = y.shape", "for t in x:\n        p = len(y)",
+    "if k:\n        p = y.shape[0]",
+]  # fmt: skip
+ROUNDS_BEFORE = [
+    "while m < 9:\n        y = torch.zeros(m, m)\n        m += 1", "for t in x:\n        y = torch.zeros(m, 2)\n        m += 1",
+    "for t in x.split(2):\n        y = t.reshape(-1)\n        w = torch.zeros(len(y), 2)\n        y = y[:, None]",
+    "while x.shape[0] > 2:\n        x = x[1:]\n        y = x.reshape(-1, 2)\n        w = torch.zeros(len(y))",
+    "for t in x:\n        for u in x:\n            y = torch.zeros(m, 2)\n            m += 1\n        v = y + 1",
+    "for t in x:\n        if m > 3: y = torch.zeros(m, m)\n        m += 2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", ROUNDS_BEFORE)
+def test_a_size_of_the_last_round_is_not_that_of_each(loop: str, tmp_path: Path) -> None:
+    for named in NAMED_BEHIND:
+        source = HEAD + (
+            f"def go(x, m, k):\n    {loop}\n    {named}\n    z = y.float()\n"
+            "go(torch.ones(random.choice([7]), 4), random.choice([3]), random.choice([1]))\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+def test_an_attribute_does_not_tell_the_size_of_each_round(tmp_path: Path) -> None:
+    source = HEAD + (
+        "class A:\n    def __init__(self, m):\n        while m < 9:\n            y = torch.zeros(m, m)\n            m += 1\n"
+        "        self.p = y.shape[0]\n        z = y.float()\n    def f(self):\n        w = torch.zeros(self.p, 2)\n        v = w + 1\n"
+        "A(random.choice([3])).f()\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+    rows = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert (rows["z"], rows["v"]) == (("self.p", "self.p"), ("self.p", 2))
+
+
+PERHAPS_BOUND = ["if n > 3:", "for i in range(n - 3):", "while m < 4:\n            m += 1", "if k and n > 3 or n == 5:"]
+
+
+@pytest.mark.parametrize("perhaps", PERHAPS_BOUND)
+def test_a_round_may_read_what_an_earlier_one_has_bound(perhaps: str, tmp_path: Path) -> None:
+    for made in ("torch.zeros(n, 2)", "torch.eye(n).reshape(-1)", "x[:n]"):
+        source = HEAD + (
+            f"def go(x, m, k):\n    for t in torch.tensor([5, 2, 4]):\n        n = int(t)\n        {perhaps}\n            w = {made}\n"
+            "        v = w * 1\n        u = torch.zeros(n, 3)\ngo(torch.ones(random.choice([7]), 4), random.choice([2]), random.choice([0]))\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
+    body = "    for t in x:\n        n = int(t)\n        if n: w = torch.zeros(4, 2)\n        v = w * 1\n        u = torch.zeros(n, 3)\n        z = u + 1\n"
+    rows = shown(body)
+    assert (rows["v"], rows["z"]) == ((4, 2), ("n", 3))
+
+
+def test_a_name_behind_a_loop_tells_what_was_before_it() -> None:
+    body = (
+        "    assert x.ndim == 2\n    y = x.float()\n    for i in range(9):\n        z = y + 1\n        u = torch.zeros(m, m)\n        m += 1\n"
+        "    a, b = x.shape\n    p, m = u.shape\n    v = u * 2\n    for t in x:\n        w = u + 1\n"
+    )
+    rows = shown(body)
+    assert {name: rows[name] for name in "yzuvw"} == {
+        "y": ("a", "b"), "z": ("a", "b"), "u": ("m", "m"), "v": ("p", "p"), "w": ("p", "p"),
+    }  # fmt: skip
+
+
 def test_what_stays_known() -> None:
     body = (
         "    assert x.ndim == 2\n    a, b = x.shape\n    y = torch.zeros(n, 4)\n    y.unsqueeze_(0)\n    c = torch.zeros(o['w'], m)\n"

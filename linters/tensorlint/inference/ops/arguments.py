@@ -50,7 +50,19 @@ def whole(value: Value) -> int:
 def count(value: Value) -> Size:
     """A size: known, symbolic, or a new one for an integer that is not known."""
     size = size_of(value)
-    return S.symbol() if size is None else size
+    return S.counter() if size is None else size
+
+
+def may_be_zero(value: Value) -> bool:
+    """Whether the number, should it be used as a size, may well be 0, or less."""
+    kind = type(value)
+    if kind is Const:
+        known = value.value  # type: ignore[attr-defined]
+        return isinstance(known, int) and known <= 0
+    if kind is Opaque:
+        size = value._symbol  # type: ignore[attr-defined]
+        return value.integer if size is None else not at_least(size, 1)  # type: ignore[attr-defined]
+    return kind is Scalar or (kind is Number and not at_least(value.size, 1))  # type: ignore[attr-defined]
 
 
 def axis(value: Value, rank: int) -> int:

@@ -377,6 +377,7 @@ class Assignments(State):
                 return
             if receiver.parts:
                 self.touch(receiver, name)
+                layer_changes.show(receiver)
             if receiver.path.startswith("torch.nn."):
                 self.assigned_to_layers.add(name)
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
@@ -427,6 +428,11 @@ class Assignments(State):
             self.store_attribute(receiver, name.value, value)
             return
         aliases.lose(value)
+        if parts := parts_of(receiver):
+            self.touch(receiver, None)
+            for part in parts:
+                if isinstance(part, Instance) and not part.generic:
+                    hold_still(part, [value])
         if isinstance(value, (Sequence, Dictionary)):
             self.escape([value], {})
         if isinstance(receiver, (Tensor, Opaque, Unknown)):

@@ -24,6 +24,7 @@ from tensorlint.inference.contents import (
     is_forgotten_itself,
     items_of,
     lasts,
+    objects_reached,
     objects_within,
     parts_of,
     reached_by,
@@ -193,11 +194,13 @@ class Effects(State):
                 around.append(found)
                 if assigned:
                     layer_changes.forget_assigned(self, [found], assigned)
-            if isinstance(found, Instance):
+            if isinstance(found, Instance) and not found.generic:
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
             elif not changed:
-                continue
+                for each in () if found is None else objects_reached(found):
+                    more = self.changed_by_any_property(each.cls)
+                    forget(each, attributes | more if more else attributes, reshapes)
             elif found is None:
                 changed_unseen(scope, name)
             else:
@@ -410,8 +413,11 @@ class Effects(State):
                 if type(part) in _KEEPS and id(part) not in seen:
                     self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Instance):
-            if not value.generic and (attributes or reshapes):
-                self.forget_attributes(value, attributes, reshapes)
+            if attributes or reshapes:
+                if not value.generic:
+                    self.forget_attributes(value, attributes, reshapes)
+                for part in value.parts:  # of which it is one
+                    self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, (Sequence, Dictionary)):
             for item in (value.element,) if value.items is None else items_of(value):
                 of_item = type(item)
@@ -463,6 +469,9 @@ class Effects(State):
     def touch(self, value: Value, name: str | None, seen: set[int] | None = None) -> None:
         """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""
         waiting = list(parts_of(value))
+        if self.assigned_to_layers and waiting and (name is None or name in self.assigned_to_layers):
+            # `for part in model.modules(): part.weight = ...`
+            layer_changes.forget_assigned(self, waiting, self.assigned_to_layers if name is None else {name})
         seen = set() if seen is None else seen
         most = len(seen) + 200
         further = _TOUCHED if name is None else _MAY_HAVE
@@ -493,7 +502,7 @@ class Effects(State):
             elif isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
-                        waiting += [each for each in part.held.values() if type(each) in _TOUCHED]
+                        waiting += [each for each in part.held.values() if type(each) in _MAY_HAVE]
                         self.forget_fields(part)
                     else:
                         self.forget_attributes(part, {name})

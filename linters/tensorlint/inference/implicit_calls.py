@@ -79,10 +79,11 @@ class ImplicitCalls(State):
             self.change_items_given(function, args, kwargs)
             objects = [*args, *kwargs.values(), *(() if function.receiver is None else (function.receiver,))]
             link(objects)
-            if self.kept and self.reached_from(function).anything:
+            if self.kept and (reached := self.reached_from(function)).anything:
                 # A function of another file has what is kept here by way of an object, as a rule.
                 if function.scope.file.own or any(map(_was_given_functions, objects)):
-                    self.run_kept(args, kwargs)
+                    lent = [self.held_by_name(*place) or UNKNOWN for place in reached.lent_names]
+                    self.run_kept([*args, *lent], kwargs)
 
     def unseen_result(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Call a function that is not followed: what it gives may be a list that something else holds, or a tensor."""

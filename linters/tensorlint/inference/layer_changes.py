@@ -44,6 +44,8 @@ SELF_METHODS = frozenset([
 ])  # fmt: skip
 
 
+# Methods of a module that give what is in it.
+PARTS = frozenset({"modules", "named_modules", "children", "named_children", "get_submodule"})
 _MOST_SEEN = 200
 # By way of these a container is reached.
 _LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque})
@@ -58,6 +60,13 @@ def forget_shown(interp: State, receiver: LibraryObject) -> None:
             seen.add(id(each))
             waiting += each.shown
             _forget_layer(interp, each)
+
+
+def show(either: LibraryObject) -> None:
+    """What is assigned to a layer that is one of these is known until one of them changes."""
+    for layer in either.parts:
+        if isinstance(layer, LibraryObject) and not any(each is either for each in layer.shown):
+            layer.shown = (*layer.shown, either)
 
 
 def change_unseen(interp: State, receiver: LibraryObject) -> None:
@@ -116,7 +125,7 @@ def forget_assigned(interp: State, values: Iterable[Value], names: Set[str]) -> 
             holds = each.held if each.waiting is None else each.waiting.bound
             held = () if each.generic else (*holds.values(), *each.given)
         elif isinstance(each, LibraryObject):
-            held = (*each.positional, *each.fields.values())
+            held = (*each.positional, *each.fields.values(), *each.shown)
             for name in names & each.fields.keys() if each.path.startswith("torch.nn.") else ():
                 if each.fields[name] is not UNKNOWN:
                     each.fields[name] = UNKNOWN

@@ -386,7 +386,7 @@ class Methods(State):
         self.escape(args, kwargs)
         if receiver.fields and name not in READS and not _is_of_tensors(name):
             self.escape_fields(receiver, 0)
-        if receiver.parts and any(map(_is_container, receiver.parts)):
+        if receiver.parts and (name in layer_changes.PARTS or any(map(_is_container, receiver.parts))):
             return Opaque(None, parts=receiver.parts)
         if receiver.kin is not None and receiver.kind is None and ranks.is_of_receiver(name, args, kwargs):
             change = ranks.change(name, args, kwargs)
@@ -415,6 +415,8 @@ class Methods(State):
                 elif name == "apply" and args:
                     self.not_followed(args[0], [receiver], {})
                 return receiver
+            if name in layer_changes.PARTS and not name.endswith("children"):
+                return Opaque(None, parts=(receiver,))
             if name in layer_changes.FORWARD_HOOKS:
                 self.escape(args, kwargs)
                 if layer_changes.may_return(args[:1]):

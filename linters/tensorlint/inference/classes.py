@@ -368,9 +368,10 @@ class Classes(Inheritance):
         if name == "__dict__" and (not value.generic or self.initialising(value)):
             self.forget_fields(value)
             return one_within([value])
-        if name == "_modules" and (container := container_of(value)) is not None:
-            if not value.generic or self.initialising(value):
+        if name == "_modules" and value.cls.is_module and (not value.generic or self.initialising(value)):
+            if (container := container_of(value)) is not None:
                 change_unseen(self, container)  # whose members these are, for whoever changes them
+            return Opaque(None, parts=(value,))
         if self.decided_elsewhere(value, name):
             return self.perhaps_its_own(value, name)
         cls, generic = value.cls, value.generic

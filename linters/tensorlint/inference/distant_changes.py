@@ -167,8 +167,8 @@ class DistantChanges:
             if len(node.args) == 3 and _may_be_layer(node.args[2]):
                 self._change(node.args[0], PERHAPS_MEMBERS, initialiser)
         elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute) and func.value.attr in _NAMESPACES:
-            for name in (*node.args, *(ast.Constant(word.arg) for word in node.keywords)):
-                self._set_by_name(func.value.value, name, func.value.attr, initialiser)
+            for each in (*node.args, *(ast.Constant(word.arg) for word in node.keywords)):
+                self._set_by_name(func.value.value, each, func.value.attr, initialiser)
         elif isinstance(func, ast.Attribute) and func.attr == "to":
             self.converts = self.converts or may_convert(node)
         elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):

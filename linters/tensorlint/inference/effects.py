@@ -40,6 +40,7 @@ from tensorlint.inference.state import Exhausted, State
 from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
     BASE,
+    CONTAINERS,
     UNKNOWN,
     Attribute,
     Class,
@@ -122,6 +123,11 @@ def _holds_lists(value: Sequence | Dictionary) -> bool:
                 seen.add(id(item))
                 waiting.append(item)
     return False
+
+
+def _has_parts(value: Value) -> bool:
+    """Whether it is a module that may hold others of the program's own."""
+    return type(value) is Instance or (type(value) is LibraryObject and value.path in CONTAINERS)
 
 
 class Together:
@@ -505,6 +511,7 @@ class Effects(State):
                         waiting += [each for each in part.held.values() if type(each) in _MAY_HAVE]
                         self.forget_fields(part)
                     else:
+                        waiting += filter(_has_parts, part.held.values())
                         self.forget_attributes(part, {name})
             elif isinstance(part, Tensor):
                 if name is None and aliases.TIES.on:
@@ -514,6 +521,8 @@ class Effects(State):
             elif isinstance(part, LibraryObject) and estimators.is_known(part.path):
                 estimators.forget_targets(self, part)
             elif isinstance(part, LibraryObject):
+                if part.path in CONTAINERS:
+                    waiting += [each for each in layer_changes.modules_in(part) if name is None or _has_parts(each)]
                 if name is None:
                     layer_changes.change_unseen(self, part)
                 else:

@@ -62,6 +62,14 @@ def forget_shown(interp: State, receiver: LibraryObject) -> None:
             _forget_layer(interp, each)
 
 
+def modules_in(container: LibraryObject) -> list[Value]:
+    """The modules in the container, as far as they are known."""
+    found: list[Value] = []
+    for value in (*container.positional, *container.arguments.values(), *container.fields.values()):
+        found += items_of(value) if isinstance(value, (Sequence, Dictionary)) else [value]
+    return [each for each in found if type(each) in (Instance, LibraryObject, Opaque)]
+
+
 def show(either: LibraryObject) -> None:
     """What is assigned to a layer that is one of these is known until one of them changes."""
     for layer in either.parts:

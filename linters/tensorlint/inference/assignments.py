@@ -293,10 +293,11 @@ class Assignments(State):
                 self.assign(element, item, None)
             return
         for element in elements:
+            item = freshen(self.any_item(items))
             if isinstance(element, ast.Starred):
-                self.assign(element.value, Sequence("list"), None)
+                self.assign(element.value, Sequence("list", None, item), None)
             else:
-                self.assign(element, UNKNOWN, None)
+                self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if type(value) is Sequence:

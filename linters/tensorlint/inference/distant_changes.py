@@ -26,12 +26,16 @@ PERHAPS_MEMBERS = "<perhaps members>"
 DATA = "<data>"
 # Of a model of another library, what decides on its result.
 HEADS = ("fc", "classifier", "heads", "head", "_forward_impl")
+# Numbers that a layer shows but does not look at: the shape of its weight decides.
+SHOWN = frozenset([
+    "in_features", "out_features", "in_channels", "out_channels", "num_features", "num_embeddings", "embedding_dim",
+])  # fmt: skip
 # What decides on the shape of a layer's result and can be assigned.
 SETTINGS = frozenset([
     "weight", "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "padding_mode", "ceil_mode",
     "return_indices", "output_size", "start_dim", "end_dim", "dim", "unflattened_size", "size", "scale_factor",
     "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
-    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS,
+    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS, *SHOWN,
 ])  # fmt: skip
 # Attributes that hold no layer.
 NO_LAYERS = (SETTINGS - {*HEADS}) | {"data", "bias", "grad", "requires_grad", "training"}
@@ -87,7 +91,7 @@ _BINDING = frozenset([
 _BINDING_BUT_PARAMETERS = _BINDING - {ast.arg}
 _Bound = ast.expr | ast.arg | None  # what a name is bound to, None where that is no expression of its own
 _OF_PYTHON = frozenset(["self", "cls", "ctx"])
-_OF_MEMBERS = frozenset([MEMBERS, PERHAPS_MEMBERS])
+OF_MEMBERS = frozenset([MEMBERS, PERHAPS_MEMBERS])
 
 
 class _Parameter(NamedTuple):
@@ -166,7 +170,9 @@ class DistantChanges:
             self._set_by_name(node.args[0], node.args[1], func.id, initialiser)
             if len(node.args) == 3 and _may_be_layer(node.args[2]):
                 self._change(node.args[0], PERHAPS_MEMBERS, initialiser)
-        elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute) and func.value.attr in _NAMESPACES:
+        elif (
+            isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute) and func.value.attr in _NAMESPACES
+        ):
             for each in (*node.args, *(ast.Constant(word.arg) for word in node.keywords)):
                 self._set_by_name(func.value.value, each, func.value.attr, initialiser)
         elif isinstance(func, ast.Attribute) and func.attr == "to":
@@ -178,7 +184,9 @@ class DistantChanges:
             if func.attr in _SETTERS and node.args:
                 # `layer.register_parameter("weight", w)`, `object.__setattr__(layer, "weight", w)`
                 given = node.args
-                of_any = len(given) > 1 and isinstance(given[1], ast.Constant) and not isinstance(given[0], ast.Constant)
+                of_any = (
+                    len(given) > 1 and isinstance(given[1], ast.Constant) and not isinstance(given[0], ast.Constant)
+                )
                 target, name_given = given[:2] if of_any else (func.value, given[0])
                 self._set_by_name(target, name_given, func.attr, initialiser)
             if func.attr not in _PUTS:
@@ -202,7 +210,7 @@ class DistantChanges:
             if isinstance(owner, ast.Attribute) and held is None and owner.attr not in _OF_LAYERS:
                 held = owner.attr
             owner = owner.value
-        if setting in _OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
+        if setting in OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
             self.fills = True
         if isinstance(owner, ast.Name):
             if held is not None and setting == PERHAPS_MEMBERS:
@@ -216,8 +224,8 @@ class DistantChanges:
             if held is not None:
                 self.of_class.setdefault(held, set()).add(setting)
             self.waiting.append((owner.id, held, setting))
-        elif setting not in _OF_MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
-            self.anywhere.add(MEMBERS if setting in _OF_MEMBERS else setting)
+        elif setting not in OF_MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
+            self.anywhere.add(MEMBERS if setting in OF_MEMBERS else setting)
 
     def leave(self, scope: ast.AST) -> list[tuple[str, str | None, str]]:
         """The end of a scope: what its own names hold is known where they are bound to nothing but new objects.

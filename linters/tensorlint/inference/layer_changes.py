@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import items_of, parts_of
-from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, REPLACED, may_convert
+from tensorlint.inference.contents import items_of, parts_of, reached_by
+from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, OF_MEMBERS, REPLACED, SHOWN, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
     BASE,
     CONTAINERS,
     UNKNOWN,
+    Attribute,
     Class,
     Const,
     Dictionary,
@@ -25,6 +26,7 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     Opaque,
+    Partial,
     Sequence,
     Tensor,
     Value,
@@ -48,7 +50,7 @@ SELF_METHODS = frozenset([
 PARTS = frozenset({"modules", "named_modules", "children", "named_children", "get_submodule"})
 _MOST_SEEN = 200
 # By way of these a container is reached.
-_LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque})
+_LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque, Class, Partial, Attribute})
 
 
 def forget_shown(interp: State, receiver: LibraryObject) -> None:
@@ -138,8 +140,10 @@ def forget_assigned(interp: State, values: Iterable[Value], names: Set[str]) -> 
                 if each.fields[name] is not UNKNOWN:
                     each.fields[name] = UNKNOWN
                     interp.mutations.append((each, name))
+        elif isinstance(each, (Sequence, Dictionary)):
+            held = items_of(each)
         else:
-            held = items_of(each) if isinstance(each, (Sequence, Dictionary)) else ()
+            held = () if isinstance(each, Opaque) else reached_by(each)
         waiting += [one for one in (*held, *parts_of(each)) if type(one) in _LEADING]
         if len(seen) > _MOST_SEEN:
             break
@@ -164,6 +168,8 @@ def forget_members(interp: State, values: Iterable[Value]) -> int:
                 change_unseen(interp, each)
         elif isinstance(each, (Sequence, Dictionary)):
             waiting += items_of(each)
+        elif not isinstance(each, Opaque):
+            waiting += reached_by(each)
         waiting += parts_of(each)
     return len(seen)
 
@@ -252,6 +258,12 @@ def set_elsewhere(interp: State, name: str, generic: bool = True) -> set[str]:
     return settings
 
 
+def are_changed_elsewhere(interp: State, name: str, layers: Sequence | Dictionary) -> bool:
+    """Whether other code than the class's gave settings to layers that stand in the list which an attribute holds."""
+    settings = set_elsewhere(interp, name, False) - OF_MEMBERS
+    return bool(settings) and any(isinstance(each, LibraryObject) for each in items_of(layers))
+
+
 def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | Tensor, generic: bool) -> Value:
     """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
     settings = set_elsewhere(interp, name, generic)
@@ -274,11 +286,12 @@ def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
     changed = settings & modules.settings(layer.path)
     if DATA in settings and "weight" in modules.settings(layer.path):
         changed.add("weight")
+    if not changed <= {"weight"}:
+        return UNKNOWN
+    changed |= settings & SHOWN
     if not changed:
         return layer
-    if changed != {"weight"}:
-        return UNKNOWN
-    fields = {**layer.fields, "weight": UNKNOWN}
+    fields = {**layer.fields, **dict.fromkeys(changed, UNKNOWN)}
     # What is assigned to it is assigned to the layer itself.
     return LibraryObject(layer.path, layer.arguments, layer.positional, fields, layer.made, parts=(layer,))
 

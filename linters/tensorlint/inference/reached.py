@@ -216,7 +216,9 @@ class Reaching(State):
                     step.places.append((path, called.name or ""))
             elif isinstance(called, (Function, Class, Instance)):
                 step.calls += _functions_in(called, _CALLED if isinstance(called, Instance) else INITIALISERS)
-                if isinstance(called, Instance) or (isinstance(called, Function) and (called.receiver or called.defaults)):
+                if isinstance(called, Instance) or (
+                    isinstance(called, Function) and (called.receiver or called.defaults)
+                ):
                     part.names.setdefault(name, False)  # it is called, or given to what is
             elif isinstance(called, Attribute):  # `add = rows.append`, and `add(x)` in a function
                 part.names[name] = part.names.get(name, False) or called.name in CHANGES

@@ -204,6 +204,8 @@ class Effects(State):
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
             elif not changed:
+                if found is not None and _has_parts(found):
+                    forget(found, attributes, reshapes)
                 for each in () if found is None else objects_reached(found):
                     more = self.changed_by_any_property(each.cls)
                     forget(each, attributes | more if more else attributes, reshapes)
@@ -224,7 +226,7 @@ class Effects(State):
                 around.append(held)
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
-            if held is not None and type(held) in _LENT:
+            if held is not None and (type(held) in _LENT or _has_parts(held)):
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
@@ -421,7 +423,7 @@ class Effects(State):
         elif isinstance(value, Instance):
             if attributes or reshapes:
                 if not value.generic:
-                    self.forget_attributes(value, attributes, reshapes)
+                    self.forget_attributes(value, attributes, reshapes, seen)
                 for part in value.parts:  # of which it is one
                     self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, (Sequence, Dictionary)):
@@ -440,13 +442,20 @@ class Effects(State):
             table_values.forget_table(self, value)
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
+        elif isinstance(value, LibraryObject):
+            if value.path in CONTAINERS and attributes:
+                for part in layer_changes.modules_in(value):
+                    self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Class):
             for name in attributes & value.names():
                 forget_field(value, name)
                 self.mutations.append((value, name))
 
-    def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
+    def forget_attributes(
+        self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER, seen: set[int] | None = None
+    ) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
+        containers: list[Value] = []
         # All of them first: nobody finds them once it is forgotten what holds them.
         bare = not value.given and HOLDING.isdisjoint(map(type, value.held.values()))
         for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
@@ -457,9 +466,17 @@ class Effects(State):
             if (container := layer_changes.container_of(each)) is not None:
                 layer_changes.change_unseen(self, container)  # of which what is assigned may be a member
             fields = each.held
+            if each.cls.is_module:
+                containers += [
+                    held for held in fields.values() if type(held) is LibraryObject and held.path in CONTAINERS
+                ]
             for name in (names & fields.keys()) | names_among(each.cls, names):
                 if fields.get(name) is not UNKNOWN:
                     self.forget_attribute(each, name, reshapes)
+        if containers:
+            seen = set() if seen is None else seen
+            for modules in containers:
+                self.forget_held(modules, names, reshapes, seen)
 
     def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
         held = value.fields.get(name) or self.find_in_class(value.cls, name)  # which all of its objects have

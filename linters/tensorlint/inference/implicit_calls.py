@@ -361,6 +361,6 @@ def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
             names.add(part.id)
         elif kind is ast.Attribute:
             attributes.add(part.attr)
-        elif kind is ast.Return or kind is ast.Yield:
+        elif kind is ast.Return or kind is ast.Yield or kind is ast.YieldFrom:
             gives = gives or (isinstance(part.value, _NAMED) and not isinstance(code, ast.Lambda))
     return (frozenset(names), frozenset(attributes)) if gives else _NOTHING

@@ -125,6 +125,15 @@ def _holds_lists(value: Sequence | Dictionary) -> bool:
     return False
 
 
+def _calls_unknown(function: Value | None) -> bool:
+    """Whether it is a partial function of one that nobody knows."""
+    if not isinstance(function, Partial):
+        return False
+    while isinstance(function, Partial):
+        function = function.function
+    return isinstance(function, Opaque) or function is UNKNOWN
+
+
 def _has_parts(value: Value) -> bool:
     """Whether it is a module that may hold others of the program's own."""
     return type(value) is Instance or (type(value) is LibraryObject and value.path in CONTAINERS)
@@ -206,7 +215,10 @@ class Effects(State):
             elif not changed:
                 if found is not None and _has_parts(found):
                     forget(found, attributes, reshapes)
+                unknown = _calls_unknown(found)
                 for each in () if found is None else objects_reached(found):
+                    if unknown:
+                        self.forget_fields(each)
                     more = self.changed_by_any_property(each.cls)
                     forget(each, attributes | more if more else attributes, reshapes)
             elif found is None:

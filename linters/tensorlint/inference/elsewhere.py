@@ -95,7 +95,9 @@ class Part(OfAnyObject):
         self.lent |= changes.lent_attributes
         self.given |= changes.given_attributes
         self.shared |= changes.shared
-        self.taken = self.taken or changes.taken or (bool(changes.asked) and _any_changes(changes.asked, file))
+        self.taken = self.taken or changes.taken
+        if changes.asked and not (closed or self.taken):
+            self.taken = _any_changes(changes.asked, file)
         self.anything = (
             self.anything
             or changes.computed

@@ -82,7 +82,12 @@ class ImplicitCalls(State):
             if self.kept and (reached := self.reached_from(function)).anything:
                 # A function of another file has what is kept here by way of an object, as a rule.
                 if function.scope.file.own or any(map(_was_given_functions, objects)):
-                    lent = [self.held_by_name(*place) or UNKNOWN for place in reached.lent_names]
+                    # Names of the functions around it: what those of modules hold is known to live on.
+                    lent = [
+                        self.held_by_name(scope, name) or UNKNOWN
+                        for scope, name in reached.lent_names
+                        if scope.parent is not None
+                    ]
                     self.run_kept([*args, *lent], kwargs)
 
     def unseen_result(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:

@@ -537,7 +537,7 @@ class Effects(State):
             elif isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
-                        waiting += [each for each in part.held.values() if type(each) in _MAY_HAVE]
+                        waiting += [each for each in part.held.values() if type(each) in _TOUCHED]
                         self.forget_fields(part)
                     else:
                         waiting += filter(_has_parts, part.held.values())

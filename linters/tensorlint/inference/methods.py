@@ -153,6 +153,7 @@ def _is_size(value: Value) -> bool:
 _PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Of a module, the dictionaries of what it has.
 _PARTS = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
+_FEW_OBJECTS = 4  # of which it is looked at what a method of each may give
 # Methods of a module, or of its dictionaries, that give what is in it.
 _GIVE_PARTS = layer_changes.PARTS | {"items", "values", "get"}
 # Methods whose result has as many axes as they are given numbers.
@@ -408,9 +409,11 @@ class Methods(State):
         return declared.given_by_method(self, receiver, name) if receiver.stated else UNKNOWN
 
     def given_by_parts(
-        self, parts: Iterable[Value], name: str, args: list[Value], kwargs: dict[str, Value]
+        self, parts: tuple[Value, ...], name: str, args: list[Value], kwargs: dict[str, Value]
     ) -> list[Value]:
         """What the method gives may be of the objects of which it is one that is called: what they hold, or themselves."""
+        if len(parts) > _FEW_OBJECTS:
+            return list(parts) if any(map(_is_container, parts)) else []
         found: dict[int, Value] = {}
         for part in parts:
             given: Iterable[Value] = ()

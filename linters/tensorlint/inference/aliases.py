@@ -112,12 +112,11 @@ def joined(a: Value, b: Value) -> Value:
 
 
 def perhaps(found: Value | None) -> Opaque:
-    """An object that nobody knows, which may be this one: what is changed of it may be changed of this. What is done to
-    modules from outside is read off the file (`distant_changes`)."""
+    """An object that nobody knows, which may be this one: what is changed of it may be changed of this."""
     parts: tuple[Value, ...] = ()
-    if found is not None and type(found) in _CHANGEABLE:
+    if found is not None and _is_changeable(found):
         if isinstance(found, Sequence) and found.kind == "tuple":
-            parts = tuple(item for item in found.items or () if type(item) in _CHANGEABLE)
+            parts = tuple(filter(_is_changeable, found.items or ()))
         else:
             parts = (found,)
     elif type(found) is Opaque:
@@ -126,6 +125,10 @@ def perhaps(found: Value | None) -> Opaque:
     if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)
     return made
+
+
+def _is_changeable(value: Value) -> bool:
+    return type(value) in _CHANGEABLE or (type(value) is LibraryObject and value.path.startswith("torch.nn."))
 
 
 def either_of(*values: Value) -> Value:

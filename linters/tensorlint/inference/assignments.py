@@ -305,10 +305,11 @@ class Assignments(State):
                 self.assign(element, item, None)
             return
         for element in elements:
+            item = freshen(self.any_item(items))
             if isinstance(element, ast.Starred):
-                self.assign(element.value, Sequence("list"), None)
+                self.assign(element.value, Sequence("list", None, item), None)
             else:
-                self.assign(element, UNKNOWN, None)
+                self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         if type(value) is Sequence:
@@ -389,6 +390,7 @@ class Assignments(State):
                 return
             if receiver.parts:
                 self.touch(receiver, name)
+                layer_changes.show(receiver)
             if receiver.path.startswith("torch.nn."):
                 self.assigned_to_layers.add(name)
             self.overwritten.append((receiver, name, receiver.fields.get(name)))
@@ -439,6 +441,11 @@ class Assignments(State):
             self.store_attribute(receiver, name.value, value)
             return
         aliases.lose(value)
+        if parts := parts_of(receiver):
+            self.touch(receiver, None)
+            for part in parts:
+                if isinstance(part, Instance) and not part.generic:
+                    hold_still(part, [value])
         if isinstance(value, (Sequence, Dictionary)):
             self.escape([value], {})
         if isinstance(receiver, (Tensor, Opaque, Unknown)):

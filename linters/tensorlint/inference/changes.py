@@ -37,6 +37,11 @@ _BINDING = frozenset(
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
 )  # fmt: skip
 _LOOKED_AT = _BINDING | {ast.Attribute, ast.Subscript, ast.Call}
+# What is one of the objects in it, or holds them.
+_OF_SEVERAL = frozenset(
+    [ast.IfExp, ast.BoolOp, ast.BinOp, ast.NamedExpr, ast.Await, ast.Starred, ast.List, ast.Tuple, ast.Set, ast.Dict]
+)
+_COMPREHENSIONS = frozenset([ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp])
 _SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
@@ -64,6 +69,7 @@ class Changes:
     # Names whose objects have methods called, and those methods: `b.change` may be a function of a module b.
     receivers: set[str] = field(default_factory=set)
     called_of: set[tuple[str, str]] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)  # methods of what calls give
     handed: set[str] = field(default_factory=set)  # names that calls are given: functions that these may call
     # Names and attributes that go under other names, or into calls: what they hold may be changed there.
     lent: set[str] = field(default_factory=set)
@@ -144,6 +150,8 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 if type(owner) is ast.Name:
                     found.receivers.add(owner.id)
                     found.called_of.add((owner.id, name))
+                elif type(owner) is not ast.Constant:
+                    _receive(owner, name, found)  # `rows[0].change()`
                 if name[-1] == "_" and name[0] != "_":
                     _changed(owner, found)
                 if keywords and "out" in [word.arg for word in keywords]:
@@ -161,6 +169,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     for names, value in others:
         if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):
             _called_later(value, found)  # `put = box.put`
+    _receive_all(others, found)
     before = -1
     while before != len(others):  # until nothing of what is left is known to be changed
         before = len(others)
@@ -252,8 +261,46 @@ def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) ->
 
 def _called_later(method: ast.Attribute, found: Changes) -> None:
     found.methods.add(method.attr)
-    if isinstance(method.value, ast.Name):
-        found.receivers.add(method.value.id)
+    _receive(method.value, method.attr, found)
+
+
+def _receive(owner: ast.expr, method: str, found: Changes) -> None:
+    """What the expression stands for has the method called: `rows[0].change()`, `(first or second).change()`."""
+    root: Any = owner
+    while type(root) is ast.Attribute or type(root) is ast.Subscript:
+        root = root.value
+    kind = type(root)
+    if kind is ast.Name:
+        found.receivers.add(root.id)
+    elif kind is ast.Call:
+        found.asked.add(method)
+        if type(root.func) is ast.Name:  # `next(iter(rows)).change()`; what a method is called of is told where it is
+            for each in root.args:
+                _receive(each, method, found)
+    elif kind in _OF_SEVERAL:
+        for each in ast.iter_child_nodes(root):
+            if isinstance(each, ast.expr):
+                _receive(each, method, found)
+    elif kind in _COMPREHENSIONS:
+        for each in root.generators:
+            _receive(each.iter, method, found)
+
+
+def _receive_all(others: list[tuple[set[str], ast.expr]], found: Changes) -> None:
+    """Likewise of what gave a name what it holds: `for row in rows: row.change()`."""
+    waiting, before = others, -1
+    while waiting and before != len(waiting):
+        before = len(waiting)
+        left: list[tuple[set[str], ast.expr]] = []
+        for names, value in waiting:
+            if names.isdisjoint(found.receivers):
+                left.append((names, value))
+            else:
+                for name, method in found.called_of if type(value) is ast.Call else ():
+                    if name in names:
+                        found.asked.add(method)
+                _mention(value, found.receivers, set())
+        waiting = left
 
 
 def _bound(targets: list[ast.expr]) -> set[str]:

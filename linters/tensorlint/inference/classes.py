@@ -24,6 +24,7 @@ from tensorlint.inference.inheritance import (
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.late_methods import wait_in
 from tensorlint.inference.layer_changes import (
+    are_changed_elsewhere,
     change_unseen,
     container_of,
     held,
@@ -368,9 +369,10 @@ class Classes(Inheritance):
         if name == "__dict__" and (not value.generic or self.initialising(value)):
             self.forget_fields(value)
             return one_within([value])
-        if name == "_modules" and (container := container_of(value)) is not None:
-            if not value.generic or self.initialising(value):
+        if name == "_modules" and value.cls.is_module and (not value.generic or self.initialising(value)):
+            if (container := container_of(value)) is not None:
                 change_unseen(self, container)  # whose members these are, for whoever changes them
+            return Opaque(None, parts=(value,))
         if self.decided_elsewhere(value, name):
             return self.perhaps_its_own(value, name)
         cls, generic = value.cls, value.generic
@@ -407,6 +409,9 @@ class Classes(Inheritance):
                     or self.is_handed_on(name, found, in_functions=not generic)
                 ):
                     self.forget_held(found, set(), NEITHER)  # between the calls of functions
+            elif type(found) is Sequence or type(found) is Dictionary:
+                if not self.initialising(value) and are_changed_elsewhere(self, name, found):
+                    self.forget_held(found, set(), NEITHER)
             if type(found) is Tensor or type(found) is LibraryObject or type(found) is Instance:
                 if not self.initialising(value):
                     return held_elsewhere(self, name, found, generic or value.lasting)

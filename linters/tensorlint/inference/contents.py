@@ -49,6 +49,17 @@ def objects_within(values: Iterable[Value]) -> list[Instance]:
     return [each for each in _within(found) if type(each) is Instance and not each.generic]
 
 
+def objects_reached(value: Value) -> list[Instance]:
+    """The objects of which methods may be called where one is called of the value, of an item of it or of what is in that, or
+    where the value itself is called."""
+    values: Iterable[Value] = (value,)
+    if type(value) is Function:
+        values = (value, *value.defaults.values())
+    elif type(value) is Class:
+        values = value.held.values()
+    return [each for each in _within(values, ONE_OF) if type(each) is Instance and not each.generic]
+
+
 def one_within(values: Iterable[Value]) -> Value:
     """What is one of the values, or of what they hold: changing it may change any list, dictionary or object there."""
     values = list(values)

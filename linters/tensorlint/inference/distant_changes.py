@@ -26,12 +26,16 @@ PERHAPS_MEMBERS = "<perhaps members>"
 DATA = "<data>"
 # Of a model of another library, what decides on its result.
 HEADS = ("fc", "classifier", "heads", "head", "_forward_impl")
+# Numbers that a layer shows but does not look at: the shape of its weight decides.
+SHOWN = frozenset([
+    "in_features", "out_features", "in_channels", "out_channels", "num_features", "num_embeddings", "embedding_dim",
+])  # fmt: skip
 # What decides on the shape of a layer's result and can be assigned.
 SETTINGS = frozenset([
     "weight", "kernel_size", "stride", "padding", "dilation", "groups", "output_padding", "padding_mode", "ceil_mode",
     "return_indices", "output_size", "start_dim", "end_dim", "dim", "unflattened_size", "size", "scale_factor",
     "upscale_factor", "downscale_factor", "batch_first", "bidirectional", "hidden_size", "proj_size", "num_layers",
-    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS,
+    "reduction", "keepdim", "num_heads", "embed_dim", "mode", "__class__", "forward", *HEADS, *SHOWN,
 ])  # fmt: skip
 # Attributes that hold no layer.
 NO_LAYERS = (SETTINGS - {*HEADS}) | {"data", "bias", "grad", "requires_grad", "training"}
@@ -59,7 +63,13 @@ _PUTS = frozenset(
         "set_submodule",
     ]
 )
-_CHANGING = RESHAPING | _PUTS | {"register_parametrization", "setattr", "to"}
+# Methods that are given the name of the attribute that they set.
+_SETTERS = frozenset(["register_parameter", "register_buffer", "__setattr__", "__delattr__"])
+_PUTS_OR_SETS = _PUTS | _SETTERS
+# The dictionaries of a module that hold its attributes, and what else gives a layer itself: `partial(layer).func`.
+_NAMESPACES = frozenset(["__dict__", "_parameters", "_buffers"])
+_OF_LAYERS = frozenset(["_modules", "func"])
+_CHANGING = RESHAPING | _PUTS | _SETTERS | {"register_parametrization", "setattr", "delattr", "setdefault", "to"}
 _REGISTERS = frozenset([
     "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -81,7 +91,7 @@ _BINDING = frozenset([
 _BINDING_BUT_PARAMETERS = _BINDING - {ast.arg}
 _Bound = ast.expr | ast.arg | None  # what a name is bound to, None where that is no expression of its own
 _OF_PYTHON = frozenset(["self", "cls", "ctx"])
-_OF_MEMBERS = frozenset([MEMBERS, PERHAPS_MEMBERS])
+OF_MEMBERS = frozenset([MEMBERS, PERHAPS_MEMBERS])
 
 
 class _Parameter(NamedTuple):
@@ -141,7 +151,9 @@ class DistantChanges:
 
     def item(self, target: ast.Subscript, value: ast.expr | None, initialiser: bool) -> None:
         """`owner[0] = ...`, `del owner[0]` (no value)."""
-        if not isinstance(target.value, ast.Name) or _is_made(value):
+        if isinstance(target.value, ast.Attribute) and target.value.attr in _NAMESPACES:
+            self._set_by_name(target.value.value, target.slice, target.value.attr, initialiser)
+        elif not isinstance(target.value, ast.Name) or _is_made(value):
             self._change(target.value, MEMBERS, initialiser)
         elif value is None or _may_be_layer(value):  # of a tensor, a list, ... it may be
             self._change(target.value, PERHAPS_MEMBERS, initialiser)
@@ -154,30 +166,51 @@ class DistantChanges:
             return
         if node.args and name == "register_parametrization":
             self._change(node.args[0], "weight", initialiser)  # what it computes may have any shape
-        elif isinstance(func, ast.Name) and func.id == "setattr" and len(node.args) == 3:
-            setting = node.args[1].value if isinstance(node.args[1], ast.Constant) else None
-            if setting in SETTINGS:
-                self._change(node.args[0], str(setting), initialiser)
-            if _may_be_layer(node.args[2]):
+        elif isinstance(func, ast.Name) and func.id in ("setattr", "delattr") and len(node.args) > 1:
+            self._set_by_name(node.args[0], node.args[1], func.id, initialiser)
+            if len(node.args) == 3 and _may_be_layer(node.args[2]):
                 self._change(node.args[0], PERHAPS_MEMBERS, initialiser)
+        elif (
+            isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute) and func.value.attr in _NAMESPACES
+        ):
+            for each in (*node.args, *(ast.Constant(word.arg) for word in node.keywords)):
+                self._set_by_name(func.value.value, each, func.value.attr, initialiser)
         elif isinstance(func, ast.Attribute) and func.attr == "to":
             self.converts = self.converts or may_convert(node)
         elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
             owner = func.value.value if func.value.attr == "data" else func.value
             self._change(owner, "shape", initialiser)
-        elif isinstance(func, ast.Attribute) and func.attr in _PUTS:
+        elif isinstance(func, ast.Attribute) and func.attr in _PUTS_OR_SETS:
+            if func.attr in _SETTERS and node.args:
+                # `layer.register_parameter("weight", w)`, `object.__setattr__(layer, "weight", w)`
+                given = node.args
+                of_any = (
+                    len(given) > 1 and isinstance(given[1], ast.Constant) and not isinstance(given[0], ast.Constant)
+                )
+                target, name_given = given[:2] if of_any else (func.value, given[0])
+                self._set_by_name(target, name_given, func.attr, initialiser)
+            if func.attr not in _PUTS:
+                return
             # `layers.append(layer)`, `nn.Sequential.append(layers, layer)`
             owner = node.args[0] if node.args and _is_class(func.value) else func.value
             sure = not isinstance(owner, ast.Name) or _is_made(node.args[-1] if node.args else None)
             self._change(owner, MEMBERS if sure else PERHAPS_MEMBERS, initialiser)
 
+    def _set_by_name(self, owner: ast.expr, name: ast.expr, by: str, initialiser: bool) -> None:
+        """`setattr(owner, "stride", value)`, `owner._parameters["weight"] = value`, where the name may be computed."""
+        setting = name.value if isinstance(name, ast.Constant) else None
+        if setting is None and by == "_parameters":
+            setting = "weight"
+        if setting in SETTINGS:
+            self._change(owner, str(setting), initialiser)
+
     def _change(self, owner: ast.expr, setting: str, initialiser: bool) -> None:
         held = None
         while isinstance(owner, (ast.Attribute, ast.Subscript)):
-            if isinstance(owner, ast.Attribute) and held is None and owner.attr != "_modules":
+            if isinstance(owner, ast.Attribute) and held is None and owner.attr not in _OF_LAYERS:
                 held = owner.attr
             owner = owner.value
-        if setting in _OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
+        if setting in OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
             self.fills = True
         if isinstance(owner, ast.Name):
             if held is not None and setting == PERHAPS_MEMBERS:
@@ -191,8 +224,8 @@ class DistantChanges:
             if held is not None:
                 self.of_class.setdefault(held, set()).add(setting)
             self.waiting.append((owner.id, held, setting))
-        elif setting not in _OF_MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
-            self.anywhere.add(MEMBERS if setting in _OF_MEMBERS else setting)
+        elif setting not in OF_MEMBERS or (isinstance(owner, ast.Call) and _name(owner.func) == "get_submodule"):
+            self.anywhere.add(MEMBERS if setting in OF_MEMBERS else setting)
 
     def leave(self, scope: ast.AST) -> list[tuple[str, str | None, str]]:
         """The end of a scope: what its own names hold is known where they are bound to nothing but new objects.

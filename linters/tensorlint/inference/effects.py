@@ -24,6 +24,7 @@ from tensorlint.inference.contents import (
     is_forgotten_itself,
     items_of,
     lasts,
+    objects_reached,
     objects_within,
     parts_of,
     reached_by,
@@ -39,6 +40,7 @@ from tensorlint.inference.state import Exhausted, State
 from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
     BASE,
+    CONTAINERS,
     UNKNOWN,
     Attribute,
     Class,
@@ -123,6 +125,20 @@ def _holds_lists(value: Sequence | Dictionary) -> bool:
     return False
 
 
+def _calls_unknown(function: Value | None) -> bool:
+    """Whether it is a partial function of one that nobody knows."""
+    if not isinstance(function, Partial):
+        return False
+    while isinstance(function, Partial):
+        function = function.function
+    return isinstance(function, Opaque) or function is UNKNOWN
+
+
+def _has_parts(value: Value) -> bool:
+    """Whether it is a module that may hold others of the program's own."""
+    return type(value) is Instance or (type(value) is LibraryObject and value.path in CONTAINERS)
+
+
 class Together:
     """Several functions any of which may be called, and all that they may have changed: it is gone through once for all of
     them, for they may have much in hand."""
@@ -195,11 +211,18 @@ class Effects(State):
                 around.append(found)
                 if assigned:
                     layer_changes.forget_assigned(self, [found], assigned)
-            if isinstance(found, Instance):
+            if isinstance(found, Instance) and not found.generic:
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
             elif not changed:
-                continue
+                if found is not None and _has_parts(found):
+                    forget(found, attributes, reshapes)
+                unknown = _calls_unknown(found)
+                for each in () if found is None else objects_reached(found):
+                    if unknown:
+                        self.forget_fields(each)
+                    more = self.changed_by_any_property(each.cls)
+                    forget(each, attributes | more if more else attributes, reshapes)
             elif found is None:
                 changed_unseen(scope, name)
             else:
@@ -217,7 +240,7 @@ class Effects(State):
                 around.append(held)
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
-            if held is not None and type(held) in _LENT:
+            if held is not None and (type(held) in _LENT or _has_parts(held)):
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
@@ -424,8 +447,11 @@ class Effects(State):
                 if type(part) in _KEEPS and id(part) not in seen:
                     self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Instance):
-            if not value.generic and (attributes or reshapes):
-                self.forget_attributes(value, attributes, reshapes)
+            if attributes or reshapes:
+                if not value.generic:
+                    self.forget_attributes(value, attributes, reshapes, seen)
+                for part in value.parts:  # of which it is one
+                    self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, (Sequence, Dictionary)):
             for item in (value.element,) if value.items is None else items_of(value):
                 of_item = type(item)
@@ -442,13 +468,20 @@ class Effects(State):
             table_values.forget_table(self, value)
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
+        elif isinstance(value, LibraryObject):
+            if value.path in CONTAINERS and attributes:
+                for part in layer_changes.modules_in(value):
+                    self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Class):
             for name in attributes & value.names():
                 forget_field(value, name)
                 self.mutations.append((value, name))
 
-    def forget_attributes(self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER) -> None:
+    def forget_attributes(
+        self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER, seen: set[int] | None = None
+    ) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
+        containers: list[Value] = []
         # All of them first: nobody finds them once it is forgotten what holds them.
         bare = not value.given and HOLDING.isdisjoint(map(type, value.held.values()))
         for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
@@ -459,9 +492,17 @@ class Effects(State):
             if (container := layer_changes.container_of(each)) is not None:
                 layer_changes.change_unseen(self, container)  # of which what is assigned may be a member
             fields = each.held
+            if each.cls.is_module:
+                containers += [
+                    held for held in fields.values() if type(held) is LibraryObject and held.path in CONTAINERS
+                ]
             for name in (names & fields.keys()) | names_among(each.cls, names):
                 if fields.get(name) is not UNKNOWN:
                     self.forget_attribute(each, name, reshapes)
+        if containers:
+            seen = set() if seen is None else seen
+            for modules in containers:
+                self.forget_held(modules, names, reshapes, seen)
 
     def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
         held = value.fields.get(name) or self.find_in_class(value.cls, name)  # which all of its objects have
@@ -477,6 +518,9 @@ class Effects(State):
     def touch(self, value: Value, name: str | None, seen: set[int] | None = None) -> None:
         """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""
         waiting = list(parts_of(value))
+        if self.assigned_to_layers and waiting and (name is None or name in self.assigned_to_layers):
+            # `for part in model.modules(): part.weight = ...`
+            layer_changes.forget_assigned(self, waiting, self.assigned_to_layers if name is None else {name})
         seen = set() if seen is None else seen
         most = len(seen) + 200
         further = _TOUCHED if name is None else _MAY_HAVE
@@ -510,6 +554,7 @@ class Effects(State):
                         waiting += [each for each in part.held.values() if type(each) in _TOUCHED]
                         self.forget_fields(part)
                     else:
+                        waiting += filter(_has_parts, part.held.values())
                         self.forget_attributes(part, {name})
             elif isinstance(part, Tensor):
                 if name is None and aliases.TIES.on:
@@ -519,6 +564,8 @@ class Effects(State):
             elif isinstance(part, LibraryObject) and estimators.is_known(part.path):
                 estimators.forget_targets(self, part)
             elif isinstance(part, LibraryObject):
+                if part.path in CONTAINERS:
+                    waiting += [each for each in layer_changes.modules_in(part) if name is None or _has_parts(each)]
                 if name is None:
                     layer_changes.change_unseen(self, part)
                 else:

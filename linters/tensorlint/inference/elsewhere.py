@@ -96,6 +96,8 @@ class Part(OfAnyObject):
         self.given |= changes.given_attributes
         self.shared |= changes.shared
         self.taken = self.taken or changes.taken
+        if changes.asked and not (closed or self.taken):
+            self.taken = _any_changes(changes.asked, file)
         self.anything = (
             self.anything
             or changes.computed
@@ -314,6 +316,12 @@ def by_name(file: SourceFile) -> dict[str, list[FunctionNode]]:
         return found
 
     return kept_with(file.tree, "functions", make)
+
+
+def _any_changes(methods: set[str], file: SourceFile) -> bool:
+    """Whether a function of the file that has one of these names changes something."""
+    named = by_name(file)
+    return any(changes_in(node).attributes for name in methods & named.keys() for node in named[name])
 
 
 def variables(file: SourceFile) -> set[str]:

@@ -489,7 +489,7 @@ class Expressions(State):
                     part = self.sequence_item(members, index)
                     if isinstance(part, Sequence) and part.items is not None:
                         return LibraryObject(value.path, {}, tuple(part.items))
-                    return UNKNOWN
+                    return Opaque(None, parts=(value,))  # its modules are this one's
                 if isinstance(members, Dictionary):
                     return self.item(members, index, node)
                 return self.sequence_item(members, index)

@@ -140,8 +140,9 @@ class Following(State):
         ):
             if self.changes_something(code):
                 # Its statements run when it is iterated or awaited, if ever.
+                one = one_within(self.lists_given(function, args, kwargs, modules=True))
                 self.runs_unseen(function, args, kwargs)
-                return UNKNOWN if isinstance(code, ast.AsyncFunctionDef) else Sequence("iterator")
+                return one if isinstance(code, ast.AsyncFunctionDef) else Sequence("iterator", None, one)
         if isinstance(code, ast.Lambda):
             return self.follow(function, bound, node)
         key = (id(code), id(function.scope), *bound, *map(_memo_key, bound.values()))

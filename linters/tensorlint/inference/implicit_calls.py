@@ -79,10 +79,16 @@ class ImplicitCalls(State):
             self.change_items_given(function, args, kwargs)
             objects = [*args, *kwargs.values(), *(() if function.receiver is None else (function.receiver,))]
             link(objects)
-            if self.kept and self.reached_from(function).anything:
+            if self.kept and (reached := self.reached_from(function)).anything:
                 # A function of another file has what is kept here by way of an object, as a rule.
                 if function.scope.file.own or any(map(_was_given_functions, objects)):
-                    self.run_kept(args, kwargs)
+                    # Names of the functions around it: what those of modules hold is known to live on.
+                    lent = [
+                        self.held_by_name(scope, name) or UNKNOWN
+                        for scope, name in reached.lent_names
+                        if scope.parent is not None
+                    ]
+                    self.run_kept([*args, *lent], kwargs)
 
     def unseen_result(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Call a function that is not followed: what it gives may be a list that something else holds, or a tensor."""
@@ -360,6 +366,6 @@ def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
             names.add(part.id)
         elif kind is ast.Attribute:
             attributes.add(part.attr)
-        elif kind is ast.Return or kind is ast.Yield:
+        elif kind is ast.Return or kind is ast.Yield or kind is ast.YieldFrom:
             gives = gives or (isinstance(part.value, _NAMED) and not isinstance(code, ast.Lambda))
     return (frozenset(names), frozenset(attributes)) if gives else _NOTHING

@@ -13,6 +13,7 @@ from tensorlint.inference import layer_changes, module_containers
 from tensorlint.inference.changes import CHANGES, PUTS
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.contents import forget_field
+from tensorlint.inference.distant_changes import SHOWN
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
 from tensorlint.inference.kept import kept_with
@@ -279,7 +280,7 @@ class Inheritance(State):
         receiver.fields[BASE] = join(before, made) if self.perhaps_left and before is not None else made
         if self.frame.record and not (self.perhaps_left or self.frame.loops):
             for name, value in made.arguments.items():
-                if name in modules.SHOWN and name not in self.file.facts.unstable_attributes:
+                if name in SHOWN and name not in self.file.facts.unstable_attributes:
                     if (
                         isinstance(value, (Opaque, Number))
                         and (self.frame.first_argument, name) not in self.frame.facts.stored

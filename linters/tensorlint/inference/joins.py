@@ -317,15 +317,18 @@ def _join_alike(a: Dictionary, b: Dictionary) -> Value:
 def _join_objects(a: LibraryObject, b: LibraryObject, joined: _Joined) -> Value:
     alike = a.arguments.keys() == b.arguments.keys() and len(a.positional) == len(b.positional)
     if a.path.startswith(("pandas.", "sklearn.")):
-        fields = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
-        return perhaps_same(LibraryObject(a.path, {}, (), fields), a, b)
+        both = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
+        return perhaps_same(LibraryObject(a.path, {}, (), both), a, b)
+    # What one of them has been given does not hold of the other.
+    fields: dict[str, Value] = dict.fromkeys((*a.fields, *b.fields), UNKNOWN)
     if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):
-        return LibraryObject(a.path, {}, (), {"members": unknown_members(a.path)}, None)
+        fields["members"] = unknown_members(a.path)
+        return LibraryObject(a.path, {}, (), fields, None)
     if not alike:
-        return LibraryObject(a.path, {}, (), {}, None) if a.path.startswith("torch.nn.") else UNKNOWN
+        return LibraryObject(a.path, {}, (), fields, None) if a.path.startswith("torch.nn.") else UNKNOWN
     arguments = {name: join(value, b.arguments[name], joined) for name, value in a.arguments.items()}
     positional = tuple(join(x, y, joined) for x, y in zip(a.positional, b.positional, strict=True))
-    fields = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
+    fields.update((name, join(value, b.fields[name], joined)) for name, value in a.fields.items() if name in b.fields)
     return LibraryObject(a.path, arguments, positional, fields, a.made)
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import items_of, parts_of
-from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, REPLACED, may_convert
+from tensorlint.inference.contents import items_of, parts_of, reached_by
+from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, OF_MEMBERS, REPLACED, SHOWN, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
     BASE,
     CONTAINERS,
     UNKNOWN,
+    Attribute,
     Class,
     Const,
     Dictionary,
@@ -25,6 +26,7 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     Opaque,
+    Partial,
     Sequence,
     Tensor,
     Value,
@@ -44,9 +46,11 @@ SELF_METHODS = frozenset([
 ])  # fmt: skip
 
 
+# Methods of a module that give what is in it.
+PARTS = frozenset({"modules", "named_modules", "children", "named_children", "get_submodule"})
 _MOST_SEEN = 200
 # By way of these a container is reached.
-_LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque})
+_LEADING = frozenset({Instance, LibraryObject, Sequence, Dictionary, Opaque, Class, Partial, Attribute})
 
 
 def forget_shown(interp: State, receiver: LibraryObject) -> None:
@@ -58,6 +62,21 @@ def forget_shown(interp: State, receiver: LibraryObject) -> None:
             seen.add(id(each))
             waiting += each.shown
             _forget_layer(interp, each)
+
+
+def modules_in(container: LibraryObject) -> list[Value]:
+    """The modules in the container, as far as they are known."""
+    found: list[Value] = []
+    for value in (*container.positional, *container.arguments.values(), *container.fields.values()):
+        found += items_of(value) if isinstance(value, (Sequence, Dictionary)) else [value]
+    return [each for each in found if type(each) in (Instance, LibraryObject, Opaque)]
+
+
+def show(either: LibraryObject) -> None:
+    """What is assigned to a layer that is one of these is known until one of them changes."""
+    for layer in either.parts:
+        if isinstance(layer, LibraryObject) and not any(each is either for each in layer.shown):
+            layer.shown = (*layer.shown, either)
 
 
 def change_unseen(interp: State, receiver: LibraryObject) -> None:
@@ -116,13 +135,15 @@ def forget_assigned(interp: State, values: Iterable[Value], names: Set[str]) -> 
             holds = each.held if each.waiting is None else each.waiting.bound
             held = () if each.generic else (*holds.values(), *each.given)
         elif isinstance(each, LibraryObject):
-            held = (*each.positional, *each.fields.values())
+            held = (*each.positional, *each.fields.values(), *each.shown)
             for name in names & each.fields.keys() if each.path.startswith("torch.nn.") else ():
                 if each.fields[name] is not UNKNOWN:
                     each.fields[name] = UNKNOWN
                     interp.mutations.append((each, name))
+        elif isinstance(each, (Sequence, Dictionary)):
+            held = items_of(each)
         else:
-            held = items_of(each) if isinstance(each, (Sequence, Dictionary)) else ()
+            held = () if isinstance(each, Opaque) else reached_by(each)
         waiting += [one for one in (*held, *parts_of(each)) if type(one) in _LEADING]
         if len(seen) > _MOST_SEEN:
             break
@@ -153,8 +174,10 @@ def forget_members(interp: State, values: Iterable[Value]) -> int:
             held = (*held, *each.positional, *each.fields.values())
             if each.path in CONTAINERS:
                 change_unseen(interp, each)
-        elif kind is not Opaque:
+        elif kind is Sequence or kind is Dictionary:
             held = (*held, *items_of(each))
+        elif kind is not Opaque:
+            held = (*held, *reached_by(each))
 
 
 def keeps_result(interp: State, receiver: LibraryObject, name: str, value: Value) -> bool:
@@ -241,6 +264,12 @@ def set_elsewhere(interp: State, name: str, generic: bool = True) -> set[str]:
     return settings
 
 
+def are_changed_elsewhere(interp: State, name: str, layers: Sequence | Dictionary) -> bool:
+    """Whether other code than the class's gave settings to layers that stand in the list which an attribute holds."""
+    settings = set_elsewhere(interp, name, False) - OF_MEMBERS
+    return bool(settings) and any(isinstance(each, LibraryObject) for each in items_of(layers))
+
+
 def held_elsewhere(interp: State, name: str, layer: LibraryObject | Instance | Tensor, generic: bool) -> Value:
     """The layer or tensor that an attribute of a module holds, with the settings that other code than the class's gave it."""
     settings = set_elsewhere(interp, name, generic)
@@ -263,11 +292,12 @@ def _with_settings(layer: LibraryObject, settings: set[str]) -> Value:
     changed = settings & modules.settings(layer.path)
     if DATA in settings and "weight" in modules.settings(layer.path):
         changed.add("weight")
+    if not changed <= {"weight"}:
+        return UNKNOWN
+    changed |= settings & SHOWN
     if not changed:
         return layer
-    if changed != {"weight"}:
-        return UNKNOWN
-    fields = {**layer.fields, "weight": UNKNOWN}
+    fields = {**layer.fields, **dict.fromkeys(changed, UNKNOWN)}
     # What is assigned to it is assigned to the layer itself.
     return LibraryObject(layer.path, layer.arguments, layer.positional, fields, layer.made, parts=(layer,))
 

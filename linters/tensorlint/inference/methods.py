@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 
 from tensorlint.inference import (
     aliases,
@@ -152,6 +153,9 @@ def _is_size(value: Value) -> bool:
 _PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Of a module, the dictionaries of what it has.
 _PARTS = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
+_FEW_OBJECTS = 4  # of which it is looked at what a method of each may give
+# Methods of a module, or of its dictionaries, that give what is in it.
+_GIVE_PARTS = layer_changes.PARTS | {"items", "values", "get"}
 # Methods whose result has as many axes as they are given numbers.
 _SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
@@ -186,7 +190,13 @@ class Methods(State):
                 return one_within([receiver])
             given = self.call_instance_method(receiver, name, args, kwargs, node)
             if receiver.generic and receiver.parts:
-                return one_of_class.result(self, receiver, args, kwargs, given)
+                made = one_of_class.result(self, receiver, args, kwargs, given)
+                if (made is UNKNOWN or type(made) is Opaque) and not any(made is each for each in (given, *args)):
+                    if held := self.given_by_parts(receiver.parts, name, args, kwargs):
+                        either = made if isinstance(made, Opaque) else Opaque(None)
+                        either.parts = (*either.parts, *held)
+                        return either
+                return made
             return given
         if type(receiver) is LibraryObject:
             if name == "__setattr__":
@@ -333,6 +343,7 @@ class Methods(State):
         kwargs: dict[str, Value],
         node: ast.AST | None,
     ) -> Value:
+        given = self.given_by_parts(receiver.parts, name, args, kwargs) if receiver.parts else ()
         if receiver.parts and name not in READS:
             if name in CHANGES or not (_is_of_tensors(name) and all(map(_is_container, receiver.parts))):
                 self.touch(receiver, None)
@@ -388,8 +399,8 @@ class Methods(State):
         self.escape(args, kwargs)
         if receiver.fields and name not in READS and not _is_of_tensors(name):
             self.escape_fields(receiver, 0)
-        if receiver.parts and any(map(_is_container, receiver.parts)):
-            return Opaque(None, parts=receiver.parts)
+        if given:
+            return Opaque(None, parts=tuple(given))
         if receiver.kin is not None and receiver.kind is None and ranks.is_of_receiver(name, args, kwargs):
             change = ranks.change(name, args, kwargs)
             if change is not None:
@@ -398,6 +409,29 @@ class Methods(State):
                 made.kin = moved(receiver.kin, change)
                 return made
         return declared.given_by_method(self, receiver, name) if receiver.stated else UNKNOWN
+
+    def given_by_parts(
+        self, parts: tuple[Value, ...], name: str, args: list[Value], kwargs: dict[str, Value]
+    ) -> list[Value]:
+        """What the method gives may be of the objects of which it is one that is called: what they hold, or themselves."""
+        if len(parts) > _FEW_OBJECTS:
+            return list(parts) if any(map(_is_container, parts)) else []
+        found: dict[int, Value] = {}
+        for part in parts:
+            given: Iterable[Value] = ()
+            if _is_container(part) or (name in _GIVE_PARTS and _is_module(part)):
+                given = (part,)
+            elif isinstance(part, Instance):
+                method = self.find_in_class(part.cls, name)
+                if isinstance(method, Function):
+                    bound = Function(method.node, method.scope, method.owner, part, method.defaults, "function")
+                    given = self.lists_given(bound, args, kwargs, modules=True)
+                elif part.cls.is_module and name in layer_changes.SELF_METHODS:
+                    given = (part,)
+            elif isinstance(part, LibraryObject) and name in layer_changes.SELF_METHODS:
+                given = (part,)
+            found.update((id(each), each) for each in given)
+        return list(found.values())
 
     def call_object_method(
         self,
@@ -417,6 +451,8 @@ class Methods(State):
                 elif name == "apply" and args:
                     self.not_followed(args[0], [receiver], {})
                 return receiver
+            if name in layer_changes.PARTS and not name.endswith("children"):
+                return Opaque(None, parts=(receiver,))
             if name in layer_changes.FORWARD_HOOKS:
                 self.escape(args, kwargs)
                 if layer_changes.may_return(args[:1]):
@@ -447,6 +483,12 @@ class Methods(State):
 def _is_of_tensors(name: str) -> bool:
     """Whether tensors or arrays have a method of that name."""
     return ops.method("torch", name) is not None or ops.method("numpy", name) is not None
+
+
+def _is_module(value: Value) -> bool:
+    if isinstance(value, LibraryObject):
+        return value.path.startswith("torch.nn.")
+    return isinstance(value, Instance) and value.cls.is_module
 
 
 def _is_container(value: Value) -> bool:

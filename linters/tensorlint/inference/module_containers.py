@@ -17,6 +17,7 @@ from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.values import (
     CONTAINERS,
     KEYED,
+    NONE,
     PLAIN,
     SCALAR,
     UNKNOWN,
@@ -80,6 +81,8 @@ def _replaced_by_name(interp: State, value: LibraryObject, members: Sequence | D
         foreign = file.facts.foreign_members
         if not foreign and rebound is NOTHING:
             continue
+        if not isinstance(value.fields.get(_NAMES, NONE), Const):
+            return True  # it is one of two whose members have other names
         names = names or _names_of(value, members)
         if not foreign.isdisjoint(names) or (rebound is not NOTHING and names and rebound.member(names)):
             return True
@@ -266,6 +269,8 @@ def _with_member(receiver: LibraryObject, members: list[Value], key: Value, memb
         return None
     if isinstance(given, Const):
         names = list(given.value)
+    elif given is not None:
+        return None
     else:
         tables = [each for each in receiver.positional if isinstance(each, Dictionary)]
         names = [*map(str, tables[0].items or ())] if tables else [*map(str, range(len(members)))]

@@ -282,12 +282,15 @@ class _Walk:
                     self.facts.foreign_attributes.update(name.value.split("."))
                     if func.attr != "add_module":
                         self.facts.foreign_members.update(name.value.split("."))
+                    if func.attr == "__setattr__":
+                        self.facts.unstable_attributes.add(name.value)
         elif isinstance(func, ast.Name) and func.id == "setattr" and len(call.args) == 3:
             owner, name = call.args[0], call.args[1]
             if isinstance(name, ast.Constant) and isinstance(name.value, str):
                 if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")):
                     self.facts.foreign_attributes.add(name.value)
                     self.facts.foreign_members.add(name.value)
+                    self.facts.unstable_attributes.add(name.value)
 
     def target(
         self, scope: ScopeFacts, target: ast.expr, weight: int, initialiser: bool, value: ast.expr | None = None

@@ -158,7 +158,16 @@ def _apart(value: Value, kept: frozenset[Symbol], same: tuple[Value, ...], depth
         return Sequence("tuple", [_apart(item, kept, same, depth + 1) for item in value.items], parts=value.parts)
     if value.shape_of is not None or value.kind not in ("list", "tuple", "iterator"):
         return UNKNOWN
-    return Sequence(value.kind, parts=(*value.parts, value) if value.kind == "list" else value.parts)
+    # What is done to an item is done to what that is one of.
+    element = _apart(value.element, kept, same, depth + 1) if _is_of_objects(value.element) else UNKNOWN
+    return Sequence(value.kind, None, element, parts=(*value.parts, value) if value.kind == "list" else value.parts)
+
+
+def _is_of_objects(value: Value) -> bool:
+    """Whether it is an object that may be one of several, or a tuple in which such stand: `("name", module)`."""
+    if isinstance(value, Sequence):
+        return value.kind == "tuple" and any(type(item) is Opaque and item.parts for item in value.items or ())
+    return type(value) is Opaque and bool(value.parts)
 
 
 def _tensor_apart(value: Tensor, kept: frozenset[Symbol]) -> Tensor:

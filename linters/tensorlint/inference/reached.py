@@ -10,7 +10,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from tensorlint.inference.changes import EITHER, Changes
+from tensorlint.inference.changes import CHANGES, EITHER, Changes
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.contents import objects_within
 from tensorlint.inference.elsewhere import (
@@ -34,6 +34,7 @@ from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     UNKNOWN,
+    Attribute,
     Class,
     Function,
     Imported,
@@ -207,6 +208,7 @@ class Reaching(State):
         for name in changes.functions | changes.handed:
             called = scope.lookup(name)
             while isinstance(called, Partial):
+                part.names.setdefault(name, False)
                 called = called.function
             if isinstance(called, Imported):
                 path = self.file_of(called.module, called.level, called.importer)
@@ -214,8 +216,13 @@ class Reaching(State):
                     step.places.append((path, called.name or ""))
             elif isinstance(called, (Function, Class, Instance)):
                 step.calls += _functions_in(called, _CALLED if isinstance(called, Instance) else INITIALISERS)
-                if isinstance(called, Instance):
+                if isinstance(called, Instance) or (
+                    isinstance(called, Function) and (called.receiver or called.defaults)
+                ):
                     part.names.setdefault(name, False)  # it is called, or given to what is
+            elif isinstance(called, Attribute):  # `add = rows.append`, and `add(x)` in a function
+                part.names[name] = part.names.get(name, False) or called.name in CHANGES
+                step.calls += self.methods_called({called.name})
             elif facts is not None and name in facts.assigned and name in changes.functions:
                 computed = True  # `make = TABLE[key]; make(x)`
                 part.methods |= _CALLED

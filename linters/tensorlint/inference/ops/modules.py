@@ -9,6 +9,7 @@ from functools import cache
 
 from tensorlint.inference import ranks
 from tensorlint.inference import sizes as S
+from tensorlint.inference.distant_changes import SHOWN
 from tensorlint.inference.ops import table
 from tensorlint.inference.ops.table import Call, Misfit, Parameter, bind, parse_parameters
 from tensorlint.inference.ops.unknown_arguments import as_tensors
@@ -101,10 +102,6 @@ def settings(path: str) -> frozenset[str]:
 
 # What may be put in the place of a classifier's own: see `layers.classifiers`.
 HEADS = frozenset({"fc", "classifier", "heads", "head", "forward", "_forward_impl", "__class__"})
-# Numbers that a layer shows but does not look at: the shape of its weight decides.
-SHOWN = frozenset([
-    "in_features", "out_features", "in_channels", "out_channels", "num_features", "num_embeddings", "embedding_dim",
-])  # fmt: skip
 _WEIGHTED = ("torch.nn.Linear", "torch.nn.Conv", "torch.nn.Embedding", "torch.nn.Bilinear")
 
 

@@ -7,40 +7,31 @@ statements, and those of the file's functions that it calls.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tensorlint.inference import aliases, estimators, iterators, layer_changes, own_lists, table_values
-from tensorlint.inference.changes import ALL_ATTRIBUTES, CHANGES, EITHER, NEITHER, PUTS, changes_of
-from tensorlint.inference.class_order import functions_of, names_among
+from tensorlint.inference import aliases, iterators, layer_changes
+from tensorlint.inference.changes import ALL_ATTRIBUTES, CHANGES, EITHER, NEITHER, PUTS
+from tensorlint.inference.class_order import functions_of
 from tensorlint.inference.contents import (
-    HOLDING,
     LASTING,
     forget_field,
-    hold_still,
-    is_forgotten,
-    is_forgotten_itself,
-    items_of,
     lasts,
     objects_reached,
     objects_within,
-    parts_of,
-    reached_by,
     tensors_within,
 )
-from tensorlint.inference.distant_changes import MEMBERS, NO_LAYERS
-from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.distant_changes import NO_LAYERS
+from tensorlint.inference.forgetting import IN_PARTS, KEEPS, has_parts
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.module_tensors import Around
-from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import Exhausted, State
 from tensorlint.inference.unset import may_be_none
 from tensorlint.inference.values import (
     BASE,
-    CONTAINERS,
     UNKNOWN,
     Attribute,
     Class,
@@ -56,7 +47,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
 )
-from tensorlint.inference.words import places_of
 
 if TYPE_CHECKING:
     from tensorlint.inference.reached import Reached
@@ -65,29 +55,7 @@ if TYPE_CHECKING:
 _PER_STATEMENT = 4
 # Methods of dictionaries and lists that leave them as they are.
 READS = frozenset({"items", "keys", "values", "get", "copy", "index", "count"})
-_KEEPS = HOLDING | {Tensor, LibraryObject, Class, Opaque, Partial, Attribute}
-# What is other objects, or has them in hand, and what changes as it is lent.
-_IN_PARTS = frozenset({Opaque, Partial, Attribute})
-_LENT = _IN_PARTS | {Sequence, Dictionary, Instance}
-# Items of a list that is one of several: what changes with it, and what may have an attribute.
-_TOUCHED = frozenset({Sequence, Dictionary, Opaque})
-_MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
-# `rows[...`, `rows.append(`, `rows +=`: what follows the name
-_CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
-# `rows = self.`: what goes before the name
-_GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
-_GIVES_AT_ALL = re.compile(r"[ \t]*(\w+) = [\w.]*$")
-_BEGINS = re.compile(r"\b")
-
-
-def _names_given(ending: str, text: str, begins: re.Pattern[str]) -> set[str]:
-    """What `begins` names, of the lines of which it matches what goes before `ending`."""
-    found: set[str] = set()
-    for at in places_of(ending, text):
-        end = at + len(ending)
-        if text[end : end + 1] in ("\n", "") and (line := begins.match(text, text.rfind("\n", 0, at) + 1, at)):
-            found.add(line[1])
-    return found
+_LENT = IN_PARTS | {Sequence, Dictionary, Instance}
 
 
 def forget_name(module: Frame, name: str) -> None:
@@ -112,19 +80,6 @@ def each_once(changes: list[tuple[Any, str | None]]) -> Iterable[tuple[Any, str 
     return {(id(owner), name): (owner, name) for owner, name in changes}.values() if len(changes) > 1 else changes
 
 
-def _holds_lists(value: Sequence | Dictionary) -> bool:
-    """Whether an item is a list or a dictionary, or a tuple of such."""
-    waiting, seen = [value], {id(value)}
-    for tuples in waiting:  # grows meanwhile
-        for item in items_of(tuples):
-            if type(item) is Dictionary or (type(item) is Sequence and item.kind != "tuple"):
-                return True
-            if type(item) is Sequence and id(item) not in seen:
-                seen.add(id(item))
-                waiting.append(item)
-    return False
-
-
 def _calls_unknown(function: Value | None) -> bool:
     """Whether it is a partial function of one that nobody knows."""
     if not isinstance(function, Partial):
@@ -132,11 +87,6 @@ def _calls_unknown(function: Value | None) -> bool:
     while isinstance(function, Partial):
         function = function.function
     return isinstance(function, Opaque) or function is UNKNOWN
-
-
-def _has_parts(value: Value) -> bool:
-    """Whether it is a module that may hold others of the program's own."""
-    return type(value) is Instance or (type(value) is LibraryObject and value.path in CONTAINERS)
 
 
 class Together:
@@ -192,7 +142,7 @@ class Effects(State):
             given.append(default)
             if isinstance(default, (Function, Partial, Attribute)):
                 self.not_followed(default, given, {}, later=later)
-        given = [value for value in given if type(value) in _KEEPS]  # of the others nothing can be changed
+        given = [value for value in given if type(value) in KEEPS]  # of the others nothing can be changed
         reached = self.reached_with(function, given)
         attributes, reshapes = reached.attributes, reached.reshapes
         forget = self.forget_held if together is None else together.add
@@ -215,7 +165,7 @@ class Effects(State):
                 # Any of its properties may be asked for.
                 forget(found, attributes | self.changed_by_any_property(found.cls), reshapes)
             elif not changed:
-                if found is not None and _has_parts(found):
+                if found is not None and has_parts(found):
                     forget(found, attributes, reshapes)
                 unknown = _calls_unknown(found)
                 for each in () if found is None else objects_reached(found):
@@ -240,7 +190,7 @@ class Effects(State):
                 around.append(held)
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
-            if held is not None and (type(held) in _LENT or _has_parts(held)):
+            if held is not None and (type(held) in _LENT or has_parts(held)):
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
@@ -419,170 +369,6 @@ class Effects(State):
             )
         return known
 
-    def forget_held(
-        self,
-        value: Value,
-        attributes: set[str],
-        reshapes: frozenset[str],
-        seen: set[int] | None = None,
-        touched: set[int] | None = None,
-    ) -> None:
-        """What code that has the object in hand, and assigns these attributes, may have changed of it. Who asks for
-        several objects hands on what was `seen`, and which may be one of the lists that were forgotten (`touched`)."""
-        kind = type(value)
-        if kind not in _KEEPS:
-            return
-        if seen is None:
-            seen = set()
-        elif id(value) in seen:
-            return
-        if touched is None:
-            touched = set()
-        seen.add(id(value))
-        if kind in _IN_PARTS:
-            parts: Iterable[Value] = value.parts if kind is Opaque else reached_by(value)  # type: ignore[attr-defined]
-            if not parts or seen.issuperset(map(id, parts)):  # as nearly always, where many lists may be one of many
-                return
-            for part in parts:
-                if type(part) in _KEEPS and id(part) not in seen:
-                    self.forget_held(part, attributes, reshapes, seen, touched)
-        elif isinstance(value, Instance):
-            if attributes or reshapes:
-                if not value.generic:
-                    self.forget_attributes(value, attributes, reshapes, seen)
-                for part in value.parts:  # of which it is one
-                    self.forget_held(part, attributes, reshapes, seen, touched)
-        elif isinstance(value, (Sequence, Dictionary)):
-            for item in (value.element,) if value.items is None else items_of(value):
-                of_item = type(item)
-                if of_item in _KEEPS and of_item is not Class and (of_item is not Instance or attributes or reshapes):
-                    if id(item) not in seen:
-                        self.forget_held(item, attributes, reshapes, seen, touched)
-            if not ((isinstance(value, Sequence) and value.kind == "tuple") or is_forgotten(value)):
-                self.forget_contents(value, touched)
-                self.mutations.append((value, None))
-        elif isinstance(value, Tensor):
-            if ("numpy" if value.framework == "numpy" else "torch") in reshapes:
-                self.forget_tensor(value)
-        elif isinstance(value, LibraryObject) and table_values.is_table(value):
-            table_values.forget_table(self, value)
-        elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
-            estimators.forget_targets(self, value)
-        elif isinstance(value, LibraryObject):
-            if value.path in CONTAINERS and attributes:
-                for part in layer_changes.modules_in(value):
-                    self.forget_held(part, attributes, reshapes, seen, touched)
-        elif isinstance(value, Class):
-            for name in attributes & value.names():
-                forget_field(value, name)
-                self.mutations.append((value, name))
-
-    def forget_attributes(
-        self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER, seen: set[int] | None = None
-    ) -> None:
-        """Attributes of an object and of those it holds that may have changed, and what these hold."""
-        containers: list[Value] = []
-        # All of them first: nobody finds them once it is forgotten what holds them.
-        bare = not value.given and HOLDING.isdisjoint(map(type, value.held.values()))
-        for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
-            if each.waiting is not None:
-                each.waiting.forgotten |= {*names, MEMBERS}
-                each.waiting.reshapes |= reshapes
-                continue
-            if (container := layer_changes.container_of(each)) is not None:
-                layer_changes.change_unseen(self, container)  # of which what is assigned may be a member
-            fields = each.held
-            if each.cls.is_module:
-                containers += [
-                    held for held in fields.values() if type(held) is LibraryObject and held.path in CONTAINERS
-                ]
-            for name in (names & fields.keys()) | names_among(each.cls, names):
-                if fields.get(name) is not UNKNOWN:
-                    self.forget_attribute(each, name, reshapes)
-        if containers:
-            seen = set() if seen is None else seen
-            for modules in containers:
-                self.forget_held(modules, names, reshapes, seen)
-
-    def forget_attribute(self, value: Instance, name: str, reshapes: frozenset[str]) -> None:
-        held = value.fields.get(name) or self.find_in_class(value.cls, name)  # which all of its objects have
-        if isinstance(held, (Sequence, Dictionary, Tensor, Opaque)):
-            self.forget_held(held, set(), reshapes)
-        elif isinstance(held, Function) and held.kind in ("property", "cached"):
-            self.forget_lent([value], self.changes_in(held.node).given_attributes)
-        if type(held) in _MAY_HAVE:
-            hold_still(value, [held])
-        value.fields[name] = UNKNOWN
-        self.mutations.append((value, name))
-
-    def touch(self, value: Value, name: str | None, seen: set[int] | None = None) -> None:
-        """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""
-        waiting = list(parts_of(value))
-        if self.assigned_to_layers and waiting and (name is None or name in self.assigned_to_layers):
-            # `for part in model.modules(): part.weight = ...`
-            layer_changes.forget_assigned(self, waiting, self.assigned_to_layers if name is None else {name})
-        seen = set() if seen is None else seen
-        most = len(seen) + 200
-        further = _TOUCHED if name is None else _MAY_HAVE
-        while waiting:
-            part = waiting.pop()
-            key = id(part)
-            if key in seen:
-                continue
-            if len(seen) >= most:
-                break
-            seen.add(key)
-            kind = type(part)
-            if kind is not Dictionary:
-                parts = parts_of(part)
-                if not seen.issuperset(map(id, parts)):  # many lists may be one of many
-                    waiting += parts
-                if kind is Opaque:
-                    continue
-            if isinstance(part, (Sequence, Dictionary)):
-                if part.items is None:  # as nearly always: it was forgotten before
-                    if type(part.element) in further:
-                        waiting.append(part.element)
-                else:
-                    waiting += [each for each in items_of(part) if type(each) in further]
-                if name is None and not is_forgotten_itself(part):
-                    self.forget_own_contents(part)
-                    self.mutations.append((part, None))
-            elif isinstance(part, Instance):
-                if not part.generic:
-                    if name is None:
-                        waiting += [each for each in part.held.values() if type(each) in _TOUCHED]
-                        self.forget_fields(part)
-                    else:
-                        waiting += filter(_has_parts, part.held.values())
-                        self.forget_attributes(part, {name})
-            elif isinstance(part, Tensor):
-                if name is None and aliases.TIES.on:
-                    self.forget_tensor(part)
-            elif isinstance(part, LibraryObject) and table_values.is_table(part):
-                table_values.forget_table(self, part)
-            elif isinstance(part, LibraryObject) and estimators.is_known(part.path):
-                estimators.forget_targets(self, part)
-            elif isinstance(part, LibraryObject):
-                if part.path in CONTAINERS:
-                    waiting += [each for each in layer_changes.modules_in(part) if name is None or _has_parts(each)]
-                if name is None:
-                    layer_changes.change_unseen(self, part)
-                else:
-                    layer_changes.change_attribute_unseen(self, part, name)
-            elif isinstance(part, Class) and name is not None and part.has(name):
-                forget_field(part, name)
-                self.mutations.append((part, name))
-
-    def touch_all(self, value: LibraryObject) -> None:
-        """Anything of the object may be changed from here on: its attributes are in other hands."""
-        if table_values.is_table(value):
-            table_values.forget_table(self, value)
-        else:
-            if value.parts:
-                self.touch(value, None)
-            layer_changes.change_unseen(self, value)
-
     def outlives(self, name: str, value: Value, *, of_file: bool = False) -> None:
         """The object is kept, by a module or by an object, under that name: any function may have changed it meanwhile.
         `of_file` says that it is a name of the file that is analysed, or of the body of one of its classes."""
@@ -673,92 +459,3 @@ class Effects(State):
             elif owner not in self.being_made and getattr(owner, "born", 0) <= begun:
                 if not self.being_made or getattr(owner, "born", 0) > 0:
                     self.forget_change(owner, name, seen)
-
-    def is_changed_later(self, name: str) -> bool:
-        """Whether a function of the file that makes no object changes what is held under that name."""
-        known = self.changed_later.get(name)
-        if known is None:
-            known = self.changed_later[name] = self.is_changed_by_functions(name) or any(
-                map(self.is_changed_by_functions, self.other_names(name))
-            )
-        return known
-
-    def is_changed_by_functions(self, name: str) -> bool:
-        lines = self.changing_lines(name, self.own_file)
-        return bool(lines) and any(
-            any(node.lineno <= line <= (node.end_lineno or 0) for line in lines) and self.changes_name(node, name)
-            for node in self.own_file.facts.scopes
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS
-        )
-
-    def is_changed_anywhere(self, name: str) -> bool:
-        """Whether the attribute's list is changed by a function, or by the statements of the file itself: `a.rows.append(x)`.
-
-        What methods find in an object that stands for any of its class may have been changed so, whichever came first.
-        """
-        return self.is_changed_later(name) or self.is_changed_by_module(name)
-
-    def is_handed_on(self, name: str, value: Sequence | Dictionary, *, in_functions: bool = False) -> bool:
-        """Whether code that has the list, or one that is in it, by another name may change it."""
-        deep = _holds_lists(value)
-        if not deep and isinstance(value, Sequence) and value.kind == "tuple":
-            return False
-        key = "handed on", name, deep, in_functions
-        known: bool | None = self.memory.get(key)
-        if known is None:
-            from tensorlint.inference import handed_out
-
-            known = self.memory[key] = handed_out.is_changed(self.own_file, name, deep=deep, in_functions=in_functions)
-        return known
-
-    def is_changed_by_module(self, name: str) -> bool:
-        key = "changed by module", name
-        known: bool | None = self.memory.get(key)
-        if known is None:
-            from tensorlint.inference import handed_out
-
-            others = self.other_names(name).union(self.given_by(name))
-            known = self.memory[key] = (
-                self.is_changed_at_top(name, False)
-                or any(self.is_changed_at_top(each, True) for each in others)
-                or any(map(self.is_changed_by_functions, others))
-                or handed_out.is_changed(self.own_file, name)
-            )
-        return known
-
-    def is_changed_at_top(self, name: str, plain: bool) -> bool:
-        """Whether a statement outside of functions changes what an attribute of that name holds, or a plain name."""
-        lines = self.changing_lines(name, self.own_file)
-        for node in self.own_file.tree.body if lines else ():
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                continue
-            if any(node.lineno <= line <= (node.end_lineno or 0) for line in lines):
-                changes = changes_of(node)
-                if name in changes.attributes or (plain and name in changes.names):
-                    return True
-        return False
-
-    def given_by(self, name: str) -> set[str]:
-        """Names that lines as `rows = model.rows` give what any object holds under that name."""
-        return _names_given(f".{name}", self.own_file.text, _GIVES_AT_ALL)
-
-    def other_names(self, name: str) -> set[str]:
-        """Names that lines of functions as `rows = self.rows` give what is held under that name."""
-        return _names_given(name, self.own_file.text, _GIVES) - {name}
-
-    def changes_name(self, code: ast.AST, name: str) -> bool:
-        changes = self.changes_in(code)
-        return name in changes.attributes or (name in changes.names and not own_lists.holds_only_own(code, name))
-
-    def changing_lines(self, name: str, file: SourceFile) -> list[int]:
-        """The lines of the file's text that may change what the name holds: no others are looked for in its tree."""
-        key = file.path, name
-        known = self.lines_changing.get(key)
-        if known is None:
-            known = self.lines_changing[key] = []
-            text, line, counted = file.text, 1, 0
-            for at in places_of(name, text):
-                if _CHANGING.match(text, at + len(name)) and _BEGINS.match(text, at):
-                    line, counted = line + text.count("\n", counted, at), at
-                    known.append(line)
-        return known

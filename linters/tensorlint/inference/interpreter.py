@@ -31,6 +31,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.branches import Branches
 from tensorlint.inference.calls import Calls
+from tensorlint.inference.changed_names import ChangedNames
 from tensorlint.inference.class_making import ClassMaking
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, FUNCTION, Demands
@@ -38,6 +39,7 @@ from tensorlint.inference.effects import Effects
 from tensorlint.inference.expressions import Expressions
 from tensorlint.inference.filled_lists import FilledLists
 from tensorlint.inference.following import Following
+from tensorlint.inference.forgetting import Forgetting
 from tensorlint.inference.frames import READ_EARLY, Frame, SourceFile
 from tensorlint.inference.handling import Handling
 from tensorlint.inference.implicit_calls import ImplicitCalls
@@ -120,6 +122,8 @@ class Interpreter(
     Methods,
     Following,
     Effects,
+    Forgetting,
+    ChangedNames,
     Reaching,
     Classes,
     Instances,

@@ -375,6 +375,14 @@ def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     return UNKNOWN
 
 
+def _divmod(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
+    """Python's own of two numbers; of an object that has a method of it nobody knows."""
+    if len(args) != 2 or kwargs or node is None or any(isinstance(each, (Instance, LibraryObject)) for each in args):
+        interp.escape(args, kwargs)
+        return UNKNOWN
+    return Sequence("tuple", [interp.binary(sign, *args, node) for sign in ("//", "%")])
+
+
 # Words of expressions that change something.
 _CHANGING = (":=", "__", "_(", "attr(", "exec(", ".append(", ".insert(", ".update(", ".pop(")
 
@@ -541,6 +549,7 @@ _BUILTINS: dict[str, Any] = {
     "bool": _bool,
     "abs": _abs,
     "pow": _pow,
+    "divmod": _divmod,
     "round": _round,
     "list": _to_sequence("list"),
     "tuple": _to_sequence("tuple"),

@@ -124,6 +124,11 @@ class ImplicitCalls(State):
         for value in (*given, *found) if attributes else ():
             if isinstance(value, Instance) and not value.generic and value.waiting is None:
                 found += [value.held[name] for name in attributes & value.held.keys()]
+        for each in found:  # grows meanwhile
+            if type(each) is Instance and each.generic:
+                found += [
+                    part for part in each.parts if all(part is not other for other in found)
+                ]  # it is one of these
         return [
             each
             for each in found

@@ -112,6 +112,14 @@ def another(atom: Symbol, *, plural: bool = False, variant: bool = False) -> Pol
     return of_symbol(made)
 
 
+def settle(size: Size) -> Size:
+    """A size that differs from item to item is a new one once the items are joined, which may be 0 where theirs may."""
+    atoms = symbols(size)
+    if not any(atom.variant for atom in atoms):
+        return size
+    return counter() if any(atom.counts for atom in atoms) else symbol()
+
+
 def of_symbol(atom: Symbol) -> Poly:
     return Poly((((atom,), 1),))
 

@@ -311,7 +311,9 @@ class Sequence(Value):
         """The size along an axis along which items are joined whose sizes differ, or nobody knows how many; `size` is that of one."""
         if self.totals is not None and axis in self.totals:
             return self.totals[axis]
-        return S.of_symbol(S.Symbol(None, plural=size != 0 and S.surely_not_one(size)))
+        made = S.Symbol(None, plural=size != 0 and S.surely_not_one(size))
+        made.counts = any(atom.counts for atom in S.symbols(size))
+        return S.of_symbol(made)
 
 
 _MOST_SHOWN = 64

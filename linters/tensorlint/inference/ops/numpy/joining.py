@@ -17,10 +17,6 @@ from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, Sequence, Tensor, Value
 
 
-def settle(size: Size) -> Size:
-    return S.symbol() if any(atom.variant for atom in S.symbols(size)) else size
-
-
 def rows(given: Value) -> Value:
     """One array in the place of a list: it is taken apart along its first axis."""
     if not isinstance(given, Tensor) or given.framework != "numpy" or not given.shape:
@@ -94,7 +90,7 @@ def concatenate(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: V
         at = arguments.axis(axis, len(shape))
         varies = any(atom.variant for atom in S.symbols(shape[at]))
         total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at, shape[at])
-        target = tuple(total if place == at else settle(size) for place, size in enumerate(shape))
+        target = tuple(total if place == at else S.settle(size) for place, size in enumerate(shape))
         strides = layout.contiguous(target) if element.contiguous else None
         return laid(
             call, "numpy", target, strides, chosen(dtype, element.dtype), marks=surviving(element.marks, target)
@@ -119,7 +115,7 @@ def stack(call: Call, tensors: Value, axis: Value, dtype: Value, **rest: Value) 
     if isinstance(tensors, Sequence) and tensors.items is None:
         shape, element, count = repeated(call, tensors)
         at = arguments.axis(axis, len(shape) + 1)
-        settled = tuple(map(settle, shape))
+        settled = tuple(map(S.settle, shape))
         # A list that is stacked is taken to hold several, as one that is made an array.
         number = S.of_symbol(S.Symbol(None, plural=True)) if count is None else count
         target = (*settled[:at], number, *settled[at:])

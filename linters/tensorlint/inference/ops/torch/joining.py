@@ -58,11 +58,6 @@ def uniform(tensors: Value) -> tuple[Shape, Tensor, Size | None]:
     raise Undecided
 
 
-def settle(size: Size) -> Size:
-    """A size that differs from item to item is a new one once the items are joined."""
-    return S.symbol() if any(atom.variant for atom in S.symbols(size)) else size
-
-
 @op("torch.cat torch.concat torch.concatenate", "tensors dim=0 / out=None")
 def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
     if isinstance(tensors, Tensor):
@@ -72,7 +67,7 @@ def cat(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
         at = arguments.axis(dim, len(shape))
         varies = any(atom.variant for atom in S.symbols(shape[at]))
         total = S.multiply(shape[at], count) if count is not None and not varies else tensors.joined_size(at, shape[at])
-        target = tuple(total if axis == at else settle(size) for axis, size in enumerate(shape))
+        target = tuple(total if axis == at else S.settle(size) for axis, size in enumerate(shape))
         marks = surviving(element.marks, target)
         return laid(call, "torch", target, None, element.dtype, element.device, marks=marks)
     items = members(tensors)
@@ -180,7 +175,7 @@ def stack(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
     if isinstance(tensors, Sequence) and tensors.items is None:
         shape, element, count = uniform(tensors)
         at = arguments.axis(dim, len(shape) + 1)
-        settled = tuple(map(settle, shape))
+        settled = tuple(map(S.settle, shape))
         # A list that is stacked is taken to hold several, as one that is made an array.
         number = S.of_symbol(S.Symbol(None, plural=True)) if count is None else count
         target = (*settled[:at], number, *settled[at:])
@@ -289,6 +284,7 @@ def unknown_pieces(
     call: Call, ranked: Tensor, at: int, equal: EqualPieces | None = None, *, perhaps_empty: bool = False
 ) -> Sequence:
     shape = ranked.shape or ()
+    perhaps_empty = perhaps_empty or not arguments.at_least(shape[at], 1)
     size = S.counter(variant=True) if perhaps_empty else S.of_symbol(S.Symbol(None, variant=True))
     piece = seen(call, ranked, (*shape[:at], size, *shape[at + 1 :]), ranked.strides, words="split")
     return Sequence("tuple", None, piece, pieces=equal)

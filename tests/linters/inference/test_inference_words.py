@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorlint.inference import aliases, import_chains
-from tensorlint.inference.effects import _GIVES, _GIVES_AT_ALL, _names_given
+from tensorlint.inference.changed_names import _GIVES, _GIVES_AT_ALL, _names_given
 from tensorlint.inference.walking import parameters_of, walk
 from tensorlint.inference.words import has_word, is_mentioned_once, places_of, words_of
 

@@ -12,7 +12,7 @@ import pytest
 
 from tensorlint.inference import class_order
 from tensorlint.inference.analysis import analyse
-from tensorlint.inference.effects import Effects
+from tensorlint.inference.forgetting import Forgetting
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.names import collect
@@ -219,14 +219,14 @@ def test_the_lines_of_a_text_that_change_a_name_are_counted_once() -> None:
 def test_what_many_kept_functions_may_change_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call of something unknown may call any function that a list holds, and each of them has the argument in hand."""
     counted = 0
-    forget_held = Effects.forget_held
+    forget_held = Forgetting.forget_held
 
     def counting(*arguments: Any) -> None:
         nonlocal counted
         counted += 1
         forget_held(*arguments)
 
-    monkeypatch.setattr(Effects, "forget_held", counting)
+    monkeypatch.setattr(Forgetting, "forget_held", counting)
     source = "import torch\ntable = []\n"
     source += "".join(f"def f{number}(x):\n    table.append(x)\n" for number in range(20))
     source += f"handlers = [{', '.join(f'f{number}' for number in range(20))}]\n"

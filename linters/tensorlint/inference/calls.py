@@ -6,7 +6,7 @@ import ast
 import itertools
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorlint.inference import (
     aliases,
@@ -67,9 +67,6 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.variants import freshen_axes
 from tensorlint.inference.walking import walk
-
-if TYPE_CHECKING:
-    from tensorlint.inference.frames import Frame
 
 # Functions and methods that are told the shape of their result.
 _SHAPED = frozenset(
@@ -423,7 +420,7 @@ class Calls(State):
     def run_parts(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Any of those may run that the function, which nobody knows, is one of."""
         seen: set[int] = set()
-        run: dict[tuple[ast.AST, Frame], tuple[Function, list[Value]]] = {}  # with the objects whose methods they are
+        run: dict[Function, list[Value]] = {}  # methods, with the objects whose methods they are
         handed: Value | None = None
         put: dict[Value, Value] = {}  # by what the lists may have held before
         together = Together()
@@ -441,14 +438,14 @@ class Calls(State):
             elif isinstance(part, Instance):
                 called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
                 if isinstance(called, Function):
-                    run.setdefault((called.node, called.scope), (called, []))[1].append(part)
+                    run.setdefault(called, []).append(part)
                 else:
                     if not part.generic:  # it is a method of it that is called
                         self.forget_fields(part)
                     self.not_followed(called or UNKNOWN, args, kwargs, together=together)
             else:
                 self.not_followed(part, args, kwargs, together=together)
-        for called, receivers in run.values():
+        for called, receivers in run.items():
             self.not_followed(called, [*receivers, *args], kwargs, together=together)
         self.forget_together(together)
 

@@ -42,7 +42,7 @@ def _binding_nodes(scope: ast.AST) -> list[ast.AST]:
 
 def _declaring(tree: ast.Module) -> list[tuple[ast.AST, frozenset[str]]]:
     """The functions that declare names global, with these."""
-    found = []
+    found: list[tuple[ast.AST, frozenset[str]]] = []
     for node in statements(tree):
         if isinstance(node, FUNCTIONS):
             names = [name for part in node.body if isinstance(part, ast.Global) for name in part.names]

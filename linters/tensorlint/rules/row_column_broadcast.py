@@ -64,11 +64,13 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if hazard.same_length and not hazard.same_rank and not is_table(hazard):
         if hazard.ratio or (hazard.updates and hazard.operation in _ARITHMETIC):
             return True
-    if hazard.spelled_here and hazard.spelled != "no":
-        # A function that makes a column of its argument compares each with each; one that predicts it has residuals.
-        if not (hazard.predicted and hazard.context == "reduced" and hazard.reading == "heap"):
-            return False
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal", "close"))
+    if hazard.spelled_here and hazard.spelled != "no":
+        # A function that makes a column of its argument compares each with each; one that predicts it has residuals, and
+        # one that picks the likeliest class of each row counts how often it is right.
+        residual = hazard.predicted or (hazard.selected and compared and hazard.one_kept)
+        if not (residual and hazard.context == "reduced" and hazard.reading == "heap"):
+            return False
     difference = hazard.operation == "subtraction" or hazard.operation.endswith(("sub", "subtract"))
     if is_table(hazard):
         return False

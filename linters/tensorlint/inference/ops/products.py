@@ -180,11 +180,8 @@ def einsum_layout(tensors: list[Tensor], terms: list[str], output: str, shape: S
         if tensors[0].strides is None or len(set(terms[0])) != len(terms[0]) or sorted(terms[0]) != sorted(output):
             return (1,) if len(shape) == 1 and set(terms[0]) != set(output) else () if not shape else None
         return tuple(tensors[0].strides[terms[0].index(letter)] for letter in output)
-    if (
-        len(tensors) != 2
-        or any(len(set(term)) != len(term) for term in terms)
-        or not all(tensor.contiguous for tensor in tensors)
-    ):
+    # The operands' own layouts do not matter: each is permuted and reshaped for the bmm, and copied where it has to be.
+    if len(tensors) != 2 or any(len(set(term)) != len(term) for term in terms):
         return () if not shape else None
     left, right = terms
     if 1 in shape or any(1 in (tensor.shape or ()) for tensor in tensors):

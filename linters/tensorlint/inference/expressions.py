@@ -10,6 +10,7 @@ from tensorlint.inference import (
     aliases,
     data_loading,
     estimators,
+    index_tricks,
     known_axes,
     memoized,
     module_containers,
@@ -52,6 +53,7 @@ from tensorlint.inference.values import (
     ModuleScope,
     Opaque,
     Partial,
+    Scalar,
     Sequence,
     Slice,
     Tensor,
@@ -70,7 +72,7 @@ _MOST_UNPACKED = 4096  # `[*rows, *rows]` again and again doubles them each time
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
 _RESULT_FIELDS = {
     "values": 0, "indices": 1, "eigenvalues": 0, "eigenvectors": 1, "sign": 0, "logabsdet": 1, "U": 0, "S": 1, "V": 2, "Vh": 2,
-    "Q": 0, "R": 1, "solution": 0,
+    "Q": 0, "R": 1, "solution": 0, "slope": 0, "intercept": 1, "rvalue": 2, "pvalue": 3, "stderr": 4,
 }  # fmt: skip
 
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
@@ -337,17 +339,6 @@ class Expressions(State):
             value.function, value.positional, value.keywords = UNKNOWN, (), {}
             self.mutations.append((value, name))
 
-    def joined_columns(self, index: Value, node: ast.AST) -> Value:
-        """`np.c_[x, y]`: vectors become columns, matrices stay."""
-        parts = index.items if isinstance(index, Sequence) else [index]
-        entry = ops.function("numpy.column_stack")
-        if entry is None or not parts:
-            return UNKNOWN
-        for part in parts:
-            if not isinstance(part, Tensor) or part.shape is None or len(part.shape) not in (1, 2):
-                return UNKNOWN
-        return self.apply(entry, [Sequence("tuple", list(parts))], {}, node)
-
     def opaque_field(self, value: Opaque, name: object) -> Value:
         if name in self.file.facts.unstable_attributes:
             either = aliases.perhaps(value.fields.get(name) if value.fields else None)
@@ -509,8 +500,8 @@ class Expressions(State):
             # A generic module with its type: `Head[Tensor](64)`.
             return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN
         if isinstance(value, Library):
-            if value.path == "numpy.c_":
-                return self.joined_columns(index, node)
+            if value.path in index_tricks.KNOWN:
+                return index_tricks.get(self, value.path, index, node)
             return value if value.path.startswith(("typing.", "jaxtyping.", "builtins.")) else UNKNOWN
         return UNKNOWN
 
@@ -581,7 +572,7 @@ def named_result(value: Sequence, name: str) -> Value | None:
     if value.kind != "tuple" or value.items is None or len(value.items) <= at:
         return None
     found = value.items[at]
-    return found if isinstance(found, Tensor) else None
+    return found if isinstance(found, (Tensor, Scalar)) else None
 
 
 def _has_metaclass(cls: Class, depth: int = 0) -> bool:

@@ -18,6 +18,7 @@ from tensorlint.inference import (
     probability,
     refinement,
     scipy_functions,
+    scipy_objects,
     table_groups,
     table_making,
     table_values,
@@ -368,6 +369,8 @@ def call_object(
     interp.escape(args, kwargs)
     if receiver.path == "numpy.poly1d" and len(args) == 1 and isinstance(given := args[0], Tensor) and given.shape:
         return Tensor("numpy", given.shape, None, None, None, node, None, given.marks & {"column"})
+    if receiver.path.startswith("scipy."):
+        return scipy_objects.call(interp, receiver, args, kwargs, node)
     return UNKNOWN
 
 
@@ -396,4 +399,6 @@ def call_object_method(
     if table_groups.is_grouped(receiver):
         return table_groups.call(interp, receiver, name, args, kwargs, node)
     interp.escape(args, kwargs)
+    if receiver.path.startswith("scipy."):
+        return scipy_objects.method(interp, receiver, name, args, kwargs, node)
     return UNKNOWN

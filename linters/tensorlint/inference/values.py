@@ -251,10 +251,11 @@ class Tensor(Value):
 #   optional   which may be None: the `.grad` of a tensor, a parameter that is a tensor by its annotation and None by default.
 #              Whatever is computed with it is a tensor
 #   item       taken out of an array of unknown rank and element type: it may be what the array holds, a list or None
+#   numeric    its items are numbers, of whatever type: what was just computed by numpy.linalg or scipy, which have no others
 #   distribution  the batch shape of a torch.distributions object, which is no tensor itself
 MARKS = frozenset(
     {"spelled", "kept", "reshaped", "literal", "column", "squeezed", "ramp", "transposed", "reduction", "dropped",
-     "magnitude", "retyped", "parameter", "distribution", "optional", "item"}
+     "magnitude", "retyped", "numeric", "parameter", "distribution", "optional", "item"}
 )  # fmt: skip
 
 

@@ -23,7 +23,10 @@ LEADING = {
     "sosfilt": "scipy.signal.butter(2, 0.5, output='sos'), ",
 }
 TRAILING = {"savgol_filter": ", 5, 2", "gaussian_filter": ", 2", "gaussian_filter1d": ", 2", "uniform_filter": ", 3",
-            "uniform_filter1d": ", 3", "median_filter": ", 3"}  # fmt: skip
+            "uniform_filter1d": ", 3", "median_filter": ", 3", "maximum_filter": ", 3", "minimum_filter": ", 3",
+            "gaussian_laplace": ", 1", "gaussian_gradient_magnitude": ", 1", "grey_dilation": ", 3", "grey_erosion": ", 3",
+            "convolve": ", np.ones((3,) * v{at}.ndim)", "correlate": ", np.ones((3,) * v{at}.ndim)", "convolve1d": ", np.ones(3)",
+            "correlate1d": ", np.ones(3)"}  # fmt: skip
 CODE = {
     "c, d = scipy.optimize.curve_fit(f, x, y)": {"c": (2,), "d": (2, 2)},
     "c, d = scipy.optimize.curve_fit(lambda t, k: k * t, x, y, p0=[1.0])": {"c": (1,), "d": (1, 1)},
@@ -57,7 +60,8 @@ def run(code: str) -> dict[str, Any]:
 def test_a_filter_keeps_the_shape(path: str) -> None:
     name = path.rpartition(".")[2]
     lines = [
-        f"v{at} = {path}({LEADING.get(name, '')}{given}{TRAILING.get(name, '')})" for at, given in enumerate(("y", "m"))
+        f"v{at} = {path}({LEADING.get(name, '')}{given}{TRAILING.get(name, '').replace('v{at}', given)})"
+        for at, given in enumerate(("y", "m"))
     ]
     code = TOP + "\n".join(lines) + "\n"
     assert (shown(code)["v0"], shown(code)["v1"]) == ((20,), (20, 20))

@@ -79,7 +79,9 @@ def getitem(call: Call, tensor: Tensor, index: Value) -> Value:
 
 def may_be_object(array: Tensor) -> bool:
     """Whether what is taken out of the array may be anything: `np.ravel(bounds)` of a list with None in it."""
-    return array.dtype == OBJECT or (array.dtype is None and array.framework == "numpy")
+    if array.dtype is None:
+        return array.framework == "numpy" and "numeric" not in array.marks
+    return array.dtype == OBJECT
 
 
 def _picks(index: Value) -> bool:

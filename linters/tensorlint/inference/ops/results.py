@@ -27,6 +27,7 @@ REDUCTION = frozenset({"reduction"})
 DROPPED = frozenset({"dropped"})
 MAGNITUDE = frozenset({"magnitude"})
 RETYPED = frozenset({"retyped"})
+NUMERIC = frozenset({"numeric"})
 
 
 def short(name: str) -> str:

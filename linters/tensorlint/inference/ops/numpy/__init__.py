@@ -13,6 +13,7 @@ from tensorlint.inference.ops.numpy import (
     reductions,
     selection,
     shaping,
+    universal,
 )
 from tensorlint.inference.ops.numpy.registry import NUMPY
 
@@ -28,4 +29,5 @@ __all__ = [
     "reductions",
     "selection",
     "shaping",
+    "universal",
 ]

@@ -9,7 +9,7 @@ from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import complex_part, ranked
 from tensorlint.inference.ops.numpy.registry import op
-from tensorlint.inference.ops.results import RAMP, SPELLED, laid, tuple_of, unplaced
+from tensorlint.inference.ops.results import NUMERIC, RAMP, SPELLED, laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Number, Tensor, Value, copy
 
@@ -66,7 +66,7 @@ def polyfit(call: Call, y: Value, deg: Value, full: Value, cov: Value, **rest: V
     size = values.size_of(deg)
     if size is None or isinstance(deg, Tensor):
         raise Undecided
-    return unplaced(call, "numpy", (S.add(size, 1), *(target.shape or ())[1:]), None)
+    return unplaced(call, "numpy", (S.add(size, 1), *(target.shape or ())[1:]), None, marks=NUMERIC)
 
 
 @op("numpy.trapezoid numpy.trapz", "y x=None dx=1.0 axis=-1")
@@ -123,3 +123,83 @@ def fftfreq(call: Call, n: Value, **rest: Value) -> Value:
             raise Undecided
         size = S.add(half, 1)
     return laid(call, "numpy", (size,), None, None, marks=RAMP)
+
+
+@op("numpy.unwrap numpy.i0", "p discont=None axis=-1 / period=6.283185307179586")
+def same_shape(call: Call, p: Value, **rest: Value) -> Value:
+    given = ranked(call, p)
+    if not given.shape:
+        raise Undecided
+    return unplaced(call, "numpy", given.shape, None)
+
+
+@op("numpy.piecewise", "x condlist funclist *args")
+def piecewise(call: Call, x: Value, **rest: object) -> Value:
+    given = ranked(call, x)
+    if not given.shape:
+        raise Undecided
+    return unplaced(call, "numpy", given.shape, given.dtype)
+
+
+@op("numpy.ediff1d", "ary to_end=None to_begin=None")
+def ediff1d(call: Call, ary: Value, to_end: Value, to_begin: Value) -> Value:
+    size = S.product(ranked(call, ary).shape or ())
+    if not values.is_none(to_end) or not values.is_none(to_begin) or not arguments.at_least(size, 1):
+        raise Undecided
+    return unplaced(call, "numpy", (S.subtract(size, 1),), None)
+
+
+@op("numpy.resize", "a new_shape")
+def resize(call: Call, a: Value, new_shape: Value) -> Value:
+    shape = arguments.shape([new_shape])
+    if -1 in shape:
+        raise Undecided
+    return unplaced(call, "numpy", shape, ranked(call, a).dtype)
+
+
+@op("numpy.insert", "arr obj values axis=None")
+def insert(call: Call, arr: Value, obj: Value, axis: Value, **rest: Value) -> Value:
+    """A number, or a row, put in at one place makes the axis longer by one."""
+    given, added = ranked(call, arr), ranked(call, rest["values"])
+    shape, more = given.shape or (), added.shape or ()
+    if values.integer(obj) is None:
+        raise Undecided
+    if values.is_none(axis) and not more:
+        return unplaced(call, "numpy", (S.add(S.product(shape), 1),), given.dtype)
+    if values.is_none(axis) or len(more) >= len(shape):
+        raise Undecided
+    at = arguments.axis(axis, len(shape))
+    return unplaced(call, "numpy", (*shape[:at], S.add(shape[at], 1), *shape[at + 1 :]), given.dtype)
+
+
+@op("numpy.lib.stride_tricks.sliding_window_view", "x window_shape axis=None / subok=False writeable=False")
+def sliding_windows(call: Call, x: Value, window_shape: Value, axis: Value, **rest: Value) -> Value:
+    """Windows along each axis; all of them stand behind the axes."""
+    given = ranked(call, x)
+    shape, sizes = given.shape or (), arguments.shape([window_shape])
+    if not values.is_none(axis) or len(sizes) != len(shape) or -1 in sizes:
+        raise Undecided
+    places = tuple(S.add(S.subtract(size, window), 1) for size, window in zip(shape, sizes, strict=True))
+    return unplaced(call, "numpy", (*places, *sizes), given.dtype)
+
+
+@op(
+    "numpy.polynomial.polynomial.polyvander numpy.polynomial.legendre.legvander numpy.polynomial.chebyshev.chebvander",
+    "x deg",
+)
+def polyvander(call: Call, x: Value, deg: Value) -> Value:
+    shape, size = ranked(call, x).shape or (), values.integer(deg)
+    if not shape or size is None or size < 0:
+        raise Undecided
+    return unplaced(call, "numpy", (*shape, size + 1), None)
+
+
+@op("numpy.linalg.multi_dot", "arrays out=None")
+def multi_dot(call: Call, arrays: Value, out: Value) -> Value:
+    items = arrays.items if isinstance(arrays, values.Sequence) else None
+    if not items or len(items) < 2 or not values.is_none(out):
+        raise Undecided
+    first, last = ranked(call, items[0]).shape or (), ranked(call, items[-1]).shape or ()
+    if len(first) not in (1, 2) or len(last) not in (1, 2):
+        raise Undecided
+    return unplaced(call, "numpy", (*first[:-1], *last[1:]), None)

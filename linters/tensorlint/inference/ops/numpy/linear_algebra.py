@@ -12,7 +12,7 @@ from tensorlint.inference.ops.numpy.creation import chosen, ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.reducing import reduce
-from tensorlint.inference.ops.results import SPELLED, fresh, short, tuple_of, unplaced
+from tensorlint.inference.ops.results import NO_MARKS, NUMERIC, SPELLED, fresh, short, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.linear_algebra import least_of
 from tensorlint.inference.ops.torch.products import tensordot_shape
@@ -157,11 +157,17 @@ def floating(dtype: str | None) -> str | None:
     return dtype if dtypes.CATEGORY[dtype] >= dtypes.FLOAT else "float64"
 
 
+def computed(call: Call, shape: Shape, dtype: str | None) -> Tensor:
+    """A result of numpy.linalg or numpy.fft, which refuse arrays of objects: its items are numbers."""
+    return unplaced(call, "numpy", shape, dtype, marks=NUMERIC if dtype is None else NO_MARKS)
+
+
 @op("numpy.linalg.inv numpy.linalg.cholesky numpy.linalg.matrix_power", "a n=None / upper=False")
 def square(call: Call, a: Value, n: Value, upper: Value) -> Value:
     given, batch, rows, columns = matrices(call, a)
-    name = None if call.name.endswith("matrix_power") else floating(given.dtype)
-    return unplaced(call, "numpy", (*batch, rows, columns), name)
+    if call.name.endswith("matrix_power"):
+        return unplaced(call, "numpy", (*batch, rows, columns), None)  # of objects too
+    return computed(call, (*batch, rows, columns), floating(given.dtype))
 
 
 @op("numpy.linalg.pinv", "a rcond=None hermitian=False / rtol=None")
@@ -197,15 +203,15 @@ def svd(call: Call, a: Value, full_matrices: Value, compute_uv: Value, hermitian
     given, batch, rows, columns = matrices(call, a)
     smallest = least_of(rows, columns)
     name = floating(given.dtype)
-    singular = unplaced(call, "numpy", (*batch, smallest), dtypes.real_of(name))
+    singular = computed(call, (*batch, smallest), dtypes.real_of(name))
     if not arguments.flag(compute_uv):
         return singular
     full = arguments.flag(full_matrices)
     return tuple_of(
         [
-            unplaced(call, "numpy", (*batch, rows, rows if full else smallest), name),
+            computed(call, (*batch, rows, rows if full else smallest), name),
             singular,
-            unplaced(call, "numpy", (*batch, columns if full else smallest, columns), name),
+            computed(call, (*batch, columns if full else smallest, columns), name),
         ]
     )
 
@@ -216,8 +222,8 @@ def eig(call: Call, a: Value, UPLO: Value) -> Value:
     name = floating(given.dtype) if call.name.endswith("eigh") else None
     return tuple_of(
         [
-            unplaced(call, "numpy", (*batch, rows), dtypes.real_of(name)),
-            unplaced(call, "numpy", (*batch, rows, rows), name),
+            computed(call, (*batch, rows), dtypes.real_of(name)),
+            computed(call, (*batch, rows, rows), name),
         ]
     )
 
@@ -226,7 +232,7 @@ def eig(call: Call, a: Value, UPLO: Value) -> Value:
 def eigvals(call: Call, a: Value, UPLO: Value) -> Value:
     given, batch, rows, _ = matrices(call, a)
     name = dtypes.real_of(floating(given.dtype)) if call.name.endswith("eigvalsh") else None
-    return unplaced(call, "numpy", (*batch, rows), name)
+    return computed(call, (*batch, rows), name)
 
 
 @op("numpy.linalg.qr", "a mode='reduced'", tensor=False)
@@ -236,9 +242,7 @@ def qr(call: Call, a: Value, mode: Value) -> Value:
         raise Undecided
     size = rows if mode.value == "complete" else least_of(rows, columns)
     name = floating(given.dtype)
-    return tuple_of(
-        [unplaced(call, "numpy", (*batch, rows, size), name), unplaced(call, "numpy", (*batch, size, columns), name)]
-    )
+    return tuple_of([computed(call, (*batch, rows, size), name), computed(call, (*batch, size, columns), name)])
 
 
 @op("numpy.linalg.solve", "a b")
@@ -252,11 +256,11 @@ def solve(call: Call, a: Value, b: Value) -> Value:
     left_dtype, right_dtype = floating(given.dtype), floating(right.dtype)
     name = dtypes.numpy_promote(left_dtype, right_dtype) if left_dtype and right_dtype else None
     if len(shape) == 1:
-        return unplaced(call, "numpy", (*batch, shape[0]), name)
+        return computed(call, (*batch, shape[0]), name)
     if len(shape) < 2:
         raise Undecided
     target = (*broadcast(batch, shape[:-2]), *shape[-2:]) if batch or len(shape) > 2 else shape
-    return unplaced(call, "numpy", target, name)
+    return computed(call, target, name)
 
 
 @op("numpy.linalg.lstsq", "a b rcond=None", tensor=False)
@@ -271,10 +275,10 @@ def lstsq(call: Call, a: Value, b: Value, rcond: Value) -> Value:
         name = None
     return tuple_of(
         [
-            unplaced(call, "numpy", (columns, *shape[1:]), name),
+            computed(call, (columns, *shape[1:]), name),
             Tensor("numpy", None, None, dtypes.real_of(name)),
             values.Scalar("int"),
-            unplaced(call, "numpy", (least_of(rows, columns),), dtypes.real_of(name)),
+            computed(call, (least_of(rows, columns),), dtypes.real_of(name)),
         ]
     )
 
@@ -308,7 +312,7 @@ def fft(call: Call, a: Value, n: Value, axis: Value, norm: Value, out: Value) ->
         size = S.multiply(S.subtract(shape[at], 1), 2)
     if size is None:
         raise Undecided
-    return unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), None)
+    return computed(call, (*shape[:at], size, *shape[at + 1 :]), None)
 
 
 @op(
@@ -321,7 +325,7 @@ def fftn(call: Call, a: Value, s: Value, axes: Value, norm: Value, out: Value) -
         return unplaced(call, "numpy", given.shape or (), given.dtype)
     if not values.is_none(s):
         raise Undecided
-    return unplaced(call, "numpy", given.shape or (), None)
+    return computed(call, given.shape or (), None)
 
 
 @op("numpy.convolve numpy.correlate", "a v mode=None")

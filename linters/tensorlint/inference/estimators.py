@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _KEEPS_TARGETS = frozenset(
     ["LinearRegression", "KNeighborsRegressor", "RadiusNeighborsRegressor", "KernelRidge", "RANSACRegressor"]
 )
+# predict gives (n, k) for targets (n, k), a single column too; for targets (n,) it is a matter of the version.
+_GIVES_COLUMNS = frozenset(["PLSRegression"])
 # predict gives (n,) for targets (n,), and for a column too, but for those where that is a matter of the version.
 _PREDICTORS = frozenset(
     [
@@ -142,6 +144,11 @@ _TRANSFORMERS = frozenset(
         "NearestNeighbors",
     ]
 )
+# Functions that give a number for each pair of rows, of one matrix or of two.
+_OF_PAIRS = frozenset(
+    ["pairwise_distances", "pairwise_kernels", "euclidean_distances", "cosine_similarity", "cosine_distances",
+     "manhattan_distances", "rbf_kernel", "linear_kernel", "polynomial_kernel", "sigmoid_kernel", "laplacian_kernel"]
+)  # fmt: skip
 # Functions that do as the scalers do, and encoders, which are given targets.
 _SAME_SHAPE = frozenset(["scale", "minmax_scale", "maxabs_scale", "robust_scale", "normalize"])
 _ENCODERS = frozenset(["LabelEncoder", "LabelBinarizer"])
@@ -153,7 +160,7 @@ _ROW_BY_ROW = _SCALERS | {
     "KBinsDiscretizer",
     "PCA",
 }
-_ESTIMATORS = _KEEPS_TARGETS | _PREDICTORS | _SCALERS | _TRANSFORMERS
+_ESTIMATORS = _KEEPS_TARGETS | _GIVES_COLUMNS | _PREDICTORS | _SCALERS | _TRANSFORMERS
 _TAKES_FEATURES = frozenset(
     [
         "fit",
@@ -221,6 +228,8 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
                 return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: inner}, node)
             return _predicted_in_folds(inner, args[1:], kwargs, node)
         return None
+    if name in _OF_PAIRS:
+        return _pairs(args, kwargs, node)
     if name == "train_test_split":
         return _split(args, kwargs, node)
     if name == "confusion_matrix":
@@ -341,6 +350,20 @@ def _scaled(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -
     return Tensor("numpy", given.shape, None, None, None, node, None, given.marks & {"column"})
 
 
+def _pairs(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """`cosine_similarity(X, Y)`: a row for each row of `X`, a column for each of `Y`, or of `X`."""
+    given = dict(zip(("X", "Y"), args, strict=False)) | kwargs
+    rows = tables.array_of(given.get("X", UNKNOWN), node)
+    columns = rows if is_none(given.get("Y", NONE)) else tables.array_of(given["Y"], node)
+    sizes: list[Size] = []
+    for each in (rows, columns):
+        shape = each.shape if isinstance(each, Tensor) and each.framework == "numpy" else None
+        if shape is None or len(shape) != 2:
+            return None
+        sizes.append(shape[0])
+    return Tensor("numpy", tuple(sizes), None, None, None, node)
+
+
 def _split(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """`train_test_split(X, y)`: the parts share their numbers of rows."""
     if not args or not all((isinstance(arg, Tensor) and arg.shape) or table_values.is_table(arg) for arg in args):
@@ -448,7 +471,7 @@ def call(
         return Tensor("numpy", features.shape, None, None, None, node, None, features.marks & {"column"})
     # `return_std`, `return_cov`: some give a pair instead.
     plain = len(args) <= 1 and kwargs.keys() <= {"X"}
-    if name == "predict" and plain and kind in _KEEPS_TARGETS | _PREDICTORS:
+    if name == "predict" and plain and kind in _KEEPS_TARGETS | _GIVES_COLUMNS | _PREDICTORS:
         return _predicted(receiver, kind, features.shape[0], node)
     if name in _SCORING and plain:
         if (scored := fitted_estimators.scores(interp, receiver, kind, name, features.shape, node)) is not None:
@@ -519,14 +542,14 @@ def _predicted(receiver: LibraryObject, kind: str, rows: Size, node: ast.AST | N
     targets = fitted_estimators.fitted_to(receiver)[1]
     if not isinstance(targets, Tensor) or targets.shape is None:
         return UNKNOWN
-    if len(targets.shape) == 1:
+    if len(targets.shape) == 1 and kind not in _GIVES_COLUMNS:
         return Tensor("numpy", (rows,), (1,), None, None, node, f"{kind}.predict")
     if len(targets.shape) != 2:
         return UNKNOWN
     columns = targets.shape[1]
     if columns == 1 and kind in _PREDICTORS - _OF_THE_VERSION:
         return Tensor("numpy", (rows,), (1,), None, None, node, f"{kind}.predict")
-    if kind in _KEEPS_TARGETS or (kind in _SEVERAL and isinstance(columns, int) and columns > 1):
+    if kind in _KEEPS_TARGETS | _GIVES_COLUMNS or (kind in _SEVERAL and isinstance(columns, int) and columns > 1):
         marks = frozenset({"column"}) if targets.shape[1] == 1 else frozenset()
         how = f"{kind} fitted on targets {show_shape(targets.shape)}"
         return Tensor("numpy", (rows, targets.shape[1]), None, None, None, node, how, marks)

@@ -26,6 +26,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     integer,
+    is_none,
     sizes_of,
 )
 
@@ -52,12 +53,14 @@ _ONE_AXIS: dict[str, tuple[str, ...]] = {
     "Bernoulli": ("probs", "logits"),
     "Geometric": ("probs", "logits"),
 }
+# How the spread of a multivariate normal may be given.
+_MATRICES = ("covariance_matrix", "precision_matrix", "scale_tril")
 _SAMPLES = frozenset(["sample", "rsample"])
 _BATCHED = frozenset(["mean", "stddev", "variance", "mode"])
 _VALUED = frozenset(["log_prob", "cdf"])
 # Wherever one of these is assigned, of whatever object, it may be a distribution's, which then gives something else.
 _DECIDING = _SAMPLES | _VALUED | _BATCHED | {"base_dist", "entropy", "_batch_shape", "_event_shape", "__class__"}
-_DECIDING |= {name for names in _ONE_AXIS.values() for name in names}
+_DECIDING |= {name for names in _ONE_AXIS.values() for name in names} | {*_MATRICES}
 # `dist.loc.t_()`
 _TURNED = re.compile(rf"\.(?:{'|'.join(sorted(_DECIDING))})(?:\.data)?\.(?:{'|'.join(sorted(RESHAPING))})\(")
 
@@ -183,6 +186,8 @@ def _shapes(value: LibraryObject) -> tuple[Shape, Shape] | None:
         if not isinstance(only, Tensor) or not only.shape:
             return None
         return only.shape[:-1], () if name == "Categorical" else only.shape[-1:]
+    if name == "MultivariateNormal":
+        return _shapes_of_normal(value)
     if name == "Independent" and len(value.positional) == 2 and isinstance(value.positional[0], LibraryObject):
         base, count = _shapes(value.positional[0]), integer(value.positional[1])
         if base is None or count is None or not 0 <= count <= len(base[0]):
@@ -190,6 +195,21 @@ def _shapes(value: LibraryObject) -> tuple[Shape, Shape] | None:
         at = len(base[0]) - count
         return base[0][:at], base[0][at:] + base[1]
     return None
+
+
+def _shapes_of_normal(value: LibraryObject) -> tuple[Shape, Shape] | None:
+    """A mean `(*batch, d)` and a matrix `(*batch, d, d)`."""
+    given = [*value.positional, *(value.arguments[name] for name in ("loc", *_MATRICES) if name in value.arguments)]
+    given = [each for each in given if not is_none(each)]
+    if len(given) != 2 or (value.positional and "loc" in value.arguments):
+        return None
+    mean, spread = (each.shape if isinstance(each, Tensor) else None for each in given)
+    if not mean or spread is None or len(spread) < 2 or not mean[-1] == spread[-1] == spread[-2]:
+        return None
+    try:
+        return broadcast(mean[:-1], spread[:-2]), mean[-1:]
+    except Undecided:
+        return None
 
 
 def call(

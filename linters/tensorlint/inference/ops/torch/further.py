@@ -157,8 +157,12 @@ def stft(call: Call, input: Value, n_fft: Value, hop_length: Value, center: Valu
     frames = S.floor_divide(S.subtract(span, width), hop)
     if frames is None:
         raise Undecided
-    target = (*shape[:-1], S.add(half, 1), S.add(frames, 1))
-    return unplaced(call, "torch", target, dtypes.complex_of(ranked.dtype), ranked.device)
+    bins, frames = S.add(half, 1), S.add(frames, 1)
+    target = (*shape[:-1], bins, frames)
+    # The transforms of the frames lie one behind the other, and are turned.
+    in_order = ranked.in_order and S.surely_not_one(frames)
+    strides = (*((S.multiply(bins, frames),) if len(shape) == 2 else ()), 1, bins) if in_order else None
+    return laid(call, "torch", target, strides, dtypes.complex_of(ranked.dtype), ranked.device)
 
 
 @op("cholesky_solve linalg.solve_triangular", "input other *args / upper=False left=True unitriangular=False out=None")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tensorlint.inference import known_axes, layout, values
+from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, windows
 from tensorlint.inference.ops.results import laid, tuple_of
@@ -45,14 +46,26 @@ def pooled(
             )
         ),
     )
-    return laid(call, "torch", target, pool_layout(input, target, rank), dtype or input.dtype, input.device)
+    return laid(call, "torch", target, pool_layout(call, input, target, rank), dtype or input.dtype, input.device)
 
 
-def pool_layout(input: Tensor, target: Shape, rank: int) -> Strides | None:
+def pool_layout(call: Call, input: Tensor, target: Shape, rank: int) -> Strides | None:
     if len(target) == rank + 2 and rank > 1:
         strides = windows.format_like(input, target)
         # Of channels-last volumes some pools make channels-last ones, some contiguous ones.
         return strides if rank == 2 or strides == layout.contiguous(target) else None
+    if (
+        rank == 1
+        and len(target) == 3
+        and "avg" in call.name.lower()
+        and input.shape is not None
+        and input.strides is not None
+    ):
+        # Pooled as an image of one row, whose axis is put in front of the last.
+        (batch, channels, length), (first, second, last) = input.shape, input.strides
+        image = copy(input, shape=(batch, channels, 1, length), strides=(first, second, S.multiply(length, last), last))
+        found = windows.format_like(image, (*target[:-1], 1, target[-1]))
+        return None if found is None or 1 in target else (*found[:2], found[3])
     if (not input.in_order and rank != 2) or (rank == 1 and 1 in target):
         return None  # some pools of volumes keep channels-last without a batch too
     return layout.contiguous(target)
@@ -140,4 +153,4 @@ def adaptive(call: Call, input: Value, rank: int, output_size: Value) -> Tensor:
     for own, item in zip(shape[-rank:], items, strict=True):
         space.append(own if values.is_none(item) else arguments.count(item))
     target = (*shape[:-rank], *space)
-    return laid(call, "torch", target, pool_layout(input, target, rank), input.dtype, input.device)
+    return laid(call, "torch", target, pool_layout(call, input, target, rank), input.dtype, input.device)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tensorlint.inference.fingerprints import vocabulary as words
 from tensorlint.inference.fingerprints.displays import Displays
 from tensorlint.inference.fingerprints.scopes import Binding, Scope
-from tensorlint.inference.fingerprints.stored_entries import after_stores
+from tensorlint.inference.fingerprints.stored_entries import after_fields, after_stores
 from tensorlint.inference.fingerprints.values import (
     CONSTANT,
     UNKNOWN,
@@ -83,6 +83,8 @@ class Bindings(Displays):
             return value
         if value.kind == "dict" or (value.kind == "unknown" and value.traits):
             value = after_stores(self, name, scope, value, start, at)
+        elif value.kind == "settings" and name in self.stored_fields:
+            value = after_fields(self, name, scope, value, start, at)
         for loop in self.filled_in_loops.get(name, ()):
             if self.names.resolve(name, self.names.scope_at[loop]) is scope:
                 value = value.with_traits(self.ordered(self.value(loop.iter), loop.iter))

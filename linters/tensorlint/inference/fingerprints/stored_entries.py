@@ -1,4 +1,5 @@
-"""What a dict holds after the statements that put something into it: `config["run"] = uuid.uuid4()`, `config.pop("run")`.
+"""What a dict holds after the statements that put something into it: `config["run"] = uuid.uuid4()`, `config.pop("run")`,
+and a namespace after `args.run = uuid.uuid4()`.
 
 Only statements that surely ran before count, and a literal key is what says which entry they put another in the place of.
 """
@@ -61,6 +62,33 @@ def after_stores(bindings: Bindings, name: str, scope: Scope, value: Value, star
         added = [(str(key), given) for key, given in new.items() if given.traits and key not in dict(value.fields)]
         fields = (*((key, new.get(key, held)) for key, held in value.fields), *added)
     return replace(value, traits=tuple(traits), fields=fields).with_traits(traits_of(new.values()))
+
+
+def after_fields(bindings: Bindings, name: str, scope: Scope, value: Value, start: Place, at: ast.AST | None) -> Value:
+    """The namespace with what was assigned to its fields since it was made."""
+    end = _reached(bindings, scope, at)
+    new: dict[str, Value] = {}
+    gone: set[str] = set()
+    for node in sorted(bindings.stored_fields[name], key=lambda each: (each.lineno, each.col_offset)):
+        here = bindings.names.scope_at[node]
+        if (
+            here is not scope
+            or bindings.names.is_conditional(node)
+            or not start <= (node.lineno, node.col_offset) < end
+        ):
+            continue
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == name:
+                new[target.attr] = bindings.value(node.value) if isinstance(node, ast.Assign) else CONSTANT
+                (gone.discard if isinstance(node, ast.Assign) else gone.add)(target.attr)
+    if value.fields is None:
+        return value.with_traits(traits_of(new.values()))
+    known = dict(value.fields)
+    added = [(field, given) for field, given in new.items() if given.traits and field not in known]
+    old, kept = traits_of(known.values()), traits_of(new.get(field, held) for field, held in value.fields)
+    traits = tuple(trait for trait in value.traits if trait not in old or trait in kept)
+    fields = (*((field, new.get(field, held)) for field, held in value.fields if field not in gone), *added)
+    return replace(value, traits=traits, fields=fields)
 
 
 def _entries(name: str, node: ast.stmt | ast.expr) -> Iterator[tuple[object, ast.AST | None]]:

@@ -77,6 +77,8 @@ class Survey:
         self.mutations: dict[str, list[ast.Call]] = {}
         self.filled_in_loops: dict[str, list[ast.For]] = {}
         self.stored_items: dict[str, list[ast.Assign]] = {}  # name -> the statements `name[key] = value`
+        # The statements `name.field = value` and `del name.field` by the name.
+        self.stored_fields: dict[str, list[ast.Assign | ast.Delete]] = {}
         self.removed_items: dict[str, list[ast.Delete | ast.Call]] = {}  # `del name[key]`, `name.pop(key)`
         self._by_callee: dict[str, list[ast.Call]] = {}
         self.seeds: set[str] = set()
@@ -108,8 +110,13 @@ class Survey:
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
                 if isinstance(node.targets[0].value, ast.Name):
                     self.stored_items.setdefault(node.targets[0].value.id, []).append(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+                if isinstance(node.targets[0].value, ast.Name):
+                    self.stored_fields.setdefault(node.targets[0].value.id, []).append(node)
             elif isinstance(node, ast.Delete):
                 for target in node.targets:
+                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                        self.stored_fields.setdefault(target.value.id, []).append(node)
                     if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
                         self.removed_items.setdefault(target.value.id, []).append(node)
         for bindings in self.names.module.bindings.values():

@@ -113,3 +113,16 @@ def test_what_some_rounds_bind_is_known_but_for_the_round() -> None:
     )
     shown = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert shown["z"] == ("w.shape[0]", "n", 3)
+
+
+@pytest.mark.parametrize("loop", ["for i in (3, n)", "for i in range(n)", "for i in [1, 2]", "if n", "while n > 0"])
+@pytest.mark.parametrize("name", ["x", "self"])
+def test_a_size_is_not_called_by_what_has_another_shape_by_then(name: str, loop: str, tmp_path: Path) -> None:
+    source = (
+        f"import torch\ndef go({name}, n):\n    y = {name}.reshape({name}.shape[0], -1)\n    {name}.transpose_(0, -1)\n"
+        f"    {loop}:\n        z = torch.nn.functional.pad(y, (0, 1))\n        n -= 1\ngo(torch.zeros(5, 6), 2)\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+    assert [row.shape for row in analyse(ast.parse(source), source).bindings if row.name == "z"] == [
+        ("y.shape[0]", "y.shape[1] + 1")
+    ]

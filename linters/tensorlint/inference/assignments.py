@@ -178,7 +178,7 @@ class Assignments(State):
         self.rounds[target] = value
         self.bindings.pop(target, None)
         if isinstance(value, Tensor):
-            self.note_binding(target, value)
+            self.note_binding(target, value, again=before is not None)
 
     def name_size(self, value: Number | Opaque, target: ast.Name) -> None:
         """The user calls this size by a name: from now on it is shown by it."""
@@ -282,8 +282,10 @@ class Assignments(State):
         for position, element in enumerate(elements):
             if isinstance(value, Opaque):
                 self.assign(element, one_of_items(value), None)
-            elif isinstance(value, (Instance, Number)):
+            elif isinstance(value, Number):
                 self.assign(element, UNKNOWN, None)
+            elif isinstance(value, Instance):
+                self.assign(element, freshen(items.element), None)
             else:
                 item = freshen(items.element)
                 self.assign(element, Opaque(None) if item is UNKNOWN else item, None)

@@ -9,7 +9,7 @@ from tensorlint.inference import aliases, gone_through, iterators, kind_tests, r
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import one_within, variant_of
 from tensorlint.inference.frames import Environment, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
@@ -266,7 +266,11 @@ class Iteration(State):
         if isinstance(value, Dictionary) and value.items is not None:
             return Sequence("iterator", [Const(key) for key in value.items])
         if isinstance(value, Opaque) and value.parts:
+            for part in value.parts if aliases.TIES.on else ():
+                aliases.lose(part)
             return Sequence("iterator", None, Opaque(None, parts=value.parts))  # each may be one of them
+        if isinstance(value, Instance):
+            return Sequence("iterator", None, variant_of(one_within([value])))  # whatever its `__iter__` gives
         return Sequence("iterator")
 
     def fields_of_tuple(self, value: Instance) -> Sequence | None:

@@ -27,6 +27,8 @@ from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
 from tensorlint.inference.walking import walk
 
+# Of these the sum of the whole table is the product of two sums: nobody makes the table for it.
+_SEPARATES = frozenset({"multiplication", "division"})
 # Marks of an axis of size 1 that the code asked for.
 _OWN_AXIS = frozenset({"spelled", "reshaped"})
 # Methods that give the same numbers in the same places.
@@ -110,7 +112,7 @@ class BroadcastReports(Outcomes):
                 "squeezed" in left.marks or "squeezed" in right.marks),
             suggestion=one_shape(*operands) if more_axes is None or more_axes.rank != 1 else self.behind(
                 left_node if more_axes is left else right_node, ".squeeze(-1)"), column_suggestion=one_shape(*operands, columns=True),
-            one_kept=_one_kept((left, left_node), (right, right_node)),
+            one_kept=_one_kept((left, left_node), (right, right_node), facts["operation"] in _SEPARATES),
             both_summed="dropped" in left.marks or "dropped" in right.marks,
             ratio=facts["operation"] == "division" and _is_ratio(left, right),
             updates=bool(said or shaped) and not ranges and len(left.shape) != len(right.shape)
@@ -422,11 +424,13 @@ def _root(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _one_kept(left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None]) -> bool:
+def _one_kept(
+    left: tuple[Tensor, ast.expr | None], right: tuple[Tensor, ast.expr | None], separates: bool = False
+) -> bool:
     """Whether a reduction that kept its last axis met one that did not, `x.sum(1, keepdim=True)` and `y.sum(1)`, or a
     number for each of its rows, as labels are."""
     (column, node), (row, _) = (left, right) if len(left[0].shape or ()) > len(right[0].shape or ()) else (right, left)
-    if "kept" not in column.marks or not _is_one_each(row) or _is_picked(node):
+    if "kept" not in column.marks or not _is_one_each(row) or _is_picked(node, called=not separates):
         return False
     return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
 
@@ -466,11 +470,11 @@ def _is_one_of_each(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
     return longer[0] == shorter[0] and shorter.count(longer[0]) == 1 and all(size == 1 for size in longer[1:])
 
 
-def _is_picked(node: ast.expr | None) -> bool:
-    """Whether the expression takes a part of something, or calls a function by its name: the axis may be what it is for,
-    as in `lengths(x) + row`. A `keepdim=True` that stands in it keeps the axis for the reduction's own operand."""
+def _is_picked(node: ast.expr | None, *, called: bool) -> bool:
+    """Whether the expression takes a part of something, or, if `called`, calls a function by its name: the axis may be what
+    it is for, as in `lengths(x) + row`. A `keepdim=True` that stands in it keeps the axis for the reduction's own operand."""
     return node is not None and any(
-        isinstance(each, ast.Subscript) or (isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
+        isinstance(each, ast.Subscript) or (called and isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
         for each in walk(node)
     )
 

@@ -122,7 +122,7 @@ def operands_inlined(code: str) -> str | None:
 @pytest.mark.parametrize("name", ACCIDENTS)
 def test_accidents_of_two_reductions_are_seen_in_one_expression(name: str) -> None:
     code = operands_inlined(ACCIDENTS[name])
-    if code is None or name == "a vector of labels":
+    if code is None or name in ("a vector of labels", "kept by a function and multiplied"):
         pytest.skip("ones in the expression repeat the other operand" if code else "bound anew")
     assert [finding.code for finding in findings(code)] == [finding.code for finding in findings(ACCIDENTS[name])]
 

@@ -57,6 +57,9 @@ ACCIDENTS = {
         "return np.mean(b / a)", a="np.linalg.norm(x, axis=1, keepdims=True)", b="np.ones(len(x))", make=NUMPY
     ),
     "meets a row": program("t = a + b", "return (t * b).mean()"),
+    "kept by a function and multiplied": program("return (lengths(x) * b).mean()", b="torch.ones(8)").replace(
+        "def f", "def lengths(x):\n    return x.norm(dim=1, keepdim=True)\n\n\ndef f"
+    ),
 }
 TABLES = {
     "distances": program("return (a + b - 2 * x @ y.t()).mean()"),
@@ -116,7 +119,7 @@ TABLES = {
     "a margin of another matrix": program("return (a * b).sum()", b="m.sum(0)"),
     "a range": program("return (a * b).mean()", b="torch.arange(8)"),
     "a row and a column of one matrix": program("return (a * b).sum()", a="m.mean(1, keepdim=True)", b="m.mean(0)"),
-    "kept by a function in the expression": program("return (lengths(x) * b).mean()", b="torch.ones(8)").replace(
+    "kept by a function in the expression": program("return (lengths(x) + b).exp().mean()", b="torch.ones(8)").replace(
         "def f", "def lengths(x):\n    return x.norm(dim=1, keepdim=True)\n\n\ndef f"
     ),
     "picked in the expression": program("return (a[:8] * b).mean()", b="torch.ones(8)"),

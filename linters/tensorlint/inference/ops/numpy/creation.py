@@ -36,6 +36,13 @@ def ranked(call: Call, value: Value) -> Tensor:
     return tensor(array_of(call, value))
 
 
+def own(call: Call, value: Value) -> Tensor:
+    """An array, and surely none of torch's, of which some functions make a tensor again."""
+    if not isinstance(value, (Tensor, Sequence)) or (isinstance(value, Tensor) and value.framework != "numpy"):
+        raise Undecided
+    return ranked(call, value)
+
+
 def chosen(dtype: Value, otherwise: str | None) -> str | None:
     return otherwise if values.is_none(dtype) else dtypes.named(dtype, "numpy")
 

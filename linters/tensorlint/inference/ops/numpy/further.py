@@ -7,7 +7,7 @@ from tensorlint.inference import values
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.literals import array_of
-from tensorlint.inference.ops.numpy.creation import complex_part, ranked
+from tensorlint.inference.ops.numpy.creation import complex_part, own, ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import NUMERIC, RAMP, SPELLED, laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -141,9 +141,9 @@ def piecewise(call: Call, x: Value, **rest: object) -> Value:
     return unplaced(call, "numpy", given.shape, given.dtype)
 
 
-@op("numpy.ediff1d", "ary to_end=None to_begin=None")
+@op("numpy.ediff1d", "ary to_end=None to_begin=None", tensor=False)
 def ediff1d(call: Call, ary: Value, to_end: Value, to_begin: Value) -> Value:
-    size = S.product(ranked(call, ary).shape or ())
+    size = S.product(own(call, ary).shape or ())
     if not values.is_none(to_end) or not values.is_none(to_begin) or not arguments.at_least(size, 1):
         raise Undecided
     return unplaced(call, "numpy", (S.subtract(size, 1),), None)
@@ -157,10 +157,10 @@ def resize(call: Call, a: Value, new_shape: Value) -> Value:
     return unplaced(call, "numpy", shape, ranked(call, a).dtype)
 
 
-@op("numpy.insert", "arr obj values axis=None")
+@op("numpy.insert", "arr obj values axis=None", tensor=False)
 def insert(call: Call, arr: Value, obj: Value, axis: Value, **rest: Value) -> Value:
     """A number, or a row, put in at one place makes the axis longer by one."""
-    given, added = ranked(call, arr), ranked(call, rest["values"])
+    given, added = own(call, arr), ranked(call, rest["values"])
     shape, more = given.shape or (), added.shape or ()
     if values.integer(obj) is None:
         raise Undecided

@@ -53,7 +53,6 @@ from tensorlint.inference.values import (
     ModuleScope,
     Opaque,
     Partial,
-    Scalar,
     Sequence,
     Slice,
     Tensor,
@@ -72,7 +71,7 @@ _MOST_UNPACKED = 4096  # `[*rows, *rows]` again and again doubles them each time
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
 _RESULT_FIELDS = {
     "values": 0, "indices": 1, "eigenvalues": 0, "eigenvectors": 1, "sign": 0, "logabsdet": 1, "U": 0, "S": 1, "V": 2, "Vh": 2,
-    "Q": 0, "R": 1, "solution": 0, "slope": 0, "intercept": 1, "rvalue": 2, "pvalue": 3, "stderr": 4,
+    "Q": 0, "R": 1, "solution": 0, "slope": 0, "intercept": 1,
 }  # fmt: skip
 
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
@@ -578,7 +577,7 @@ def named_result(value: Sequence, name: str) -> Value | None:
     if value.kind != "tuple" or value.items is None or len(value.items) <= at:
         return None
     found = value.items[at]
-    return found if isinstance(found, (Tensor, Scalar)) else None
+    return found if isinstance(found, Tensor) else None
 
 
 def _has_metaclass(cls: Class, depth: int = 0) -> bool:

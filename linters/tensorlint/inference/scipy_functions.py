@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    copy,
     is_none,
     size_of,
 )
@@ -174,7 +175,17 @@ def _as_numpy(
     if path.startswith("scipy.fft.") and len(args) > 3:
         return None
     known = {each: value for each, value in kwargs.items() if each in allowed}
-    return interp.apply(entry, list(args), known, node)
+    result = interp.apply(entry, list(args), known, node)
+    # What becomes of other types is not the same: of integers and of truth values in the first place.
+    if path.endswith("freq") or array(interp, args[0], node).dtype == "float64":
+        return result
+    return _untyped(result)
+
+
+def _untyped(value: Value) -> Value:
+    if isinstance(value, Sequence) and value.items is not None:
+        return Sequence(value.kind, [_untyped(item) for item in value.items])
+    return copy(value, dtype=None) if isinstance(value, Tensor) else value
 
 
 def _of_linalg(
@@ -215,7 +226,7 @@ def _of_linalg(
         entry = ops.function("numpy.linalg.qr")
         if not isinstance(mode, Const) or mode.value not in how or entry is None:
             return None
-        return interp.apply(entry, list(args), {"mode": Const(how[str(mode.value)])}, node)
+        return _untyped(interp.apply(entry, list(args), {"mode": Const(how[str(mode.value)])}, node))
     return None
 
 

@@ -89,7 +89,7 @@ def array(interp: State, value: Value, node: ast.AST | None) -> Tensor:
 
 
 def _numbers(shape: Shape, node: ast.AST | None, how: str | None = None) -> Tensor:
-    return Tensor("numpy", shape, None, None, None, node, how, NUMERIC)
+    return Tensor("numpy", shape, () if not shape else None, None, None, node, how, NUMERIC)
 
 
 def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
@@ -119,7 +119,8 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         return None
     if path == "scipy.stats.linregress" and len(args) == 2 and not kwargs:
         if all(len(array(interp, each, node).shape or ()) == 1 for each in args):
-            return Sequence("tuple", [Scalar("float") for _ in range(5)])
+            # The others are numbers of Python's where the points lie on a line.
+            return Sequence("tuple", [_numbers((), node), _numbers((), node), UNKNOWN, UNKNOWN, UNKNOWN])
         return None
     name = path[len(_STATS) :]
     if name == "rankdata":
@@ -222,9 +223,9 @@ def _of_distribution(
         # The size stands behind the parameters.
         size = kwargs.get("size", args[own + 1 + continuous] if len(args) > own + 1 + continuous else None)
         return None if size is None or len(args) > own + 2 + continuous else _drawn(interp, size, node, name)
-    if method == "fit" and continuous and len(args) == 1 and not kwargs:
+    if method == "fit" and name == "norm" and len(args) == 1 and not kwargs:
         array(interp, args[0], node)
-        return Sequence("tuple", [Scalar("float") for _ in range(own + 2)])
+        return Sequence("tuple", [_numbers((), node), _numbers((), node)])
     if method not in _TAILS | (_DENSITIES if continuous else _MASSES):
         return None
     asked = [value for word, value in kwargs.items() if word in _ASKED and not args]

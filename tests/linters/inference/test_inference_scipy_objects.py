@@ -337,3 +337,36 @@ def test_numbers_of_a_table_are_multiplied_with_its_columns() -> None:
     found = {row.name: row.shape for row in analyse(ast.parse(code), code).bindings}
     assert len(found["line"]) == len(found["same"]) == 1
     assert "first" not in found  # of a table, it may be anything
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "int64", "complex128", "bool"])
+def test_other_types_are_not_claimed_wrongly(kind: str) -> None:
+    pytest.importorskip("scipy", reason="scipy is the oracle")
+    top = (
+        f"{TOP}x, y, m = (10 * x).astype('{kind}'), (10 * y).astype('{kind}'), (10 * m).astype('{kind}')\n"
+        f"spd, four, seven = (10 * spd).astype('{kind}'), four.astype('{kind}'), seven.astype('{kind}')\n"
+    )
+    expressions = [*KNOWN, *NOT_WRONG]
+    code = top + "".join(f"v{at} = {expression}\n" for at, expression in enumerate(expressions))
+    rows = {row.name: row for row in analyse(ast.parse(code), code).bindings}
+    scope: dict[str, Any] = {}
+    compared, wrong = 0, []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(top, scope)
+        for at, expression in enumerate(expressions):
+            row = rows.get(f"v{at}")
+            try:
+                value = eval(expression, scope)
+            except Exception:
+                continue
+            if row is None or row.shape is None:
+                continue
+            compared += 1
+            real = getattr(value, "shape", None)
+            sizes = real is not None and len(real) == len(row.shape)
+            sizes = sizes and all(not isinstance(a, int) or a == b for a, b in zip(row.shape, real, strict=True))
+            if not sizes or row.dtype not in (None, str(getattr(value, "dtype", None))):
+                wrong.append((expression, row.shape, row.dtype, value))
+    assert compared > 40
+    assert wrong == []

@@ -122,6 +122,7 @@ def perhaps(found: Value | None) -> Opaque:
     elif type(found) is Opaque:
         parts = found.parts
     made = Opaque(None, parts)
+    made.counts = True  # what it was bound to since may be 0
     if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)
     return made

@@ -133,7 +133,10 @@ class Assignments(State):
                 if isinstance(value, (Opaque, Number)):
                     self.name_size(value, target)
                 elif isinstance(value, Scalar) and value.kind == "int":
+                    numbers = value.numbers
                     value = an_integer()
+                    if numbers:
+                        value._symbol = S.counter(numbers=True, signed=True)
                     self.name_size(value, target)
             if self.rounds is not None:
                 self.note_round(target, value)

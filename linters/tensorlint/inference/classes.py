@@ -54,6 +54,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     is_none,
+    opaque_anew,
 )
 from tensorlint.inference.variants import stands_for_several
 from tensorlint.inference.walking import walk
@@ -391,7 +392,7 @@ class Classes(Inheritance):
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN:
-                return Opaque(None, parts=value.given)
+                return opaque_anew(value.given)
             if generic:
                 if name in cls.unstable:
                     return changing_numbers.whenever(self, cls, name, found) or perhaps(found)

@@ -59,8 +59,10 @@ from tensorlint.inference.values import (
     copy,
     integer,
     is_none,
+    may_be_array,
     moved,
     number,
+    opaque_anew,
 )
 from tensorlint.inference.variants import any_of, item_at, made_anew
 from tensorlint.inference.walking import only_tells
@@ -105,8 +107,8 @@ class Expressions(State):
                 return self.held_shared(name)
             if type(value) is Imported:
                 return self.resolve(value)
-            # Whatever it is, it is one object until the name is bound anew.
-            value = frame.env[name] = Opaque(None)
+            # Whatever it is, it is one object until the name is bound anew; bound once it is what the name says.
+            value = frame.env[name] = Opaque(None) if frame.facts.assigned.get(name) == 1 else opaque_anew()
             return value
         value = frame.lookup_around(name)
         if value is None:
@@ -452,7 +454,7 @@ class Expressions(State):
             found = indexing.getitem(self.call_context("indexing", node), value, index)
             if value.shape is not None:
                 return found
-            if isinstance(found, Tensor) and found.shape is None and found.axes is None and value.axes:
+            if isinstance(found, Tensor) and found.shape is None and found.axes is None:
                 found.axes = known_axes.indexed(known_axes.of(value), index) or None
             if value.kin is None:
                 return found
@@ -477,7 +479,9 @@ class Expressions(State):
                 if isinstance(each, (Instance, Dictionary, LibraryObject, Function))
                 or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
             )
-            return Opaque(None, parts) if parts else UNKNOWN
+            found = Opaque(None, parts)
+            found.array = any(map(may_be_array, value.items.values()))
+            return found if parts or found.array else UNKNOWN
         if type(value) is Opaque:
             if type(index) is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))

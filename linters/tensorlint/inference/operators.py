@@ -39,8 +39,11 @@ from tensorlint.inference.values import (
     an_integer,
     copy,
     integer,
+    is_numbering,
+    may_be_array,
     moved,
     number,
+    opaque_anew,
     size_of,
 )
 
@@ -92,8 +95,13 @@ def _perhaps_zero(sign: str, left: Value, right: Value) -> bool:
 def _result(sign: str, left: Value, right: Value, made: Opaque) -> Opaque:
     """The object that an operator makes of numbers that are not known: used as a size, one that may be 0, where it may."""
     if _perhaps_zero(sign, left, right):
-        made._symbol = S.counter()
+        made._symbol = S.counter(signed=_perhaps_negative(sign, left, right))
     return made
+
+
+def _perhaps_negative(sign: str, left: Value, right: Value) -> bool:
+    """Whether it may well be below 0."""
+    return sign == "-" or (sign != "%" and any(map(arguments.may_be_negative, (left, right))))
 
 
 def _turned(size: S.Size, sign: ast.unaryop) -> Value:
@@ -150,6 +158,8 @@ class Operators(State):
         kinds = [numbers.kind_of_operand(value) for value in (left, right)]
         if None in kinds:
             kind = _kind_of_both(left, right)
+            if kind is None and (may_be_array(left) or may_be_array(right)):
+                return opaque_anew()
             if kind is None and (sign in _OF_SIZES or not _perhaps_zero(sign, left, right)) and sign != "%":
                 return UNKNOWN
             return _result(sign, left, right, Opaque(None, kind=kind))
@@ -164,7 +174,13 @@ class Operators(State):
             return _result(sign, left, right, Opaque(None, kind=PLAIN))
         if "real" in kinds:
             return Scalar("real")
-        return an_integer() if isinstance(left, Opaque) or isinstance(right, Opaque) else Scalar("int")
+        if not (isinstance(left, Opaque) or isinstance(right, Opaque)):
+            return Scalar("int", is_numbering(left) or is_numbering(right))
+        made = an_integer()
+        if is_numbering(left) or is_numbering(right):
+            made._symbol = S.counter(numbers=True, signed=True)
+        made.signed = _perhaps_negative(sign, left, right)
+        return made
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
@@ -439,6 +455,8 @@ class Operators(State):
                 times = integer(count)
                 if times is not None and times * len(sequence.items) <= _MAX_ITEMS:
                     return Sequence(sequence.kind, sequence.items * times if sequence.items and times > 0 else [])
+                if may_be_array(count):
+                    return UNKNOWN
                 size = S.counter() if isinstance(count, Scalar) else size_of(count)
                 if len(sequence.items) == 1 and size is not None:
                     if not arguments.at_least(size, 0):

@@ -286,7 +286,7 @@ class Assignments(State):
             if isinstance(value, Opaque):
                 self.assign(element, one_of_items(value), None)
             elif isinstance(value, (Instance, Number)):
-                self.assign(element, UNKNOWN, None)
+                self.assign(element, freshen(items.element), None)
             else:
                 item = freshen(items.element)
                 self.assign(element, Opaque(None) if item is UNKNOWN else item, None)

@@ -474,6 +474,8 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 def _perhaps_zero(known: Value, given: Value) -> Value:
     """What a function makes of an object that nobody knows: used as a size, one that may be 0."""
+    if isinstance(given, Instance):
+        return one_within([given])  # what its `__abs__` gives
     if known is UNKNOWN and isinstance(given, (Opaque, Unknown)):
         known = Opaque(None)
         known._symbol = S.counter()
@@ -492,7 +494,7 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
         known = interp.iterate(args[0])
         # Which item comes next depends on what was taken before.
         return interp.any_item(known) if len(args) == 1 else default
-    return UNKNOWN
+    return one_within(args)  # what its `__next__` gives
 
 
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

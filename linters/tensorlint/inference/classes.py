@@ -468,7 +468,7 @@ class Classes(Inheritance):
             return made
         if name in _REGISTERS and value.cls.is_module:  # in other hands: `add = self.add_module`
             self.forget_fields(value)
-        return UNKNOWN
+        return UNKNOWN if self.find_in_class(cls, "__getattr__") is None else one_within([value])
 
     def perhaps_its_own(self, value: Instance, name: str) -> Value:
         """What an object has under a name that something else may have bound anew."""

@@ -37,16 +37,21 @@ HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
 _CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
 _MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque, LibraryObject})
+_HOLDING_ONE_OF = HOLDING | {Opaque}
 ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
 _OR_LAYERS = ONE_OF | {LibraryObject}
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
-    """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    found = [value for value in values if type(value) in HOLDING]
+    """The objects among the values, and those that they hold, by themselves, as one of several, or in lists and dictionaries."""
+    found = [
+        value
+        for value in values
+        if (kind := type(value)) in HOLDING or (kind is Opaque and value.parts)  # type: ignore[attr-defined]
+    ]
     if not found:  # as for most calls
         return []
-    return [each for each in _within(found) if type(each) is Instance and not each.generic]
+    return [each for each in _within(found, _HOLDING_ONE_OF) if type(each) is Instance and not each.generic]
 
 
 def objects_reached(value: Value) -> list[Instance]:
@@ -77,6 +82,12 @@ def one_within(values: Iterable[Value]) -> Value:
         or (type(each) is LibraryObject and each.path.startswith("torch.nn."))
     ]
     return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
+
+
+def one_of(value: Value) -> Opaque:
+    """An object that nobody knows, which may be this one, or one that it holds."""
+    one = one_within([value])
+    return one if isinstance(one, Opaque) else Opaque(None)
 
 
 def all_within(value: Value) -> list[Value]:

@@ -264,6 +264,8 @@ class Iteration(State):
         if isinstance(value, Instance) and (fields := self.fields_of_tuple(value)) is not None:
             return fields
         aliases.lose(value)
+        if isinstance(value, Instance):
+            return Sequence("iterator", None, one_within([value]))  # what its `__iter__` gives
         if isinstance(value, Dictionary):
             if value.items is not None:
                 return Sequence("iterator", [Const(key) for key in value.items])

@@ -131,7 +131,10 @@ class Operators(State):
                 return self.opaque_operation(sign, left, right)
             return self.scalar_operation(sign, left, right)
         if type(left) is Tensor or type(right) is Tensor:
-            return self.tensor_operation(sign, left, right, node)
+            result = self.tensor_operation(sign, left, right, node)
+            if result is UNKNOWN and (type(left) is Instance or type(right) is Instance):
+                return one_within([left, right])  # what its `__radd__` gives
+            return result
         if type(left) is Const and type(right) is Const:
             return _constants(sign, left.value, right.value)
         if type(left) is Sequence or type(right) is Sequence:
@@ -151,7 +154,10 @@ class Operators(State):
         if type(left) is Dictionary or type(right) is Dictionary:
             # `a | b` holds what the two hold.
             return one_within([left, right])
-        return self.scalar_operation(sign, left, right)
+        result = self.scalar_operation(sign, left, right)
+        if result is UNKNOWN and (type(left) is Instance or type(right) is Instance):
+            return one_within([left, right])  # what its `__add__` gives
+        return result
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
         """Arithmetic on numbers of which not all are known."""
@@ -234,7 +240,7 @@ class Operators(State):
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         if self.reflects and (_may_reflect(left) or _may_reflect(right)):
-            return UNKNOWN  # what its `__rmul__` gives
+            return one_within([left, right])  # what its `__rmul__` gives
         if self.decided and sign in self.decided:
             if _may_reflect(left) or (sign in _COMPARISONS and _may_reflect(right)):
                 return UNKNOWN  # what its `__mul__`, `__imul__` or `__lt__` gives
@@ -308,7 +314,7 @@ class Operators(State):
             return _turned(S.counter(), node.op)
         if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):
             return Scalar("int") if operand.kind == "bool" else operand
-        return UNKNOWN
+        return one_within([operand]) if isinstance(operand, Instance) else UNKNOWN
 
     def eval_compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
@@ -370,6 +376,8 @@ class Operators(State):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None and a == b:
                 return Const(sign == "==")
+        if type(left) is Instance or type(right) is Instance:
+            return one_within([left, right])  # what its `__lt__` gives
         return Scalar("bool") if numbers.kind_of(left) and numbers.kind_of(right) else UNKNOWN
 
     def eval_bool(self, node: ast.BoolOp) -> Value:

@@ -20,6 +20,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    unknown_members,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +108,14 @@ def any_item_of(value: Sequence | Dictionary) -> Value:
 def variant_of(one: Value) -> Value:
     """What is one of several, another one each time that it is asked for."""
     return Opaque(None, variant=True, parts=one.parts) if isinstance(one, Opaque) else UNKNOWN
+
+
+def forgotten_members(container: LibraryObject, *more: Value) -> Sequence | Dictionary:
+    """What a container of layers holds of which it is not known any more what that is: what it held, it may be, and these."""
+    members = unknown_members(container.path)
+    held = container.fields.values() if container.fields else ()
+    members.element = variant_of(one_within([*more, *held, *container.positional, *container.arguments.values()]))
+    return members
 
 
 def items_of(value: Sequence | Dictionary) -> list[Value]:
@@ -299,6 +308,15 @@ def hold_still(holder: Instance | Class, held: Iterable[Value]) -> None:
         more += [part for part in parts if type(part) in _MAY_BE_HELD and part not in holder.given]
     if more:
         holder.given = (*holder.given, *more)[:_MOST_GIVEN]
+
+
+def each_part_of(value: Value) -> list[Value]:
+    """The objects that the value is one of, each by itself where one of them is one of several."""
+    found = list(parts_of(value))
+    for part in found:  # grows meanwhile
+        if type(part) is Opaque and len(found) < _MOST_OBJECTS:
+            found += [each for each in part.parts if all(each is not other for other in found)]
+    return found
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

@@ -308,6 +308,8 @@ class Expressions(State):
                     return part
             if name == "__dict__":
                 self.touch_all(value)
+            if name in ("__dict__", "_modules") and modules.known(value.path):
+                return Opaque(None, parts=(value,))  # what is put into it is in the module
             return Attribute(value, name)
         if type(value) is Class:
             return self.class_attribute(value, name)
@@ -493,7 +495,7 @@ class Expressions(State):
                     part = self.sequence_item(members, index)
                     if isinstance(part, Sequence) and part.items is not None:
                         return LibraryObject(value.path, {}, tuple(part.items))
-                    return Opaque(None, parts=(value,))  # its modules are this one's
+                    return one_within([value])  # its modules are this one's
                 if isinstance(members, Dictionary):
                     return self.item(members, index, node)
                 return self.sequence_item(members, index)
@@ -504,11 +506,11 @@ class Expressions(State):
             return table_parts.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             fields = self.fields_of_tuple(value)
-            return (
-                self.call_method(value, "__getitem__", [index], {}, node)
-                if fields is None
-                else self.item(fields, index, node)
-            )
+            if fields is not None:
+                return self.item(fields, index, node)
+            found = self.call_method(value, "__getitem__", [index], {}, node)
+            # A member of a class of containers, which what was put into the object may be.
+            return one_within([value]) if found is UNKNOWN and value.cls.is_module else found
         if isinstance(value, Class) and value.is_module and not _has_metaclass(value):
             # A generic module with its type: `Head[Tensor](64)`.
             return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN

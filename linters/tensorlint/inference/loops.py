@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import forget_field, hold_still, one_within
+from tensorlint.inference.contents import forget_field, forgotten_members, hold_still, one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -36,7 +36,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     opaque_serial,
-    unknown_members,
 )
 from tensorlint.inference.variants import covers, freshen
 from tensorlint.inference.walking import walk
@@ -464,7 +463,7 @@ class Loops(State):
         if type(owner) is Sequence or type(owner) is Dictionary:
             self.forget_contents(owner, seen)
         elif name == built_containers.ADDED:
-            owner.fields["members"] = unknown_members(owner.path)
+            owner.fields["members"] = forgotten_members(owner)
         elif isinstance(owner, Opaque) and name is None:
             owner.axes = None
         elif isinstance(owner, (Instance, LibraryObject, Class, Opaque)) and name is not None:

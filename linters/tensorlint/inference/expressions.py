@@ -487,7 +487,9 @@ class Expressions(State):
         if type(value) is Opaque:
             if type(index) is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
-            return Opaque(None, value.parts)
+            cut = Opaque(None, value.parts)
+            cut.cut = value.cut or known_axes.may_choose(index)
+            return cut
         if isinstance(value, LibraryObject):
             members = self.members(value)
             if members is not None:

@@ -32,6 +32,7 @@ from tensorlint.inference.values import (
 from tensorlint.inference.variants import any_of, made_anew, varying
 
 _MOST_LETTERS = 64
+_ITERATES = ("__iter__", "__getitem__")  # methods that give an object's items
 
 
 class Iteration(State):
@@ -264,8 +265,8 @@ class Iteration(State):
         if isinstance(value, Instance) and (fields := self.fields_of_tuple(value)) is not None:
             return fields
         aliases.lose(value)
-        if isinstance(value, Instance):
-            return Sequence("iterator", None, one_within([value]))  # what its `__iter__` gives
+        if isinstance(value, Instance) and any(self.find_in_class(value.cls, name) is not None for name in _ITERATES):
+            return Sequence("iterator", None, one_within([value]))
         if isinstance(value, Dictionary):
             if value.items is not None:
                 return Sequence("iterator", [Const(key) for key in value.items])

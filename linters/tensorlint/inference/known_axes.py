@@ -263,6 +263,15 @@ def indexed(axes: Axes, index: Value) -> Axes | None:
     return _of_least_rank(kept, rest)
 
 
+def may_choose(index: Value) -> bool:
+    """Whether an index may leave an axis without elements: a mask, or a slice with bounds."""
+    items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    return any(
+        isinstance(item, Tensor) if not isinstance(item, Slice) else not (is_none(item.start) and is_none(item.stop))
+        for item in items or ()
+    )
+
+
 def _stepped(axes: Axes, items: list[Value], *, from_end: bool) -> Axes:
     at = 0
     for item in items:

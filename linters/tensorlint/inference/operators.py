@@ -11,7 +11,7 @@ from typing import Any
 from tensorlint.inference import aliases, iterators, kind_tests, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import items_of, one_within
 from tensorlint.inference.ops import arguments, dtypes, elementwise, modules
 from tensorlint.inference.ops.unknown_arguments import is_unknown
 from tensorlint.inference.state import State
@@ -37,6 +37,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     an_integer,
+    any_key,
     copy,
     integer,
     is_numbering,
@@ -201,6 +202,7 @@ class Operators(State):
             result = self.size_operation(sign, left.size, right.size, left, right)
             made = Opaque(None, variant=left.variant or right.variant, kind=_kind_of_both(left, right))
             made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
+            made.array = may_be_array(left) or may_be_array(right)
             if isinstance(result, Opaque):
                 made.formula = result._symbol
             known = left.fields[key] = made
@@ -231,6 +233,7 @@ class Operators(State):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
             whole = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
             made = Opaque(None, kind=_kind_of_both(left, right), integer=whole)
+            made.array = may_be_array(left) or may_be_array(right)
             made._symbol = result
             return made
         if opaque:
@@ -456,7 +459,12 @@ class Operators(State):
                     kin = moved(side.kin, len(other.items))
             tail = (*left.tail, *right.items) if right.items is not None else right.tail
             tail = tuple(tail) if left.kind == "tuple" else ()
-            return Sequence(left.kind, None, one_within([left, right]), length, kin=kin, tail=tail)
+            one = one_within([left, right])
+            if any(is_numbering(item) for side in (left, right) for item in items_of(side)[:_MAX_ITEMS]):
+                numbered = any_key()
+                numbered.parts = one.parts if isinstance(one, Opaque) else ()
+                one = numbered
+            return Sequence(left.kind, None, one, length, kin=kin, tail=tail)
         if sign == "*":
             sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):

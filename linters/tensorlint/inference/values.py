@@ -88,7 +88,7 @@ class Opaque(Value):
     """
 
     __slots__ = (
-        "_symbol", "array", "axes", "counts", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "signed", "since",
+        "_symbol", "array", "axes", "counts", "cut", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "signed", "since",
         "stated", "told", "variant",
     )  # fmt: skip
 
@@ -111,6 +111,8 @@ class Opaque(Value):
         self.signed = False
         # Whether it may be an array rather than a number.
         self.array = False
+        # Whether it was cut out of another object, and may hold nothing.
+        self.cut = False
         self._symbol: Poly | None = None
         # What it was computed from, as long as it has no name: `n * m`.
         self.formula: Poly | None = None
@@ -155,7 +157,7 @@ def opaque_anew(parts: tuple[Value, ...] = ()) -> Opaque:
     return made
 
 
-def any_key() -> Value:
+def any_key() -> Opaque:
     """A key of which nothing is known, another one in each round."""
     key = opaque_anew()
     key.variant = True

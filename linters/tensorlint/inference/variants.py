@@ -31,6 +31,8 @@ from tensorlint.inference.values import (
 
 # Objects are looked into that an object holds, and those that these hold.
 _DEEPEST = 4
+# So many tuples, lists and dictionaries are made anew within one item.
+_MOST_MADE = 64
 # Has no size that could vary.
 _FIXED = frozenset({Const, Scalar, Unknown})
 
@@ -58,7 +60,9 @@ def freshen(
         if made is None:
             made = {}
         if id(value) not in made:
-            made[id(value)] = value, _freshen_items(value, renamed, made)
+            made[id(value)] = value, UNKNOWN  # counts as one while it is made
+            many = len(made) > _MOST_MADE  # pairs of pairs of pairs double with each line that makes them
+            made[id(value)] = value, _another(value) if many else _freshen_items(value, renamed, made)
         return made[id(value)][1]
     if isinstance(value, Tensor) and value.shape is not None:
         found = False

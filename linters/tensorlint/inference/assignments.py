@@ -287,7 +287,9 @@ class Assignments(State):
         for position, element in enumerate(elements):
             if isinstance(value, Opaque):
                 self.assign(element, one_of_items(value), None)
-            elif isinstance(value, (Instance, Number)):
+            elif isinstance(value, Number):
+                self.assign(element, UNKNOWN, None)
+            elif isinstance(value, Instance):
                 self.assign(element, freshen(items.element), None)
             else:
                 item = freshen(items.element)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import aliases, containers, iterators, kind_tests, numbers, truths
 from tensorlint.inference import sizes as S
-from tensorlint.inference.class_order import method_order
+from tensorlint.inference.class_order import ANSWERING, method_order
 from tensorlint.inference.computed_names import fits_any, patterns_of
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import given_by_operators, one_within
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.table_values import is_table, rows_of
 from tensorlint.inference.values import (
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 
-_ANSWERING = frozenset(["__getattr__", "__getattribute__"])
 # Bases none of whose properties gives what an object of the program holds.
 _WITHOUT_PROPERTIES = frozenset(["torch.nn.Module", "builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"])
 # What takes one number, and raises for a matrix.
@@ -62,15 +61,16 @@ def call(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], 
     if handler is not None:
         result: Value = handler(interp, args, kwargs, node)
         aliases.tie_result(result, args)
-        return result
+        return given_by_operators([*args, *kwargs.values()]) if result is UNKNOWN else result
     if name in ("id", "hash"):
         return an_integer()
     if name in ("callable", "issubclass"):
         return Scalar("bool")
     if name in ("print", "repr", "str", "format"):
         return UNKNOWN
+    given = given_by_operators([*args, *kwargs.values()])  # `abs(x)`
     interp.escape(args, kwargs, reads_tables=True)
-    return UNKNOWN
+    return given
 
 
 def _len(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -354,7 +354,7 @@ def _held_as(interp: State, owner: Instance | Class, node: ast.AST | None) -> It
             if isinstance(base, Library) and base.path in _WITHOUT_PROPERTIES:
                 continue
             return owner.held.values()
-        if not _ANSWERING.isdisjoint(base.held):
+        if not ANSWERING.isdisjoint(base.held):
             return owner.held.values()
         for name, value in base.held.items():
             if fits_any(name, patterns) and not (isinstance(value, Function) and value.kind == "function"):
@@ -474,8 +474,6 @@ def _abs(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 def _perhaps_zero(known: Value, given: Value) -> Value:
     """What a function makes of an object that nobody knows: used as a size, one that may be 0."""
-    if isinstance(given, Instance):
-        return one_within([given])  # what its `__abs__` gives
     if known is UNKNOWN and isinstance(given, (Opaque, Unknown)):
         known = Opaque(None)
         known._symbol = S.counter()
@@ -494,7 +492,7 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
         known = interp.iterate(args[0])
         # Which item comes next depends on what was taken before.
         return interp.any_item(known) if len(args) == 1 else default
-    return one_within(args)  # what its `__next__` gives
+    return UNKNOWN
 
 
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

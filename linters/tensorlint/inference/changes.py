@@ -48,6 +48,10 @@ _READERS = frozenset(
     ["len", "range", "enumerate", "zip", "print", "isinstance", "tuple", "list", "dict", "set", "sum", "min", "max", "any", "all", "str",
      "int", "float", "bool", "repr", "sorted", "reversed", "hasattr", "getattr", "type", "id", "iter", "super", "issubclass", "abs"]
 )  # fmt: skip
+# Functions that call nothing that they are given.
+_CALL_NOTHING = frozenset(
+    ["len", "isinstance", "issubclass", "hasattr", "id", "type", "repr", "str", "int", "float", "bool", "print", "abs", "range"]
+)  # fmt: skip
 _LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "logging", "logger", "warnings", "json", "re"])
 _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
 _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
@@ -118,6 +122,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
         elif kind is ast.Call:
             func, arguments, keywords = part.func, part.args, part.keywords
             lends = (arguments or keywords) and not _only_reads(func)
+            calls = type(func) is not ast.Name or func.id not in _CALL_NOTHING
             for each in arguments:
                 given = type(each)
                 if given is ast.Name:
@@ -127,7 +132,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     continue
                 if given is ast.Constant:
                     continue
-                if given is ast.Attribute:
+                if given is ast.Attribute and calls:
                     _called_later(each, found)  # `map(box.add, xs)`
                 elif given in _SEVERAL:
                     found.handed.update([inner.id for inner in each.elts if isinstance(inner, ast.Name)])

@@ -19,6 +19,7 @@ from tensorlint.inference.inheritance import INITIALISERS
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.numbers import Kind
 from tensorlint.inference.values import UNKNOWN, Class, Const, Library, Number, Scalar, Value
+from tensorlint.inference.walking import BLOCKS
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -27,7 +28,6 @@ _HELD = frozenset({Const, Number, Scalar})
 _NONE: frozenset[Kind | None] = frozenset()
 _TO_ONE = frozenset({ast.AugAssign, ast.AnnAssign})
 _PLAIN = frozenset({ast.Expr, ast.Return, ast.Raise, ast.Assert, ast.Pass})
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _TYPES: dict[str, Kind] = {"int": "int", "len": "int", "float": "float", "bool": "bool"}
 _ANNOTATED: dict[str, Kind] = {"int": "int", "float": "real", "bool": "bool"}  # an int is a float to an annotation
 
@@ -68,7 +68,7 @@ def _assigned(cls: Class) -> dict[str, set[Kind | None]]:
             elif type(node) in _TO_ONE:
                 targets = [node.target]  # type: ignore[attr-defined]
             elif type(node) not in _PLAIN:
-                for field in _BLOCKS:
+                for field in BLOCKS:
                     waiting += getattr(node, field, ())
             for target in targets:
                 if type(target) is ast.Attribute and getattr(target.value, "id", None) == first:

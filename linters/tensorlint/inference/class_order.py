@@ -10,6 +10,9 @@ from collections.abc import Set
 
 from tensorlint.inference.values import Class, Function, Library, Value
 
+# Methods that give what an object has no attribute for.
+ANSWERING = frozenset({"__getattr__", "__getattribute__"})
+
 
 def method_order(cls: Class) -> tuple[Value, ...]:
     """The class and its bases, in order; a base of which only the name is known stands for itself alone."""

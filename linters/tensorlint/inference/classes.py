@@ -9,7 +9,7 @@ from tensorlint.inference import changing_numbers
 from tensorlint.inference.aliases import joined, perhaps
 from tensorlint.inference.called_functions import AUTOGRAD, apply_of
 from tensorlint.inference.changes import NEITHER
-from tensorlint.inference.class_order import functions_of, method_order, values_of
+from tensorlint.inference.class_order import ANSWERING, functions_of, method_order, values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.contents import hold_still, one_within
 from tensorlint.inference.frames import Frame
@@ -468,7 +468,9 @@ class Classes(Inheritance):
             return made
         if name in _REGISTERS and value.cls.is_module:  # in other hands: `add = self.add_module`
             self.forget_fields(value)
-        return UNKNOWN if self.find_in_class(cls, "__getattr__") is None else one_within([value])
+        if any(self.find_in_class(cls, each) is not None for each in ANSWERING):
+            return one_within([value])
+        return UNKNOWN
 
     def perhaps_its_own(self, value: Instance, name: str) -> Value:
         """What an object has under a name that something else may have bound anew."""

@@ -91,6 +91,19 @@ def one_of(value: Value) -> Opaque:
     return one if isinstance(one, Opaque) else Opaque(None)
 
 
+def given_by_operators(values: Iterable[Value]) -> Value:
+    """What an operator gives, or a function that Python calls a special method by: one of the objects that it is given, or what
+    these hold, should one of them be an object of the program's own."""
+    values = list(values)
+    if not any(type(each) is Instance or (type(each) is Opaque and _may_be_instance(each)) for each in values):
+        return UNKNOWN
+    return one_within(values)
+
+
+def _may_be_instance(value: Opaque) -> bool:
+    return Instance in map(type, value.parts)
+
+
 def all_within(value: Value) -> list[Value]:
     """The objects that may be changed by way of the value: those that it is one of, and all that these hold."""
     return [each for each in _within([value], ONE_OF) if type(each) is not Opaque]

@@ -516,6 +516,8 @@ class Expressions(State):
         if isinstance(value, Class) and value.is_module and not _has_metaclass(value):
             # A generic module with its type: `Head[Tensor](64)`.
             return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN
+        if isinstance(value, Class) and isinstance(method := self.find_in_class(value, "__class_getitem__"), Function):
+            return self.unseen_result(method, [index], {})
         if isinstance(value, Library):
             if value.path == "numpy.c_":
                 return self.joined_columns(index, node)

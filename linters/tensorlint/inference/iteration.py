@@ -9,7 +9,7 @@ from tensorlint.inference import aliases, gone_through, iterators, kind_tests, r
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import one_within, variant_of
 from tensorlint.inference.frames import Environment, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
@@ -32,7 +32,6 @@ from tensorlint.inference.values import (
 from tensorlint.inference.variants import any_of, made_anew, varying
 
 _MOST_LETTERS = 64
-_ITERATES = ("__iter__", "__getitem__")  # methods that give an object's items
 
 
 class Iteration(State):
@@ -265,14 +264,16 @@ class Iteration(State):
         if isinstance(value, Instance) and (fields := self.fields_of_tuple(value)) is not None:
             return fields
         aliases.lose(value)
-        if isinstance(value, Instance) and any(self.find_in_class(value.cls, name) is not None for name in _ITERATES):
-            return Sequence("iterator", None, one_within([value]))
         if isinstance(value, Dictionary):
             if value.items is not None:
                 return Sequence("iterator", [Const(key) for key in value.items])
             return Sequence("iterator", None, any_key())
         if isinstance(value, Opaque) and value.parts:
+            for part in value.parts if aliases.TIES.on else ():
+                aliases.lose(part)
             return Sequence("iterator", None, Opaque(None, parts=value.parts))  # each may be one of them
+        if isinstance(value, Instance):
+            return Sequence("iterator", None, variant_of(one_within([value])))  # whatever its `__iter__` gives
         return Sequence("iterator")
 
     def fields_of_tuple(self, value: Instance) -> Sequence | None:

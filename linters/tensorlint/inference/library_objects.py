@@ -106,8 +106,11 @@ def copied(value: Value, made: dict[int, Value]) -> Value:
         made[id(value)] = dictionary = Dictionary(entries, containers.share(copied(value.element, made)))
         return dictionary
     if isinstance(value, Instance):
-        if value.generic or _decides(value, _DEEP_COPIERS):
+        if value.generic:
             return Opaque(None)
+        if _decides(value, _DEEP_COPIERS):
+            one = one_within([value])
+            return Opaque(None) if one is UNKNOWN else one
         other = made[id(value)] = Instance(value.cls, {}, value.made)
         other.fields = {name: copied(each, made) for name, each in value.fields.items()}
         return other

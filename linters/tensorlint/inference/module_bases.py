@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.module_sources import is_base
-from tensorlint.inference.source_bindings import bindings, is_none, own_nodes
+from tensorlint.inference.source_bindings import bindings, imports_all, is_none
 
 # A name stands for a name, and that for another one: `Base = pl.LightningModule`.
 _DEEPEST = 4
@@ -26,17 +26,12 @@ def is_module_whichever(tree: ast.Module, base: ast.expr, depth: int = _DEEPEST)
     while isinstance(root, ast.Attribute):
         attributes = f".{root.attr}{attributes}"
         root = root.value
-    if not isinstance(root, ast.Name) or not depth or any(map(_imports_all, own_nodes(tree))):
+    if not isinstance(root, ast.Name) or not depth or imports_all(tree):
         return False
     found = [(target, value) for target, value, _ in bindings(tree, root.id) if value is None or not is_none(value)]
     return bool(found) and all(
         _is_module(tree, root.id, attributes, target, value, depth - 1) for target, value in found
     )
-
-
-def _imports_all(node: ast.AST) -> bool:
-    """`from layers import *`, which may bind any name."""
-    return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
 
 
 def _is_module(

@@ -46,6 +46,9 @@ def _is_given_objects(method: Function) -> bool:
     return len(given.args) + len(given.posonlyargs) > 1 or given.vararg is not None
 
 
+_evaluated = Interpreter.eval
+
+
 class OperatedInterpreter(Interpreter):
     """The interpreter of a file that has such classes."""
 
@@ -53,7 +56,7 @@ class OperatedInterpreter(Interpreter):
         super().__init__(*args, **kwargs)
         self.acting: list[Instance] = []
         self.in_hand: list[Value] = []
-        self.acts: dict[Class, list[Function]] = {}
+        self.acts: dict[tuple[Class, int], list[Function]] = {}
         for kind in _STATEMENTS:
             self.handlers[kind] = self._acting(self.handlers[kind])
 
@@ -73,14 +76,16 @@ class OperatedInterpreter(Interpreter):
 
     def eval(self, node: ast.expr) -> Value:
         before = len(self.acting)
-        value = super().eval(node)
-        if self.acting and len(self.acting) > before:
+        value = _evaluated(self, node)
+        if len(self.acting) > before:
             kind = type(node)
             if kind is ast.Attribute:  # which calls no other method of the object
                 self.acting[before:] = [each for each in self.acting[before:] if self._answers(each.cls)]
             if kind in _OPERATIONS and len(self.acting) > before:
                 self.act()
-        if type(value) in _GIVEN:
+        if type(value) is Opaque:  # as most are, and in which no other is in hand
+            self.in_hand.append(value)
+        elif type(value) in _GIVEN:
             self.note(value)
         return value
 
@@ -118,9 +123,12 @@ class OperatedInterpreter(Interpreter):
                 self.runs_unseen(bound, in_hand if _is_given_objects(method) else [], {})
 
     def methods_that_act(self, cls: Class) -> list[Function]:
-        found = self.acts.get(cls)
+        key = cls, len(self.classes)
+        found = self.acts.get(key)
         if found is None:
-            found = self.acts[cls] = []
+            found = self.acts[key] = []
+            # Any attribute that the method reads may be one of these.
+            asks = any(map(self.changed_by_any_property, self.classes))
             for base in method_order(cls):
                 if not isinstance(base, Class):
                     continue
@@ -128,7 +136,8 @@ class OperatedInterpreter(Interpreter):
                     method = base.own(name) if _IMPLICIT.match(f"def {name}(") else None
                     if isinstance(method, Function):
                         reached = self.reached_from(method)
-                        if reached.attributes or reached.lent or reached.reshapes or self.does_something(method):
+                        changes = asks or reached.attributes or reached.lent or reached.reshapes
+                        if changes or self.does_something(method):
                             found.append(method)
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tensorlint.inference.contents import given_by_operators
 from tensorlint.inference.values import NONE, UNKNOWN, Const, Dictionary, Library, Partial, Sequence, Value
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def call(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         return NONE
     if name in ("iadd", "iconcat", "ior") and len(args) == 2 and isinstance(args[0], (Sequence, Dictionary)):
         return interp.call_method(args[0], "__iadd__" if name != "ior" else "update", args[1:], {}, node)
-    return None
+    given = given_by_operators(args)
+    if given is UNKNOWN:
+        return None
+    interp.escape(args, kwargs)
+    return given
 
 
 def _ask(interp: State, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 from tensorlint.inference import aliases, iterators, kind_tests, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
-from tensorlint.inference.contents import items_of, one_within
+from tensorlint.inference.contents import given_by_operators, items_of, one_within
 from tensorlint.inference.ops import arguments, dtypes, elementwise, modules
 from tensorlint.inference.ops.unknown_arguments import is_unknown
 from tensorlint.inference.state import State
@@ -76,6 +76,16 @@ _MAX_ITEMS = 256
 _MOST_ADDED = 4096  # `rows + rows` again and again doubles them each time
 
 
+def _perhaps_special(result: Value, *operands: Value) -> Value:
+    """The result, which may be an object that a special method of one of the operands gives: an operand, or what it holds."""
+    given = given_by_operators(operands)
+    if result is UNKNOWN or not isinstance(given, Opaque):
+        return given if result is UNKNOWN else result
+    if isinstance(result, Opaque):
+        result.parts = given.parts
+    return result
+
+
 def _may_reflect(value: Value) -> bool:
     """Whether it may be an object of a class that decides what an operator gives: of what only has axes it is not known
     that it is a tensor."""
@@ -129,13 +139,19 @@ class Operators(State):
     def binary(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         if type(left) is Opaque and type(right) is Opaque:  # most are
             if sign in _OF_SIZES:
-                return self.opaque_operation(sign, left, right)
-            return self.scalar_operation(sign, left, right)
+                result = self.opaque_operation(sign, left, right)
+            else:
+                result = self.scalar_operation(sign, left, right)
+            return _perhaps_special(result, left, right) if left.parts or right.parts else result
+        result = self.known_operation(sign, left, right, node)
+        if type(result) is Opaque or result is UNKNOWN:
+            return _perhaps_special(result, left, right)
+        return result
+
+    def known_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
+        """Of two values of which one at least is more than an object that nobody knows."""
         if type(left) is Tensor or type(right) is Tensor:
-            result = self.tensor_operation(sign, left, right, node)
-            if result is UNKNOWN and (type(left) is Instance or type(right) is Instance):
-                return one_within([left, right])  # what its `__radd__` gives
-            return result
+            return self.tensor_operation(sign, left, right, node)
         if type(left) is Const and type(right) is Const:
             return _constants(sign, left.value, right.value)
         if type(left) is Sequence or type(right) is Sequence:
@@ -155,10 +171,7 @@ class Operators(State):
         if type(left) is Dictionary or type(right) is Dictionary:
             # `a | b` holds what the two hold.
             return one_within([left, right])
-        result = self.scalar_operation(sign, left, right)
-        if result is UNKNOWN and (type(left) is Instance or type(right) is Instance):
-            return one_within([left, right])  # what its `__add__` gives
-        return result
+        return self.scalar_operation(sign, left, right)
 
     def scalar_operation(self, sign: str, left: Value, right: Value) -> Value:
         """Arithmetic on numbers of which not all are known."""
@@ -243,7 +256,7 @@ class Operators(State):
 
     def tensor_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         if self.reflects and (_may_reflect(left) or _may_reflect(right)):
-            return one_within([left, right])  # what its `__rmul__` gives
+            return UNKNOWN  # what its `__rmul__` gives
         if self.decided and sign in self.decided:
             if _may_reflect(left) or (sign in _COMPARISONS and _may_reflect(right)):
                 return UNKNOWN  # what its `__mul__`, `__imul__` or `__lt__` gives
@@ -312,12 +325,12 @@ class Operators(State):
                 made = Opaque(None, kind=operand.kind, variant=operand.variant)
                 counted: S.Size = operand._symbol or S.counter()
                 made._symbol = S.negate(counted if type(node.op) is ast.USub else S.add(counted, 1))  # type: ignore[assignment]
-                return made
+                return _perhaps_special(made, operand) if operand.parts else made
         if isinstance(operand, Scalar) and operand.kind == "int":
             return _turned(S.counter(), node.op)
         if isinstance(operand, Scalar) and not isinstance(node.op, ast.Invert):
             return Scalar("int") if operand.kind == "bool" else operand
-        return one_within([operand]) if isinstance(operand, Instance) else UNKNOWN
+        return given_by_operators([operand])
 
     def eval_compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
@@ -367,7 +380,8 @@ class Operators(State):
                 or any(isinstance(x, Const) and isinstance(x.value, str) for x in (left, right))
             ):
                 return UNKNOWN
-            return self.tensor_operation(sign, left, right, node)
+            result = self.tensor_operation(sign, left, right, node)
+            return given_by_operators([left, right]) if result is UNKNOWN else result
         if type(left) is Const and type(right) is Const:
             return _constants(sign, left.value, right.value)
         if type(left) is LibraryObject or type(right) is LibraryObject:
@@ -379,9 +393,9 @@ class Operators(State):
             a, b = size_of(left), size_of(right)
             if a is not None and b is not None and a == b:
                 return Const(sign == "==")
-        if type(left) is Instance or type(right) is Instance:
-            return one_within([left, right])  # what its `__lt__` gives
-        return Scalar("bool") if numbers.kind_of(left) and numbers.kind_of(right) else UNKNOWN
+        if numbers.kind_of(left) and numbers.kind_of(right):
+            return Scalar("bool")
+        return given_by_operators([left, right])
 
     def eval_bool(self, node: ast.BoolOp) -> Value:
         is_and = type(node.op) is ast.And

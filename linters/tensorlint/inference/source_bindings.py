@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.kept import kept_with
+from tensorlint.inference.walking import children, statements, walk
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
@@ -34,14 +35,33 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             pending += children(node)
 
 
+def _binding_nodes(scope: ast.AST) -> list[ast.AST]:
+    """Of the scope's own nodes those that may bind a name; they are asked for by every name."""
+    return kept_with(scope, "binding nodes", lambda: [node for node in own_nodes(scope) if type(node) in _BINDING])
+
+
+def _declaring(tree: ast.Module) -> list[tuple[ast.AST, frozenset[str]]]:
+    """The functions that declare names global, with these."""
+    found: list[tuple[ast.AST, frozenset[str]]] = []
+    for node in statements(tree):
+        if isinstance(node, FUNCTIONS):
+            names = [name for part in node.body if isinstance(part, ast.Global) for name in part.names]
+            if names:
+                found.append((node, frozenset(names)))
+    return found
+
+
 def _of_module(tree: ast.Module, name: str) -> Iterator[ast.AST]:
-    """The nodes of the module's own scope, and those of the functions that declare `name` global."""
-    yield from own_nodes(tree)
-    for node in walk(tree):
-        if isinstance(node, FUNCTIONS) and any(
-            isinstance(part, ast.Global) and name in part.names for part in node.body
-        ):
-            yield from own_nodes(node)
+    """What may bind a name in the module's own scope, and in the functions that declare `name` global."""
+    yield from _binding_nodes(tree)
+    for function, names in kept_with(tree, "declaring globals", lambda: _declaring(tree)):
+        if name in names:
+            yield from _binding_nodes(function)
+
+
+def imports_all(tree: ast.Module) -> bool:
+    """Whether the module's own scope has a `from layers import *`, which may bind any name."""
+    return any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in _binding_nodes(tree))
 
 
 def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.expr | None, bool]]:
@@ -58,9 +78,7 @@ def bindings(scope: ast.AST, name: str) -> Iterator[tuple[ast.AST | None, ast.ex
         for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
             if each is not None and each.arg == name:
                 yield each, None, False
-    for node in _of_module(scope, name) if isinstance(scope, ast.Module) else own_nodes(scope):
-        if type(node) not in _BINDING:
-            continue
+    for node in _of_module(scope, name) if isinstance(scope, ast.Module) else _binding_nodes(scope):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if any(binds(part, name) for part in walk(target)):

@@ -32,7 +32,7 @@ from tensorlint.inference.values import (
 # Objects are looked into that an object holds, and those that these hold.
 _DEEPEST = 4
 # So many tuples, lists and dictionaries are made anew within one item.
-_MOST_MADE = 64
+_MOST_MADE = 16
 # Has no size that could vary.
 _FIXED = frozenset({Const, Scalar, Unknown})
 

@@ -70,6 +70,24 @@ def walk(tree: ast.AST) -> list[ast.AST]:
     return [node for node in found if node is not None] if gaps else found
 
 
+# Where statements stand in a statement, in an `except` and in a `case`.
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def statements(tree: ast.AST) -> list[ast.AST]:
+    """The statements below a module, class or function, at any depth, with their `except` and `case`; not the expressions."""
+    found = list(tree.body)  # type: ignore[attr-defined]
+    for node in found:  # grows meanwhile
+        fields = node.__dict__
+        if "body" in fields:
+            found += fields["body"]
+            for name in BLOCKS[1:]:
+                found += fields.get(name, ())
+        elif "cases" in fields:
+            found += fields["cases"]
+    return found
+
+
 def only_tells(node: ast.expr) -> bool:
     """Whether the expression is text, a name or what a class is called: working it out changes nothing and shows nothing."""
     kind = type(node)

@@ -328,7 +328,9 @@ _OTHER_SIZES = frozenset(
 )  # fmt: skip
 # Functions that keep every size of their first argument.
 SAME = frozenset(
-    name for name in (*ranks.SAME, "type_as") if name not in _OTHER_SIZES and "conv" not in name and "pool" not in name
+    name
+    for name in (*ranks.SAME, "type_as", "asarray", "ascontiguousarray", "from_numpy", "as_tensor", "numpy")
+    if name not in _OTHER_SIZES and "conv" not in name and "pool" not in name
 )
 # Functions of several tensors that broadcast.
 ELEMENTWISE = frozenset([

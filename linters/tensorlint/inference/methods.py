@@ -388,7 +388,7 @@ class Methods(State):
                 return UNKNOWN
             if name == "expand" and len(args) == 1 and not _is_size(args[0]) and _DISTRIBUTIONS.search(self.file.text):
                 return UNKNOWN  # which distributions have too, and take a `torch.Size` for it
-            axes = receiver.axes or ({0: S.counter()} if receiver.cut else None)
+            axes = {0: S.counter(), **(receiver.axes or {})} if receiver.cut else receiver.axes
             known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=axes, kin=receiver.kin)
             aliases.tie(known, receiver)
             entry = ops.method("torch", name)

@@ -470,7 +470,7 @@ class Classes(Inheritance):
             self.forget_fields(value)
         if any(self.find_in_class(cls, each) is not None for each in ANSWERING):
             return one_within([value])
-        return UNKNOWN
+        return Opaque(None, value.given) if value.given else UNKNOWN  # what was put into its dictionary
 
     def perhaps_its_own(self, value: Instance, name: str) -> Value:
         """What an object has under a name that something else may have bound anew."""

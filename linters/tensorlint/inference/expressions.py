@@ -36,6 +36,7 @@ from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     KEYED,
     NONE,
     PLAIN,
@@ -75,6 +76,8 @@ _RESULT_FIELDS = {
     "Q": 0, "R": 1, "solution": 0,
 }  # fmt: skip
 
+# Attributes of any module.
+_OF_MODULES = frozenset({"training", "_parameters", "_buffers"})
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 _DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
@@ -286,8 +289,14 @@ class Expressions(State):
                 if name in changed_anywhere(self) or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
                 found = modules.module_attribute(value, name)
+                if found is UNKNOWN and name in ("__dict__", "_modules"):
+                    if name == "__dict__":
+                        self.touch_all(value)
+                    return Opaque(None, parts=(value,))  # what is put into it is in the module
                 if found is UNKNOWN and value.path in KEYED:
                     found = module_containers.named_member(self, value, name)
+                if found is UNKNOWN and value.path in CONTAINERS and name not in _OF_MODULES:
+                    found = module_containers.perhaps_member(self, value)
                 if found is not UNKNOWN:
                     return of_weight(self, value, found) if isinstance(found, Tensor) else found
             elif value.path in data_loading.DATA_LOADERS:
@@ -308,8 +317,6 @@ class Expressions(State):
                     return part
             if name == "__dict__":
                 self.touch_all(value)
-            if name in ("__dict__", "_modules") and modules.known(value.path):
-                return Opaque(None, parts=(value,))  # what is put into it is in the module
             return Attribute(value, name)
         if type(value) is Class:
             return self.class_attribute(value, name)

@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     Sequence,
     Slice,
     Tensor,
+    Unknown,
     Value,
     integer,
     is_none,
@@ -266,10 +267,13 @@ def indexed(axes: Axes, index: Value) -> Axes | None:
 def may_choose(index: Value) -> bool:
     """Whether an index may leave an axis without elements: a mask, or a slice with bounds."""
     items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
-    return any(
-        isinstance(item, Tensor) if not isinstance(item, Slice) else not (is_none(item.start) and is_none(item.stop))
-        for item in items or ()
-    )
+    return any(map(_may_choose, items or ()))
+
+
+def _may_choose(item: Value) -> bool:
+    if isinstance(item, Slice):
+        return not (is_none(item.start) and is_none(item.stop))
+    return isinstance(item, (Tensor, Unknown)) or (isinstance(item, Opaque) and item.kind is None and not item.integer)
 
 
 def _stepped(axes: Axes, items: list[Value], *, from_end: bool) -> Axes:

@@ -193,9 +193,15 @@ def listed(interp: State, receiver: LibraryObject, name: str, args: list[Value])
 def named_member(interp: State, value: LibraryObject, name: str) -> Value:
     """`self.transformer.wte`: what a ModuleDict holds is an attribute of it too."""
     members = members_of(interp, value)
-    if isinstance(members, Dictionary):
-        return any_of(members.element) if members.items is None else members.items.get(name, UNKNOWN)
+    if isinstance(members, Dictionary) and members.items is not None:
+        return members.items.get(name, UNKNOWN)
     return UNKNOWN
+
+
+def perhaps_member(interp: State, value: LibraryObject) -> Value:
+    """What an attribute of a container gives that is one of its members, of which nobody knows any more which they are."""
+    members = members_of(interp, value)
+    return UNKNOWN if members is None or members.items is not None else any_of(members.element)
 
 
 def _any_of(values: list[Value]) -> Value:

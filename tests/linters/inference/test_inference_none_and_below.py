@@ -32,7 +32,6 @@ TAKEN = [
     "x[n:, :]",
     "x[n:] * 2",
     "x[n:].float()",
-    "(x[n:] + x[n:])",
 ]
 VIEWS = [
     "{}.view(-1, {}.shape[-1])", "{}.reshape(-1, c)", "{}.contiguous().view(-1, c)", "torch.from_numpy(np.asarray({}).reshape(-1, c))",

@@ -183,7 +183,7 @@ class Assignments(State):
         self.rounds[target] = value
         self.bindings.pop(target, None)
         if isinstance(value, Tensor):
-            self.note_binding(target, value)
+            self.note_binding(target, value, again=before is not None)
 
     def name_size(self, value: Number | Opaque, target: ast.Name) -> None:
         """The user calls this size by a name: from now on it is shown by it."""

@@ -54,14 +54,20 @@ class Bindings(State):
 
     __slots__ = ()
 
-    def note_binding(self, target: ast.Name, value: Tensor) -> None:
+    def note_binding(self, target: ast.Name, value: Tensor, *, again: bool = False) -> None:
+        """The statement has bound the name; `again`, if it has in an earlier round, of which `value` is true as well."""
         if value.framework is not None and self.file is self.own_file and "optional" not in value.marks:
             # What is asked of it further down is not known here yet.
             self.bindings[target] = (target, value, dict(value.axes) if value.axes else {})
-            if self.shows and self.rounds is None and len(self.frame.env) <= MOST_NAMES:
+            if self.shows and len(self.frame.env) <= MOST_NAMES:
                 place = self.places[-1] if self.places else None
                 if place is not None:
-                    self.surroundings[target] = Surroundings(value, dict(self.frame.env), place[1][place[2]])
+                    env = dict(self.frame.env)
+                    if again:  # what the names stand for in each round
+                        around: Surroundings | None = self.surroundings.get(target)
+                        earlier: Environment = {} if around is None else around.env
+                        env = {name: held for name, held in earlier.items() if env.get(name) is held}
+                    self.surroundings[target] = Surroundings(value, env, place[1][place[2]])
 
     def hide_first(self, entry: Environment, changed: list[str]) -> None:
         """What the names held where the first round of a loop began tells no size there: the later rounds find something
@@ -278,8 +284,9 @@ def _speaks(size: Size, frame: Frame, nearby: dict[S.Symbol, str], target: ast.N
         if atom in nearby:
             continue
         if atom.written is not None and atom.name is None:
-            if atom.scope is frame.node and f"{frame.first_argument}." in atom.written:
-                continue
+            own = frame.env.get(frame.first_argument or "")
+            if atom.scope is frame.node and isinstance(own, Instance) and f"{frame.first_argument}." in atom.written:
+                continue  # of the object, which is the same one at every line
             return False  # what it is called at this line is in `nearby`
         if atom.name is not None:
             if not atom.is_called(target.lineno, target.col_offset):

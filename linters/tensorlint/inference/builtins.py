@@ -198,9 +198,8 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
     if known.items is not None and start is not None:
         items = [Sequence("tuple", [Const(start + at), item]) for at, item in enumerate(known.items)]
         return Sequence("iterator", list(items))
-    return Sequence(
-        "iterator", None, Sequence("tuple", [Number(S.counter(numbers=True)), interp.any_item(known)]), known.length
-    )
+    place = Number(S.counter(variant=True, numbers=True))  # another one in each round
+    return Sequence("iterator", None, Sequence("tuple", [place, interp.any_item(known)]), known.length)
 
 
 def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -19,8 +19,9 @@ _PASSING = frozenset(["no_grad", "inference_mode", "enable_grad", "set_grad_enab
 Loop = ast.For | ast.AsyncFor | ast.While
 
 
-def read_from_before(loop: Loop) -> tuple[set[str], set[str]]:
-    """The names that a round may read as the round before it left them, and those that it only adds a number to."""
+def read_from_before(loop: Loop) -> tuple[set[str], set[str], set[str]]:
+    """The names that a round may read as the round before it left them, those that it only adds a number to, and those that
+    each round binds, wherever it is left: what these hold behind the loop is of the last one."""
     reader = _Reader()
     bound: set[str] = set()
     if isinstance(loop, ast.While):
@@ -31,7 +32,7 @@ def read_from_before(loop: Loop) -> tuple[set[str], set[str]]:
                 reader.reads(part, bound)
         reader.binds(loop.target, bound)
     reader.block(loop.body, bound)
-    return reader.read, reader.added - reader.read
+    return reader.read, reader.added - reader.read, bound.intersection(*reader.left)
 
 
 class _Reader:
@@ -40,6 +41,8 @@ class _Reader:
     def __init__(self) -> None:
         self.read: set[str] = set()
         self.added: set[str] = set()
+        self.left: list[set[str]] = []  # what is bound where the round is left early
+        self.inner = 0  # loops within the round
 
     def reads(self, node: ast.AST, bound: set[str]) -> None:
         for part in walk(node):
@@ -92,6 +95,9 @@ class _Reader:
                 self.block(handler.body, set(bound))
             self.block(node.orelse, set(bound))
             self.block(node.finalbody, set(bound))
+        elif isinstance(node, (ast.Break, ast.Continue)):
+            if not self.inner:
+                self.left.append(set(bound))
         else:
             self.reads(node, bound)
 
@@ -100,7 +106,9 @@ class _Reader:
         inner = set(bound)
         if not isinstance(node, ast.While):
             self.binds(node.target, inner)
+        self.inner += 1
         self.block(node.body, inner)
+        self.inner -= 1
         self.block(node.orelse, set(bound))
 
     def with_block(self, node: ast.With | ast.AsyncWith, bound: set[str]) -> None:

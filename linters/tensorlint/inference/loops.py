@@ -45,6 +45,8 @@ _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
 _ITEMS = frozenset([Sequence, Dictionary])
 _SIZED = frozenset([Tensor, Number, Opaque])
+_LEFT = _SIZED | _CHANGEABLE  # what has sizes, or holds what does
+_MOST_LEFT = 200
 _MOST_ROUNDS = 4  # of a loop in which each round finds other things than the one before
 _MOST_MORE = 4  # rounds after these, as long as each is the first to change something in place
 _DEEP = 3  # loops this deep are followed once, with everything they assign unknown
@@ -56,6 +58,7 @@ class Loops(State):
     __slots__ = ()
 
     def exec_for(self, node: ast.For | ast.AsyncFor) -> None:
+        opened = S.symbol_serial(), opaque_serial()
         counted = self.eval(node.iter)
         spent = isinstance(counted, Sequence) and counted.spent
         iterable = Sequence("iterator", None, counted.element) if spent else self.iterate(counted)
@@ -95,7 +98,8 @@ class Loops(State):
             one = gone_through.one_item(gone) if _is_changed(held) else iterable
             self.assign(node.target, self.any_item(one), None)
 
-        self.loop(node, enter, times, entered=times is not None and isinstance(times, int) and times > 0)
+        entered = times is not None and isinstance(times, int) and times > 0
+        self.loop(node, enter, times, entered=entered, opened=opened)
 
     def made_in_rounds(self, node: ast.expr) -> bool:
         """Whether the items are made one by one, of what the rounds before have left."""
@@ -196,9 +200,10 @@ class Loops(State):
         enter: object,
         times: S.Size | None = None,
         entered: bool = False,
+        opened: tuple[int, int] | None = None,
     ) -> None:
         """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round.
-        That there is a round at all is known of one that is `entered`."""
+        That there is a round at all is known of one that is `entered`; what is gone through was worked out since `opened`."""
         assert callable(enter)
         body = node.body
         frame = self.frame
@@ -369,12 +374,66 @@ class Loops(State):
             self.join_with_no_round(overwritten, begun[0])
         frame.env = merge(entry, frame.env)
         frame.breaks, frame.continues = outer_breaks, outer_continues
+        since = opened or (start, begun[1])
+        if node.orelse:
+            self.leave_rounds(node, before, *since)
         self.conditional += bool(breaks)  # what has left the loop does not come through `else`
         self.block(node.orelse)
         self.conditional -= bool(breaks)
         frame.env, frame.dead = _rejoin(frame.env, frame.dead, breaks)
         if lasting:
             self.relate_filled(node, before, start, times)
+        self.leave_rounds(node, before, *since)
+
+    def leave_rounds(
+        self, node: ast.For | ast.AsyncFor | ast.While, before: Environment, start: int, begun: int
+    ) -> None:
+        """What only some rounds bind is of any of them behind the loop, and its sizes those of that round: not the last one's."""
+        env = self.frame.env
+        new = [name for name in env if name not in before and type(env[name]) in _LEFT]
+        if not new:
+            return
+        bound = self.carried(node)[2]
+        for name in new:
+            value = env[name]
+            if name not in bound:
+                env[name] = self.left_by_a_round(value, start, begun, {})
+
+    def left_by_a_round(self, value: Value, start: int, begun: int, seen: dict[int, Value]) -> Value:
+        """The value with the sizes that were made in the loop taken for those of an earlier round. What holds others stays the
+        object that it is."""
+        kind = type(value)
+        if kind not in _LEFT or len(seen) > _MOST_LEFT:
+            return value
+        known = seen.get(id(value))
+        if known is not None:
+            return known
+        if kind is Tensor or kind is Number:
+            seen[id(value)] = settled = self.settled(value, start)
+            return settled
+        seen[id(value)] = value
+        if isinstance(value, Opaque):
+            if not 0 < value.serial <= begun:
+                seen[id(value)] = Opaque(None, value.parts)
+            return seen[id(value)]
+        held: dict[Any, Value] = {}
+        if isinstance(value, Instance):
+            held = value.fields if value.waiting is None and not value.generic else {}
+        elif isinstance(value, (Sequence, Dictionary)):
+            if value.items is None:
+                value.element = self.left_by_a_round(value.element, start, begun, seen)
+                return value
+            held = value.items if isinstance(value.items, dict) else dict(enumerate(value.items))
+        left = {name: self.left_by_a_round(each, start, begun, seen) for name, each in held.items()}
+        if any(left[name] is not each for name, each in held.items()):
+            if isinstance(value, Instance):
+                value.fields = left
+            elif isinstance(value, Dictionary):
+                value.items = left
+            elif isinstance(value, Sequence):
+                value.items = list(left.values())
+            self.mutations.append((value, None))
+        return value
 
     def join_with_no_round(self, since: int, begun: int) -> None:
         """What objects older than the loop hold is what a round has assigned, or what they held before."""
@@ -409,7 +468,7 @@ class Loops(State):
 
     def is_unseen(self, changed: dict[str, Value], node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Whether no round reads these names as the round before left them."""
-        read, added = self.carried(node)
+        read, added, _ = self.carried(node)
         if any(name in read or (name in added and not isinstance(value, Scalar)) for name, value in changed.items()):
             return False
         return not changed.keys() & self.captured()
@@ -445,12 +504,12 @@ class Loops(State):
         left = {name: self.settled(value, start) for name, value in made.items() if name in read}
         return {name: value for name, value in left.items() if not rounds.same(made[name], value)}
 
-    def carried(self, node: ast.For | ast.AsyncFor | ast.While) -> tuple[set[str], set[str]]:
+    def carried(self, node: ast.For | ast.AsyncFor | ast.While) -> tuple[set[str], set[str], set[str]]:
         """See `read_from_before`."""
         key = "read from before", node
         if key not in self.memory:
             self.memory[key] = read_from_before(node)
-        known: tuple[set[str], set[str]] = self.memory[key]
+        known: tuple[set[str], set[str], set[str]] = self.memory[key]
         return known
 
     def forget_mutations(self, since: int) -> None:

@@ -155,9 +155,12 @@ class Loops(State):
         if outer_rounds is None and frame.record:
             self.rounds = {}
         turned: list[set[ast.AST]] = []
+        learnt, of_rounds = self.learnt, []
         for item in items:
             if frame.dead or _is_changed(held):
                 break
+            self.learnt = {}
+            of_rounds.append(self.learnt)
             self.assign(node.target, item, None)
             before = len(self.vectors_turned)
             self.block(node.body)
@@ -167,6 +170,8 @@ class Loops(State):
             if not frame.breaks:  # those that went on with the next item meet the others
                 self.left_round = outer_left
         self.left_round = outer_left
+        self.learnt = learnt
+        self.learn_of_rounds(of_rounds, node.body)
         if not _counts(items):
             self.turn_others(turned)
         changed = _is_changed(held)

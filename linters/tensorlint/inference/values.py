@@ -620,6 +620,11 @@ def may_be_array(value: Value) -> bool:
     return kind is Tensor and value.shape != ()  # type: ignore[attr-defined]
 
 
+def is_shown(value: Value) -> bool:
+    """Whether it is known to be a tensor of one of the libraries, which is shown where a name is bound to it."""
+    return isinstance(value, Tensor) and value.framework is not None and "optional" not in value.marks
+
+
 def is_numbering(value: Value) -> bool:
     """Whether it is the number of a round, or one made of such, which is 0, and 1, in one or another."""
     kind = type(value)

@@ -314,7 +314,7 @@ class Assignments(State):
         for element in elements:
             item = freshen(self.any_item(items))
             if isinstance(element, ast.Starred):
-                self.assign(element.value, Sequence("list", None, item), None)
+                self.assign(element.value, Sequence("list", None, self.each_of(items)), None)
             else:
                 self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
 

@@ -523,6 +523,11 @@ class Classes(Inheritance):
         instance = cls.generic = Instance(cls, generic=True)
         cls.unstable = self.attributes_set_elsewhere(cls)
         cls.overridden = self.overridden_in_subclasses(cls)
+        for each in cls.record or ():  # before `__post_init__`, which finds them
+            if each.kept:
+                field = Opaque(f"self.{each.name}")
+                field.optional = is_none(each.default or UNKNOWN)
+                instance.fields[each.name] = each.declared or field
         for name in INITIALISERS:
             method = self.find_in_class(cls, name)
             if isinstance(method, Function) and not isinstance(method.node, ast.Lambda):
@@ -531,12 +536,6 @@ class Classes(Inheritance):
                 self.being_made.pop()
         for name, value in instance.fields.items():
             self.outlives(name, value)
-        if cls.record:
-            for each in cls.record:
-                if each.kept:
-                    field = Opaque(f"self.{each.name}")
-                    field.optional = is_none(each.default or UNKNOWN)
-                    instance.fields.setdefault(each.name, each.declared or field)
         return instance
 
     def overridden_in_subclasses(self, cls: Class) -> frozenset[str]:

@@ -5,10 +5,10 @@ A program is grown statement by statement while all its calls run."""
 
 from __future__ import annotations
 
-import contextlib
 import random
 import re
 from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 HEAD = """\
@@ -183,21 +183,21 @@ def _texts(kinds: list[str]) -> list[str]:
     return plain + own * max(1, len(plain) // max(1, len(own)))
 
 
-def _runs(source: str) -> bool:
+def _runs(definitions: CodeType, source: str) -> bool:
     scope: dict[str, Any] = {}
     try:
-        with contextlib.redirect_stdout(None):
-            exec(compile(source, "program", "exec"), scope)
+        exec(definitions, scope)  # anew: the classes hold what the calls have put there
+        exec(compile(source, "program", "exec"), scope)
     except _FAILS:
         return False
     return True
 
 
-def _program(definitions: str, lines: list[str]) -> str:
+def _program(lines: list[str]) -> str:
     body = "".join(f"    {line}\n" for line in ["d = {'a': t, 'b': u}", "l = [u, v]", *lines])
     check = "    if max(t.numel(), u.numel(), v.numel(), 10 * len(l)) > 2000 or max(t.ndim, u.ndim, v.ndim) > 4: raise ValueError\n"
     calls = "for k in (0, 1, 2): go(random.choice([k]), Z(2, 3), Z(random.choice([3]), 1), Z(2, 2))\n"
-    return f"{HEAD}{definitions}def go(k, t, u, v):\n{body}{check}{calls}"
+    return f"def go(k, t, u, v):\n{body}{check}{calls}"
 
 
 def _definitions(writer: _Writer) -> Iterator[tuple[str, str]]:
@@ -209,13 +209,15 @@ def _definitions(writer: _Writer) -> Iterator[tuple[str, str]]:
 
 def make(seed: int) -> str:
     writer = _Writer(seed)
-    made = dict(_definitions(writer))
-    while not _runs(_program("".join(made.values()), [])):
+    while True:
         made = dict(_definitions(writer))
-    definitions, texts = "".join(made.values()), _texts([*made])
-    lines: list[str] = []
+        definitions = HEAD + "".join(made.values())
+        code = compile(definitions, "program", "exec")
+        if _runs(code, _program([])):
+            break
+    texts, lines = _texts([*made]), list[str]()
     for _ in range(writer.random.choice([6, 9, 12]) * 2):
         more = writer.statement(texts, 0)
-        if _runs(_program(definitions, [*lines, *more])):
+        if _runs(code, _program([*lines, *more])):
             lines += more
-    return _program(definitions, lines)
+    return definitions + _program(lines)

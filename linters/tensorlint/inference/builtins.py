@@ -220,7 +220,10 @@ def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: as
         return UNKNOWN
     known = interp.iterate(args[1])
     interp.ask_each(args[0], known, node)
-    return Sequence("iterator", None, interp.each_of(known))
+    element = interp.each_of(known)
+    if type(element) is Dictionary:  # which of them, if there are several
+        element = Opaque(None, variant=True, parts=(element,))
+    return Sequence("iterator", None, element)
 
 
 def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -11,7 +11,7 @@ from tensorlint.inference.called_functions import AUTOGRAD, apply_of
 from tensorlint.inference.changes import NEITHER
 from tensorlint.inference.class_order import ANSWERING, functions_of, method_order, values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
-from tensorlint.inference.contents import hold_still, one_within
+from tensorlint.inference.contents import hold_still, one_within, parts_of
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import (
     INITIALISERS,
@@ -442,10 +442,15 @@ class Classes(Inheritance):
                             self.mutations.append((value, name))
                     return result
                 if found.decorated and shows_with_setter(found):
-                    for each in functions_of(found.owner or value.cls):
-                        if each.name == name:
-                            self.not_followed(Function(each, found.scope, found.owner, value), [], {})
-                    return UNKNOWN
+                    asked = [
+                        Function(each, found.scope, found.owner, value)
+                        for each in functions_of(found.owner or value.cls)
+                        if each.name == name
+                    ]
+                    given = one_within([value, *(each for one in asked for each in self.lists_given(one, [], {}))])
+                    for each in asked:
+                        self.not_followed(each, [], {})
+                    return given
                 if value.generic and name in value.cls.unstable and not self.initialising(value):
                     return Opaque(None)  # `self.make = ...` in a method
                 if found.kind == "static":
@@ -477,7 +482,9 @@ class Classes(Inheritance):
         found = value.fields.get(name) or self.find_in_class(value.cls, name)
         if not isinstance(found, Function):
             either = perhaps(found)
-            either.parts += value.given
+            either.parts += (
+                value.given if found is not None else parts_of(one_within([value]))
+            )  # `__getattr__` gives it
             if isinstance(found, Opaque) and found.kind is None and not self.is_rebound(value.cls, name):
                 return perhaps_another_part(found, either)
             return either

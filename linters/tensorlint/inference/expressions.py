@@ -328,9 +328,13 @@ class Expressions(State):
                 return field
         if isinstance(value, Partial) and name == "func":
             return value.function
+        if isinstance(value, Partial) and name == "args":
+            return Sequence("tuple", list(value.positional))
         if isinstance(value, (Sequence, Dictionary, Const, Partial, Function)):
             if name.startswith("__") or name == "keywords":
                 self.asked_for_parts(value, name)
+            if isinstance(value, Function) and name == "__self__" and value.receiver is not None:
+                return value.receiver
             if isinstance(value, Function) and value.held:
                 return one_within([value])
             return Attribute(value, name)

@@ -60,7 +60,7 @@ class Handling(State):
         for handler in node.handlers:
             frame.env, frame.dead = dict(entry), False
             if handler.name:
-                frame.env[handler.name] = UNKNOWN
+                frame.env[handler.name] = one_within(self.raised)
             self.block(handler.body)
             last = merge(last, interrupted(entry, frame.env, handler.body, guarded.bound))
             if not frame.dead:

@@ -12,7 +12,7 @@ from types import NoneType
 from tensorlint.inference import layer_changes, module_containers
 from tensorlint.inference.changes import CHANGES, PUTS
 from tensorlint.inference.class_order import functions_of, method_order
-from tensorlint.inference.contents import forget_field
+from tensorlint.inference.contents import forget_field, hold_still, one_within
 from tensorlint.inference.distant_changes import SHOWN
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.joins import join
@@ -272,6 +272,10 @@ class Inheritance(State):
             return self.call_base_module(base.path, receiver, arguments[0], arguments[1], node)
         elif name == "__getattribute__":
             return self.call_library("builtins.getattr", [receiver, *arguments[0]], {}, node)
+        elif not receiver.generic and not isinstance(base, Class):
+            # `super().__init__(rows)`, `super().__getitem__(key)` of a list or a dictionary: it holds what it is given.
+            hold_still(receiver, [*arguments[0], *arguments[1].values()])
+            return UNKNOWN if name in INITIALISERS else one_within([receiver])
         return UNKNOWN
 
     def make_base(self, receiver: Instance, made: LibraryObject) -> None:

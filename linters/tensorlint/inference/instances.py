@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import hold_still, one_within
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.layer_changes import (
@@ -45,6 +45,8 @@ from tensorlint.inference.walking import walk
 _LONGEST = 200
 # Methods of a module that give a part by the names that lead there.
 _BY_PATH = frozenset({"get_submodule", "get_parameter", "get_buffer"})
+
+_CONTAINERS = frozenset({"builtins.list", "builtins.dict", "builtins.set", "builtins.tuple"})
 
 
 class Instances(State):
@@ -203,8 +205,12 @@ class Instances(State):
                 for base in value.cls.bases:
                     if isinstance(base, Library) and modules.known(base.path):
                         return self.call_base_module(base.path, value, args, kwargs, node)
+        given: Value = UNKNOWN
+        if not value.generic and _has_items(value.cls):
+            hold_still(value, [*args, *kwargs.values()])
+            given = one_within([value])
         self.escape([*args, *self.changed_by_base(value)], kwargs)
-        return UNKNOWN
+        return given
 
     def part_by_path(self, value: Instance, path: Value, node: ast.AST | None) -> Value:
         """`model.get_submodule("blocks.0.norm")`: where it is not known what that is, it may be anything in the module."""
@@ -232,3 +238,11 @@ def _generated_from(cls: Class) -> tuple[RecordField, ...] | None:
             if base.has("__init__"):
                 return None
     return None
+
+
+def _has_items(cls: Class) -> bool:
+    """Whether the class derives from a list, a dictionary or the like."""
+    return any(
+        isinstance(base, Library) and (base.path in _CONTAINERS or base.path.startswith("collections."))
+        for base in method_order(cls)
+    )

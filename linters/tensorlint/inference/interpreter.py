@@ -183,6 +183,8 @@ class Interpreter(
         self.active: list[ast.AST] = []
         self.trail: list[ast.AST | None] = []
         self.being_made: list[Instance] = []
+        # Objects with errors that the program has raised, which handlers get.
+        self.raised: list[Value] = []
         self.mutations: list[tuple[Any, str | None]] = []
         self.overwritten: list[tuple[Any, str, Any]] = []
         self.rounds: dict[ast.Name, Value] | None = None

@@ -329,12 +329,15 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return builtins.reveal_shape(interp, args, kwargs, node)
     if path == "dataclasses.replace" and args and isinstance(args[0], Instance):
         return replaced(interp, args[0], kwargs, node)
+    handed = [each for each in (*args, *kwargs.values()) if type(each) is Function]
+    # `defaultdict(lambda: rows)["a"]` is what the function gives.
+    lists = [found for each in handed for found in interp.lists_given(each, [], {}, modules=True)]
     interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in _READ_TABLES)
     if path in _SOLVERS and len(args) > 1 and isinstance(args[1], Tensor):
         # What is solved for is on the right, as in a product with the inverse.
         vector_product(interp.call_context(path, node), args[0], args[1])
         return Tensor("numpy", made=node)
-    return UNKNOWN
+    return one_within(lists)
 
 
 def _math(name: str, args: list[Value]) -> Value:

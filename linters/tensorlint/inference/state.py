@@ -72,6 +72,7 @@ class State:
     active: list[ast.AST]
     trail: list[ast.AST | None]
     being_made: list[Instance]
+    raised: list[Value]
     mutations: list[tuple[Any, str | None]]
     overwritten: list[tuple[Any, str, Any]]
     memory: dict[Any, Any]

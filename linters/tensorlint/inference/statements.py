@@ -14,7 +14,7 @@ from tensorlint.inference import (
     table_values,
 )
 from tensorlint.inference.containers import share, within
-from tensorlint.inference.contents import put_unseen
+from tensorlint.inference.contents import HOLDING, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.elementwise import is_numpys_own
@@ -41,6 +41,7 @@ from tensorlint.inference.values import (
 from tensorlint.inference.walking import only_tells
 
 _NAMED = frozenset({ast.Name, ast.Attribute, ast.Subscript})  # what gives an object that something else holds too
+_MOST_RAISED = 20
 _WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can change
 
 
@@ -247,7 +248,10 @@ class Statements(State):
 
     def exec_raise(self, node: ast.Raise) -> None:
         if node.exc is not None and not self.is_plain_error(node.exc):
-            self.eval(node.exc)
+            error = self.eval(node.exc)
+            if isinstance(error, Instance) and not HOLDING.isdisjoint(map(type, error.held.values())):
+                if len(self.raised) < _MOST_RAISED:
+                    self.raised.append(error)
         self.possible_exits += 1
         self.frame.leave()
 

@@ -325,11 +325,15 @@ def hold_still(holder: Instance | Class, held: Iterable[Value]) -> None:
 
 def each_part_of(value: Value) -> list[Value]:
     """The objects that the value is one of, each by itself where one of them is one of several."""
-    found = list(parts_of(value))
-    for part in found:  # grows meanwhile
-        if type(part) is Opaque and len(found) < _MOST_OBJECTS:
-            found += [each for each in part.parts if all(each is not other for other in found)]
-    return found
+    found = {id(part): part for part in parts_of(value)}
+    waiting = [part for part in found.values() if type(part) is Opaque]
+    for part in waiting:  # grows meanwhile
+        for each in part.parts if len(found) < _MOST_OBJECTS else ():
+            if id(each) not in found:
+                found[id(each)] = each
+                if type(each) is Opaque:
+                    waiting.append(each)
+    return list(found.values())
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

@@ -226,7 +226,14 @@ def _names_none(part: ast.AST) -> bool:
 
 def may_be_array(annotation: ast.expr) -> bool:
     """Whether an array or a tensor is among what the annotation allows: `int | np.ndarray`, `"ArrayLike"`."""
-    return kept_with(annotation, "may be an array", lambda: bool(_ARRAYS.search(ast.unparse(annotation))))
+    if isinstance(annotation, ast.Name):
+        return bool(_ARRAYS.search(annotation.id))
+    return kept_with(annotation, "may be an array", lambda: any(map(_names_array, walk(annotation))))
+
+
+def _names_array(part: ast.AST) -> bool:
+    text = getattr(part, "id", None) or getattr(part, "attr", None) or getattr(part, "value", None)
+    return isinstance(text, str) and _ARRAYS.search(text) is not None
 
 
 def _is_plain(annotation: ast.expr) -> bool:

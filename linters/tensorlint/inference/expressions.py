@@ -467,7 +467,12 @@ class Expressions(State):
             found = indexing.getitem(self.call_context("indexing", node), value, index)
             if value.shape is not None:
                 return found
-            if isinstance(found, Tensor) and found.shape is None and found.axes is None:
+            if (
+                isinstance(found, Tensor)
+                and found.shape is None
+                and found.axes is None
+                and (value.axes or known_axes.may_choose(index))
+            ):
                 found.axes = known_axes.indexed(known_axes.of(value), index) or None
             if value.kin is None:
                 return found

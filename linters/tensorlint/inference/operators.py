@@ -215,7 +215,7 @@ class Operators(State):
             result = self.size_operation(sign, left.size, right.size, left, right)
             made = Opaque(None, variant=left.variant or right.variant, kind=_kind_of_both(left, right))
             made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
-            made.array = may_be_array(left) or may_be_array(right)
+            made.array = bool(left.array or right.array or left.axes or right.axes)
             if isinstance(result, Opaque):
                 made.formula = result._symbol
             known = left.fields[key] = made

@@ -16,6 +16,7 @@ import functools, itertools, operator, random
 import numpy as np
 import torch
 from collections import ChainMap, defaultdict
+from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import NamedTuple
 from einops import rearrange, repeat
@@ -102,6 +103,39 @@ class Child(<<Mixin, Base|Base, Mixin|Base>>):
     <<@property|@functools.cached_property>>
     def p(self): return <<self.b|self.a|type(self).t|{T}>>
     def __getattr__(self, name): return self.__dict__.get('b', {T})
+---
+@functools.<<lru_cache|cache|wraps(print)>>
+def cached(n):
+    <<pass|if n > 1: return cached(n - 1)>>
+    return <<{T}|[{T}, {T}]|{'a': {T}}|({T}, {T})>>
+---
+@contextmanager
+def managed(t, s=[{T}]):
+    <<s.append(t)|s[0] = t|t, s = s[-1], [t]>>
+    try: yield <<t|s[-1]|s>>
+    <<except ValueError: t = {T}|finally: s.append({T})|finally: t = s[0]>>
+---
+def kept(t, s=[], <<*, |/, >>u={T}):
+    <<s.append(t)|s += [t]|s.insert(0, u)|s = s + [t]>>
+    return s[<<0|-1>>]
+---
+def recursive(n, *ts):
+    if n <= 0: return <<ts|ts[0]|list(ts)>>
+    return recursive(n - 1, <<*ts[::-1]|*ts, {T}|{T}, *ts[1:]|*(t[:1] for t in ts)>>)
+---
+class Items:
+    def __init__(self, *ts): self.ts = <<list(ts)|ts|dict(enumerate(ts))>>
+    def __getitem__(self, i): return <<self.ts[i]|{T}>>
+    def __setitem__(self, i, t): self.ts = <<[t, *self.ts]|{**dict(enumerate(self.ts)), i: t}>>
+    def __len__(self): return len(self.ts)
+    def __iter__(self):
+        <<yield from (self[0], {T})|yield self.ts[0]; self.ts = [{T}]|return iter([self[0], {T}])>>
+    def __call__(self, t): <<self.last = t|pass>>; return <<t|self[0]|getattr(self, 'last', t)>>
+    def __contains__(self, t): self.last = <<t|{T}>>; return True
+    def __enter__(self): return <<self|[self[0]]>>
+    def __exit__(self, *e): <<self.ts = [{T}]|return True|pass>>
+    def __add__(self, o): return <<Items(o, *self)|self|[self[0]]>>
+    def __eq__(self, o): <<self.last = {T}|pass>>; return self is o
 """
 # By the names of what they use.
 STATEMENTS = {
@@ -132,10 +166,17 @@ h = Data(**{'b': {x}, 'a': {y}}) | setattr(h, 'a', {x}) | {x} = getattr(h, 'b') 
     "Pair": """n = Pair({x}, {y}) | n = Pair({x}) | {x}, {y} = n | {x} = n.a | {x} = n[k - 1] | n = n._replace(a={x}) | {x} = n._asdict()['b'] | n = Pair(*n[::-1]) | {x} = (*n, {y})[k] | n = Pair._make([{x}, {y}]) | for {x} in n: pass""",
     "Base": """o = Child({x}, {y}) | o = Child({x}) | o = Base({x}) | {x} = o.get() | o.a = {x} | o.set({x}) | Base.t = {x} | Child.t = {x} | o.t = {x} | {x} = o.t | {x} = Base.t | o = Child.make({x}) | {x} = Base.other({y}) | o.held.append({x})
 {x} = o.held[-1] | Base.held = [{x}] | {x} = Child.held[0] | {x} = super(Child, Child({y})).get() | {x} = Child.get(Child({x}, {y})) | {x} = Child({x}, {y}).p | {x} = Child({x}).missing | q = o; q.a = {x} | {x} = Base.get(o) | {x} = getattr(o, 'a', {y})""",
+    "cached": """c = cached(k) | {x} = c if isinstance(c, torch.Tensor) else {x} | {x} = [*c][0] if isinstance(c, (list, tuple)) else {y} | c = cached(1); {x} = cached(1) if isinstance(c, torch.Tensor) else {y}
+if isinstance(cached(1), list): cached(1)[0] = {x} | if isinstance(cached(1), list):\\n    {x} = cached(1)[0] | {x} = c['a'] if isinstance(c, dict) else {y} | if isinstance(cached(0), dict): cached(0)['a'] = {x}""",
+    "managed": """with managed({x}) as s: {y} = s[-1] if isinstance(s, list) else s | with managed({x}) as s:\\n    if isinstance(s, list): s[-1] = {y} | with managed({x}) as s, managed({y}) as r:\\n    {z} = s[0] if isinstance(s, list) else r""",
+    "kept": """{x} = kept({x}) | {x} = kept({y}, u={z}) | {x} = kept({y}, [{x}]) | {x} = [kept(e) for e in ({x}, {y})][k - 1]""",
+    "recursive": """r = recursive(k, {x}, {y}) | {x} = r[0] if isinstance(r, (list, tuple)) else r | {x} = [*recursive(1, {x}, {y})][-1] | {x} = recursive(0, {y}) if isinstance(r, torch.Tensor) else {x}""",
+    "Items": """i = Items({x}, {y}) | {x} = i[0] | i[1] = {x} | {x}, *_ = i | for {x} in i: pass | {x} = i({y}) | {x} = [e for e in i][-1] | {x} = i.last if {y} in i else {x} | {x} = dict(enumerate(i))[0]
+with i as j: {x} = j[0] | j = i + {x} | {x} = (i + {y})[0] | if i == {x}: pass\\n{x} = getattr(i, 'last', {x}) | {x} = next(iter(i)) | {x} = [*zip(i, l)][0][0] | l = [*i, {x}] | {x} = i.ts[0] | {x} = max(i, key=len) | j = i; j[0] = {x} | {x} = j[0]""",
 }  # fmt: skip
 _HEADS = [
     "if k:", "if k > 1:", "if {x}.ndim > 1:", "for i in range(k):", "for i in range(2):", "for {x} in ({y}, {z}):", "while {x}.shape[0] > 20:\n    {x} = {x}[1:]",
-    "try:", "with torch.no_grad():", "if {x} is {y}:", "for v in [{x}, {y}][:k]:", "if len({x}) % 2:",
+    "try:", "with torch.no_grad():", "if {x} is {y}:", "for v in [{x}, {y}][:k]:", "if len({x}) % 2:", "for e in {x}:\n    if k: break\nelse:", "for f in [lambda: {x}, lambda e={y}: e][:k]:\n    {z} = f()",
 ]  # fmt: skip
 _FAILS = (AttributeError, ArithmeticError, LookupError, NameError, RuntimeError, StopIteration, TypeError, ValueError)
 _CHOICE = re.compile(r"<<(.*?)>>")

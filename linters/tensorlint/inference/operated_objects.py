@@ -41,7 +41,7 @@ def are_made(text: str) -> bool:
 def _is_given_objects(method: Function) -> bool:
     node: Any = method.node
     given = getattr(node, "args", None)
-    if given is None or node.name in _OF_NAMES:
+    if given is None or getattr(node, "name", "") in _OF_NAMES:
         return given is None
     return len(given.args) + len(given.posonlyargs) > 1 or given.vararg is not None
 

@@ -39,7 +39,7 @@ from tensorlint.inference.values import (
     Value,
     is_none,
 )
-from tensorlint.inference.walking import children
+from tensorlint.inference.walking import children, statements
 from tensorlint.inference.words import lines_with, words_of
 
 # Only statements with one of these are looked into: what is searched for, by a word that such a text has.
@@ -424,23 +424,11 @@ def _is_self(node: ast.expr | None) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-def _classes_in(body: list[ast.stmt]) -> list[ast.ClassDef]:
-    """The classes in a block of statements and in the blocks within it."""
-    found: list[ast.ClassDef] = []
-    for node in body:
-        if isinstance(node, ast.ClassDef):
-            found.append(node)
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.If, ast.Try, ast.With)):
-            found += _classes_in(node.body)
-            found += _classes_in(getattr(node, "orelse", []))
-    return found
-
-
 def _relatives(tree: ast.Module, classes: set[ast.ClassDef]) -> set[ast.ClassDef]:
     """The classes, and those of the file that derive from one of them or that one of them derives from."""
     if not classes:
         return classes
-    all_classes = _classes_in(tree.body)
+    all_classes = [node for node in statements(tree) if isinstance(node, ast.ClassDef)]
     bases = {node: {base.id for base in node.bases if isinstance(base, ast.Name)} for node in all_classes}
     found = set(classes)
     while True:

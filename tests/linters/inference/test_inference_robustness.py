@@ -294,3 +294,28 @@ def test_objects_that_hold_one_another_do_not_hold_the_file() -> None:
         "        left.parent = self\n\n    def both(self):\n        return (self.left, self)\n"
     )
     assert not any(isinstance(part, (ast.Module, ast.ClassDef)) for part in alive_after_analysis(source))
+
+
+BLOCKS = {
+    "except": "try: pass\nexcept ImportError:\n    {}",
+    "finally": "try: pass\nfinally:\n    {}",
+    "for": "for i in (1,):\n    {}",
+    "else": "for i in ():\n    pass\nelse:\n    {}",
+    "while": "while 1:\n    {}",
+    "match": "match 1:\n  case 1:\n    {}",
+    "with": "with open('x') as f:\n    {}",
+    "function": "def make():\n    {}\n    return Row",
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_class_in_any_block_with_methods_that_are_lambdas(block: str) -> None:
+    body = (
+        "class Row(dict):\n    def __init__(self, x):\n        for n in ('a', 'b'): setattr(self, n + 'x', x)\n"
+        "    def __setitem__(self, k, v): setattr(self, k, v)\n    __add__ = lambda self, o: setattr(self, 'q', o)\n"
+        "    __iter__ = lambda self: iter([])\n"
+    )
+    source = BLOCKS[block].format(body.replace("\n", "\n    ").rstrip()) + "\nr = Row(1)\nr + 1\nx = torch.zeros(2)\n"
+    failures: list[Exception] = []
+    analyse(ast.parse(f"import torch\n{source}"), f"import torch\n{source}", failures=failures)
+    assert failures == []

@@ -285,6 +285,8 @@ def reach(part: ast.expr, local: dict[str, Any]) -> Any:
         return getattr(reach(part.value, local), part.attr)
     if isinstance(part, ast.Subscript):
         return reach(part.value, local)[ast.literal_eval(part.slice)]
+    if isinstance(part, ast.Call) and ast.unparse(part.func) == "len" and "len" not in local:
+        return len(reach(part.args[0], local))
     raise LookupError
 
 

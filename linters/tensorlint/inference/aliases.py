@@ -6,6 +6,7 @@ place, such values are tied to those that they may be; in other files nothing is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tensorlint.inference.joins import join
@@ -122,6 +123,7 @@ def perhaps(found: Value | None) -> Opaque:
     elif type(found) is Opaque:
         parts = found.parts
     made = Opaque(None, parts)
+    made.counts = True  # what it was bound to since may be 0
     if TIES.on and found is not None and type(found) in _TIED:
         tie(made, found)
     return made
@@ -160,21 +162,31 @@ def _is_object(value: Value) -> bool:
     return kind in _OBJECTS
 
 
-def _tie_items(either: Value, parts: tuple[Value, ...]) -> None:
+def _tie_items(either: Value, parts: tuple[Value, ...], seen: set[tuple[int, int]] | None = None) -> None:
+    """What the two hold, in pairs: one that is met again, in pairs of pairs, is gone through once."""
+    seen = set() if seen is None else seen
     for part in parts:
+        key = id(either), id(part)
+        if key in seen:
+            continue
+        seen.add(key)
+        pairs: Iterable[tuple[Value, Value]] | None = None
         if isinstance(either, Sequence) and isinstance(part, Sequence) and either.items and part.items:
             if len(either.items) == len(part.items):
-                for item, other in zip(either.items, part.items, strict=True):
-                    if item is not other:
-                        tie(item, other)
-                continue
-        if isinstance(either, Dictionary) and isinstance(part, Dictionary) and either.items and part.items:
+                pairs = zip(either.items, part.items, strict=True)
+        elif isinstance(either, Dictionary) and isinstance(part, Dictionary) and either.items and part.items:
             if either.items.keys() == part.items.keys():
-                for key, item in either.items.items():
-                    if item is not part.items[key]:
-                        tie(item, part.items[key])
-                continue
-        lose(part)
+                others = part.items
+                pairs = [(item, others[key]) for key, item in either.items.items()]
+        if pairs is None:
+            lose(part)
+            continue
+        for item, other in pairs:
+            if item is not other:
+                if type(item) in _TIED:
+                    tie(item, other)
+                elif len(TIES.groups) <= _MOST:
+                    _tie_items(item, (other,), seen)
 
 
 _HOLDERS = frozenset({Sequence, Dictionary, Instance})

@@ -25,6 +25,8 @@ from tensorlint.inference.containers import contained, within
 from tensorlint.inference.contents import (
     ONE_OF,
     any_item_of,
+    each_part_of,
+    forgotten_members,
     hold_still,
     is_part_of,
     lasts,
@@ -133,7 +135,10 @@ class Assignments(State):
                 if isinstance(value, (Opaque, Number)):
                     self.name_size(value, target)
                 elif isinstance(value, Scalar) and value.kind == "int":
+                    numbers = value.numbers
                     value = an_integer()
+                    if numbers:
+                        value._symbol = S.counter(numbers=True, signed=True)
                     self.name_size(value, target)
             if self.rounds is not None:
                 self.note_round(target, value)
@@ -309,7 +314,7 @@ class Assignments(State):
         for element in elements:
             item = freshen(self.any_item(items))
             if isinstance(element, ast.Starred):
-                self.assign(element.value, Sequence("list", None, item), None)
+                self.assign(element.value, Sequence("list", None, self.each_of(items)), None)
             else:
                 self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
 
@@ -500,11 +505,13 @@ class Assignments(State):
             within(value)
             if receiver is UNKNOWN or not isinstance(index, Const):
                 self.kept_by_unknown(receiver, value)
-        if parts := parts_of(receiver):
+        if parts_of(receiver):
             self.touch(receiver, None)
-            for part in parts:
+            for part in each_part_of(receiver):
                 if isinstance(part, Instance) and not part.generic:
                     hold_still(part, [value])  # `vars(box)["rows"] = rows`
+                if (container := layer_changes.container_of(part)) is not None:
+                    container.fields["members"] = forgotten_members(container, value)
         if type(value) in _CALLED_LATER:
             self.keep(value)
         if isinstance(receiver, Instance):
@@ -530,6 +537,8 @@ class Assignments(State):
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
             if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
                 self.touch_all(receiver.receiver)
+                if (container := layer_changes.container_of(receiver.receiver)) is not None:
+                    container.fields["members"] = forgotten_members(container, value)
         elif isinstance(receiver, Sequence):
             if (
                 receiver.items is not None

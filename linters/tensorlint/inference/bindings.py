@@ -12,7 +12,18 @@ from tensorlint.inference.layout import Strides
 from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
-from tensorlint.inference.values import LENGTH, Const, Instance, LibraryObject, Number, Opaque, Sequence, Tensor, Value
+from tensorlint.inference.values import (
+    LENGTH,
+    Const,
+    Instance,
+    LibraryObject,
+    Number,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+    is_shown,
+)
 from tensorlint.inference.walking import walk
 
 
@@ -56,7 +67,7 @@ class Bindings(State):
 
     def note_binding(self, target: ast.Name, value: Tensor, *, again: bool = False) -> None:
         """The statement has bound the name; `again`, if it has in an earlier round, of which `value` is true as well."""
-        if value.framework is not None and self.file is self.own_file and "optional" not in value.marks:
+        if is_shown(value) and self.file is self.own_file:
             # What is asked of it further down is not known here yet.
             self.bindings[target] = (target, value, dict(value.axes) if value.axes else {})
             if self.shows and len(self.frame.env) <= MOST_NAMES:

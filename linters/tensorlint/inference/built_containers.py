@@ -11,9 +11,10 @@ container's members, and what this following of it has added is kept beside them
 from __future__ import annotations
 
 from tensorlint.inference.containers import joined_items
+from tensorlint.inference.contents import forgotten_members
 from tensorlint.inference.layer_changes import EACH
 from tensorlint.inference.state import State
-from tensorlint.inference.values import UNKNOWN, LibraryObject, Opaque, Sequence, Value, unknown_members
+from tensorlint.inference.values import UNKNOWN, LibraryObject, Opaque, Sequence, Value
 
 # The containers whose members can be told by one of them.
 FILLED = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential"})
@@ -26,16 +27,16 @@ def note_added(interp: State, receiver: LibraryObject, members: Value | None, la
     before = receiver.fields.get(ADDED)
     interp.overwritten.append((receiver, ADDED, (members, before)))
     receiver.fields[ADDED] = joined_items(Sequence("list", layers), [] if before is None else [before])
-    receiver.fields["members"] = unknown_members(receiver.path)
+    receiver.fields["members"] = forgotten_members(receiver, *layers)
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, ADDED))
 
 
 def add_to_any_number(interp: State, receiver: LibraryObject, members: Sequence, layers: list[Value]) -> None:
     """Members are added to a container that holds any number of others."""
-    receiver.fields["members"] = unknown_members(receiver.path)
+    receiver.fields["members"] = forgotten_members(receiver, *layers)
     receiver.fields.pop(EACH, None)
-    if members.items is not None or members.element is not UNKNOWN:
+    if not _are_forgotten(members):
         _hold_any_number(receiver, joined_items(members, layers))
     interp.mutations.append((receiver, "members"))
 
@@ -68,12 +69,18 @@ def keep_added(interp: State, overwritten: int, log: int, start: int) -> None:
         added = owner.fields.get(ADDED)
         if added is None or id(owner) in otherwise or owner.several or not isinstance(members, Sequence):
             continue
-        if members.items is None and members.element is UNKNOWN:
+        if _are_forgotten(members):
             continue
         one = added if members.items == [] else joined_items(members, [added])
         each = interp.settled(Sequence("list", None, one), start)
         if isinstance(each, Sequence):
             _hold_any_number(owner, each.element)
+
+
+def _are_forgotten(members: Sequence) -> bool:
+    """Whether nothing is known of the members but what they may be."""
+    element = members.element
+    return members.items is None and (element is UNKNOWN or (isinstance(element, Opaque) and element.variant))
 
 
 def _says_nothing(value: Value) -> bool:

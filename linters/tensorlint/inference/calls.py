@@ -183,6 +183,8 @@ def _unpacked(value: Value) -> list[Value]:
 _MOST_STARRED = 16
 
 
+# Functions of numpy that keep every axis of what they are given.
+_CONVERTS = frozenset({"numpy.asarray", "numpy.ascontiguousarray"})
 _CHOOSES = frozenset({"nonzero", "argwhere", "masked_select"})
 
 
@@ -598,7 +600,7 @@ class Calls(State):
                 return layer_changes.held(self, copy(result))  # an object of its own
             if result.shape is not None:
                 return result
-            if args and result.axes is None and entry.framework == "torch":
+            if args and result.axes is None and (entry.framework == "torch" or entry.name in _CONVERTS):
                 result.axes = known_axes.after_function(entry.name.rpartition(".")[2], args, kwargs) or None
         return self.related_result(entry, result, args, kwargs, node) if args else result
 

@@ -54,6 +54,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     is_none,
+    opaque_anew,
 )
 from tensorlint.inference.variants import stands_for_several
 from tensorlint.inference.walking import walk
@@ -391,7 +392,7 @@ class Classes(Inheritance):
         found = value.fields.get(name)
         if found is not None:
             if found is UNKNOWN:
-                return Opaque(None, parts=value.given)
+                return opaque_anew(value.given)
             if generic:
                 if name in cls.unstable:
                     return changing_numbers.whenever(self, cls, name, found) or perhaps(found)
@@ -474,7 +475,7 @@ class Classes(Inheritance):
             self.forget_fields(value)
         if any(self.find_in_class(cls, each) is not None for each in ANSWERING):
             return one_within([value])
-        return UNKNOWN
+        return Opaque(None, value.given) if value.given else UNKNOWN  # what was put into its dictionary
 
     def perhaps_its_own(self, value: Instance, name: str) -> Value:
         """What an object has under a name that something else may have bound anew."""
@@ -529,6 +530,11 @@ class Classes(Inheritance):
         instance = cls.generic = Instance(cls, generic=True)
         cls.unstable = self.attributes_set_elsewhere(cls)
         cls.overridden = self.overridden_in_subclasses(cls)
+        for each in cls.record or ():  # before `__post_init__`, which finds them
+            if each.kept:
+                field = Opaque(f"self.{each.name}")
+                field.optional = is_none(each.default or UNKNOWN)
+                instance.fields[each.name] = each.declared or field
         for name in INITIALISERS:
             method = self.find_in_class(cls, name)
             if isinstance(method, Function) and not isinstance(method.node, ast.Lambda):
@@ -537,12 +543,6 @@ class Classes(Inheritance):
                 self.being_made.pop()
         for name, value in instance.fields.items():
             self.outlives(name, value)
-        if cls.record:
-            for each in cls.record:
-                if each.kept:
-                    field = Opaque(f"self.{each.name}")
-                    field.optional = is_none(each.default or UNKNOWN)
-                    instance.fields.setdefault(each.name, each.declared or field)
         return instance
 
     def overridden_in_subclasses(self, cls: Class) -> frozenset[str]:

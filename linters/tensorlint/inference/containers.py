@@ -22,7 +22,9 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    any_key,
     integer,
+    is_numbering,
     number,
     size_of,
 )
@@ -222,7 +224,7 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     result = join_all(values)
     aliases.tie(result, *values)
     if isinstance(result, Opaque) and not result.parts:
-        return Scalar("int") if result.integer else UNKNOWN
+        return Scalar("int", is_numbering(result)) if result.integer else UNKNOWN
     return result
 
 
@@ -280,7 +282,7 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
                 return number(S.product([size for size in sizes if size is not None]))
             return UNKNOWN
         if name in ("index", "count"):
-            return Scalar("int")
+            return Scalar("int", numbers=name == "index")  # a place may be 0 as well as 1
         if receiver.kind in ("list", "deque"):
             taken = one_within([receiver])
             interp.forget_contents(receiver)
@@ -317,8 +319,8 @@ def _view(dictionary: Dictionary, name: str) -> Sequence:
     """`rows.items()`, which shows what the dictionary holds whenever somebody looks."""
     held, element = dictionary.items, dictionary.element
     if held is None:
-        unknown = {"items": Sequence("tuple", [UNKNOWN, element]), "values": element}
-        return Sequence("dict_items", None, unknown.get(name, UNKNOWN))
+        unknown = {"items": Sequence("tuple", [any_key(), element]), "values": element}
+        return Sequence("dict_items", None, unknown.get(name) or any_key())
     items: list[Value]
     if name == "items":
         items = [Sequence("tuple", [Const(key), value]) for key, value in held.items()]

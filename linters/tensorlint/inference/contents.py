@@ -20,6 +20,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    unknown_members,
 )
 
 if TYPE_CHECKING:
@@ -37,16 +38,21 @@ HOLDING = frozenset({Instance, Sequence, Dictionary, Function})
 _CHANGING = frozenset({"list", "set", "deque"})
 _OF_PARTS = frozenset({Opaque, Instance, LibraryObject, Sequence})
 _MAY_BE_HELD = frozenset({Instance, Sequence, Dictionary, Opaque, LibraryObject})
+_HOLDING_ONE_OF = HOLDING | {Opaque}
 ONE_OF = HOLDING | {Opaque, Partial, Attribute}  # what may be one of several objects, too
 _OR_LAYERS = ONE_OF | {LibraryObject}
 
 
 def objects_within(values: Iterable[Value]) -> list[Instance]:
-    """The objects among the values, and those that they hold, by themselves or in lists and dictionaries."""
-    found = [value for value in values if type(value) in HOLDING]
+    """The objects among the values, and those that they hold, by themselves, as one of several, or in lists and dictionaries."""
+    found = [
+        value
+        for value in values
+        if (kind := type(value)) in HOLDING or (kind is Opaque and value.parts)  # type: ignore[attr-defined]
+    ]
     if not found:  # as for most calls
         return []
-    return [each for each in _within(found) if type(each) is Instance and not each.generic]
+    return [each for each in _within(found, _HOLDING_ONE_OF) if type(each) is Instance and not each.generic]
 
 
 def objects_reached(value: Value) -> list[Instance]:
@@ -79,6 +85,12 @@ def one_within(values: Iterable[Value]) -> Value:
     return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
+def one_of(value: Value) -> Opaque:
+    """An object that nobody knows, which may be this one, or one that it holds."""
+    one = one_within([value])
+    return one if isinstance(one, Opaque) else Opaque(None)
+
+
 def given_by_operators(values: Iterable[Value]) -> Value:
     """What an operator gives, or a function that Python calls a special method by: one of the objects that it is given, or what
     these hold, should one of them be an object of the program's own."""
@@ -109,6 +121,14 @@ def any_item_of(value: Sequence | Dictionary) -> Value:
 def variant_of(one: Value) -> Value:
     """What is one of several, another one each time that it is asked for."""
     return Opaque(None, variant=True, parts=one.parts) if isinstance(one, Opaque) else UNKNOWN
+
+
+def forgotten_members(container: LibraryObject, *more: Value) -> Sequence | Dictionary:
+    """What a container of layers holds of which it is not known any more what that is: what it held, it may be, and these."""
+    members = unknown_members(container.path)
+    held = container.fields.values() if container.fields else ()
+    members.element = variant_of(one_within([*more, *held, *container.positional, *container.arguments.values()]))
+    return members
 
 
 def items_of(value: Sequence | Dictionary) -> list[Value]:
@@ -301,6 +321,19 @@ def hold_still(holder: Instance | Class, held: Iterable[Value]) -> None:
         more += [part for part in parts if type(part) in _MAY_BE_HELD and part not in holder.given]
     if more:
         holder.given = (*holder.given, *more)[:_MOST_GIVEN]
+
+
+def each_part_of(value: Value) -> list[Value]:
+    """The objects that the value is one of, each by itself where one of them is one of several."""
+    found = {id(part): part for part in parts_of(value)}
+    waiting = [part for part in found.values() if type(part) is Opaque]
+    for part in waiting:  # grows meanwhile
+        for each in part.parts if len(found) < _MOST_OBJECTS else ():
+            if id(each) not in found:
+                found[id(each)] = each
+                if type(each) is Opaque:
+                    waiting.append(each)
+    return list(found.values())
 
 
 def parts_of(value: Value) -> tuple[Value, ...]:

@@ -47,6 +47,7 @@ _DTYPES = {
     "Int32": "int32", "Bool": "bool", "UInt8": "uint8",
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_]\w*$")
+_ARRAYS = re.compile(r"[Aa]rray|Tensor")
 _PARAMETER = frozenset({"parameter"})
 
 
@@ -221,6 +222,18 @@ def _names_none(part: ast.AST) -> bool:
     if isinstance(part, ast.Constant):
         return part.value is None or "None" in str(part.value)
     return isinstance(part, ast.Attribute) and part.attr == "Optional"
+
+
+def may_be_array(annotation: ast.expr) -> bool:
+    """Whether an array or a tensor is among what the annotation allows: `int | np.ndarray`, `"ArrayLike"`."""
+    if isinstance(annotation, ast.Name):
+        return bool(_ARRAYS.search(annotation.id))
+    return kept_with(annotation, "may be an array", lambda: any(map(_names_array, walk(annotation))))
+
+
+def _names_array(part: ast.AST) -> bool:
+    text = getattr(part, "id", None) or getattr(part, "attr", None) or getattr(part, "value", None)
+    return isinstance(text, str) and _ARRAYS.search(text) is not None
 
 
 def _is_plain(annotation: ast.expr) -> bool:

@@ -126,6 +126,23 @@ class Demands(State):
         before, was_torch = known.get(region, (ranks.ANY, UNTOLD))
         known[region] = before & mask, max(was_torch, torch)
 
+    def learn_of_rounds(self, rounds: list[dict[ast.AST, dict[Region, tuple[int, int]]]], body: list[ast.stmt]) -> None:
+        """What each round of a loop has told that is followed round by round: it holds in a branch within the body, in any round,
+        only if every round tells it there. What the body itself tells, the program comes by where nothing leaves it."""
+        around = {id(place[1]) for place in self.places if place is not None}
+        if self.last_exit(body, len(body) - 1) == 0:
+            around.add(id(body))
+        for learnt in rounds:
+            for origin, regions in learnt.items():
+                known = self.learnt.setdefault(origin, {})
+                for region, (mask, torch) in regions.items():
+                    if region[0] not in around:
+                        for other in rounds:
+                            other_mask, other_torch = other.get(origin, {}).get(region, (ranks.ANY, UNTOLD))
+                            mask, torch = mask | other_mask, min(torch, other_torch)
+                    before, was_torch = known.get(region, (ranks.ANY, UNTOLD))
+                    known[region] = before & mask, max(was_torch, torch)
+
     def last_exit(self, body: list[ast.stmt], index: int) -> int:
         """Where the stretch begins that the statement at `index` belongs to."""
         known = self.exits.get(id(body))

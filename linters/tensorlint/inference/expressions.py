@@ -37,6 +37,7 @@ from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     KEYED,
     NONE,
     PLAIN,
@@ -60,8 +61,10 @@ from tensorlint.inference.values import (
     copy,
     integer,
     is_none,
+    may_be_array,
     moved,
     number,
+    opaque_anew,
 )
 from tensorlint.inference.variants import any_of, item_at, made_anew
 from tensorlint.inference.walking import only_tells
@@ -74,6 +77,8 @@ _RESULT_FIELDS = {
     "Q": 0, "R": 1, "solution": 0, "slope": 0, "intercept": 1,
 }  # fmt: skip
 
+# Attributes of any module.
+_OF_MODULES = frozenset({"training", "_parameters", "_buffers"})
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 _DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
@@ -106,8 +111,8 @@ class Expressions(State):
                 return self.held_shared(name)
             if type(value) is Imported:
                 return self.resolve(value)
-            # Whatever it is, it is one object until the name is bound anew.
-            value = frame.env[name] = Opaque(None)
+            # Whatever it is, it is one object until the name is bound anew; bound once it is what the name says.
+            value = frame.env[name] = Opaque(None) if frame.facts.assigned.get(name) == 1 else opaque_anew()
             return value
         value = frame.lookup_around(name)
         if value is None:
@@ -285,8 +290,14 @@ class Expressions(State):
                 if name in changed_anywhere(self) or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
                 found = modules.module_attribute(value, name)
+                if found is UNKNOWN and name in ("__dict__", "_modules"):
+                    if name == "__dict__":
+                        self.touch_all(value)
+                    return Opaque(None, parts=(value,))  # what is put into it is in the module
                 if found is UNKNOWN and value.path in KEYED:
                     found = module_containers.named_member(self, value, name)
+                if found is UNKNOWN and value.path in CONTAINERS and name not in _OF_MODULES:
+                    found = module_containers.perhaps_member(self, value)
                 if found is not UNKNOWN:
                     return of_weight(self, value, found) if isinstance(found, Tensor) else found
             elif value.path in data_loading.DATA_LOADERS:
@@ -446,7 +457,12 @@ class Expressions(State):
             found = indexing.getitem(self.call_context("indexing", node), value, index)
             if value.shape is not None:
                 return found
-            if isinstance(found, Tensor) and found.shape is None and found.axes is None and value.axes:
+            if (
+                isinstance(found, Tensor)
+                and found.shape is None
+                and found.axes is None
+                and (value.axes or known_axes.may_choose(index))
+            ):
                 found.axes = known_axes.indexed(known_axes.of(value), index) or None
             if value.kin is None:
                 return found
@@ -471,11 +487,15 @@ class Expressions(State):
                 if isinstance(each, (Instance, Dictionary, LibraryObject, Function))
                 or (isinstance(each, Sequence) and each.kind in ("list", "deque"))
             )
-            return Opaque(None, parts) if parts else UNKNOWN
+            found = Opaque(None, parts)
+            found.array = any(map(may_be_array, value.items.values()))
+            return found if parts or found.array else UNKNOWN
         if type(value) is Opaque:
             if type(index) is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
-            return Opaque(None, value.parts)
+            cut = Opaque(None, value.parts)
+            cut.cut = value.cut or known_axes.may_choose(index)
+            return cut
         if isinstance(value, LibraryObject):
             members = self.members(value)
             if members is not None:
@@ -483,7 +503,7 @@ class Expressions(State):
                     part = self.sequence_item(members, index)
                     if isinstance(part, Sequence) and part.items is not None:
                         return LibraryObject(value.path, {}, tuple(part.items))
-                    return Opaque(None, parts=(value,))  # its modules are this one's
+                    return one_within([value])  # its modules are this one's
                 if isinstance(members, Dictionary):
                     return self.item(members, index, node)
                 return self.sequence_item(members, index)
@@ -494,11 +514,11 @@ class Expressions(State):
             return table_parts.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             fields = self.fields_of_tuple(value)
-            return (
-                self.call_method(value, "__getitem__", [index], {}, node)
-                if fields is None
-                else self.item(fields, index, node)
-            )
+            if fields is not None:
+                return self.item(fields, index, node)
+            found = self.call_method(value, "__getitem__", [index], {}, node)
+            # A member of a class of containers, which what was put into the object may be.
+            return one_within([value]) if found is UNKNOWN and value.cls.is_module else found
         if isinstance(value, Class) and value.is_module and not _has_metaclass(value):
             # A generic module with its type: `Head[Tensor](64)`.
             return value if self.find_in_class(value, "__class_getitem__") is None else UNKNOWN

@@ -13,7 +13,7 @@ from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, share
-from tensorlint.inference.contents import lasts, one_within
+from tensorlint.inference.contents import lasts, one_of, one_within
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.handling import last_name
@@ -164,9 +164,9 @@ class Following(State):
         if code.decorator_list and _is_cached(code):
             texts = function.scope.file.text, self.own_file.text
             if any(_can_change(result, text) for text in texts) or any(map(self.may_differ, bound.values())):
-                return Opaque(None)  # each call gives the same object, and any caller may have changed it
+                return one_of(result)  # each call gives the same object, and any caller may have changed it
             if self.reads_what_changes(function, set()):
-                return Opaque(None)  # or it is one that was made of what was there before
+                return one_of(result)  # or it is one that was made of what was there before
         if result is NEVER:
             # Every way through it ends with an error: the caller goes no further.
             if self.places and self.places[-1] is not None:

@@ -38,6 +38,7 @@ from tensorlint.inference.values import (
 
 # What may be changed, or hold what may be.
 KEEPS = HOLDING | {Tensor, LibraryObject, Class, Opaque, Partial, Attribute}
+_OBJECTS = HOLDING | {Opaque}
 # What is other objects, or has them in hand, and what changes as it is lent.
 IN_PARTS = frozenset({Opaque, Partial, Attribute})
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
@@ -119,7 +120,7 @@ class Forgetting(State):
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
         containers: list[Value] = []
         # All of them first: nobody finds them once it is forgotten what holds them.
-        bare = not value.given and HOLDING.isdisjoint(map(type, value.held.values()))
+        bare = not value.given and _OBJECTS.isdisjoint(map(type, value.held.values()))
         for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
             if each.waiting is not None:
                 each.waiting.forgotten |= {*names, MEMBERS}

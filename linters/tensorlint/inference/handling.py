@@ -194,7 +194,7 @@ class Handling(State):
         """What `with value as x` binds."""
         if isinstance(value, Instance) and self.find_in_class(value.cls, "__enter__") is not None:
             return self.call_method(value, "__enter__", [], {}, None)
-        return UNKNOWN
+        return one_within([value]) if isinstance(value, Opaque) else UNKNOWN
 
 
 def interrupted(

@@ -92,7 +92,7 @@ class ImplicitCalls(State):
 
     def unseen_result(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Call a function that is not followed: what it gives may be a list that something else holds, or a tensor."""
-        found = self.lists_given(function, args, kwargs)
+        found = self.lists_given(function, args, kwargs, modules=True)
         self.runs_unseen(function, args, kwargs)
         if not (found or aliases.TIES.on):
             return UNKNOWN if function.decorated else declared.given_by(function.node)

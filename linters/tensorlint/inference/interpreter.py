@@ -496,11 +496,12 @@ class Interpreter(
             elif isinstance(stated, Tensor) and known.optional:
                 return copy(stated, marks=stated.marks | {"optional"})
             elif isinstance(stated, Tensor) and not isinstance(function.defaults.get(name, stated), (Tensor, Unknown)):
-                pass  # a number, or an object that says that nothing was given
+                known.array = True  # or a number, or an object that says that nothing was given
             elif stated is not None:
                 return stated
             else:
                 known.stated = ((annotation, function.scope),)
+                known.array = declared.may_be_array(annotation)
         return known
 
     # -- names ---------------------------------------------------------------------------------------------------

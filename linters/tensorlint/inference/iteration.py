@@ -26,6 +26,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    any_key,
     is_none,
 )
 from tensorlint.inference.variants import any_of, made_anew, varying
@@ -263,8 +264,10 @@ class Iteration(State):
         if isinstance(value, Instance) and (fields := self.fields_of_tuple(value)) is not None:
             return fields
         aliases.lose(value)
-        if isinstance(value, Dictionary) and value.items is not None:
-            return Sequence("iterator", [Const(key) for key in value.items])
+        if isinstance(value, Dictionary):
+            if value.items is not None:
+                return Sequence("iterator", [Const(key) for key in value.items])
+            return Sequence("iterator", None, any_key())
         if isinstance(value, Opaque) and value.parts:
             for part in value.parts if aliases.TIES.on else ():
                 aliases.lose(part)
@@ -291,13 +294,17 @@ class Iteration(State):
             if not known[8:]:
                 return Sequence("iterator", [Const(number) for number in known])
             # `len` has an end that Python's integers do not have.
-            return Sequence("iterator", None, _any_integer(), (known[-1] - known[0]) // value.step + 1)
+            return Sequence(
+                "iterator", None, _any_integer(known[0] < 0 or known[-1] < 0), (known[-1] - known[0]) // value.step + 1
+            )
         length = value.stop if value.start == 0 and value.step == 1 else None
         if length is None or not arguments.at_least(length, 0):
             length = S.counter()
-        return Sequence("iterator", None, _any_integer(), length)
+        first = value.start if isinstance(value.step, int) and value.step > 0 else value.stop
+        signed = first is None or not arguments.at_least(first, -1 if first is value.stop else 0)
+        return Sequence("iterator", None, _any_integer(signed), length)
 
 
-def _any_integer() -> Value:
+def _any_integer(signed: bool) -> Value:
     """An integer that differs from round to round."""
-    return Number(S.counter(variant=True, numbers=True))
+    return Number(S.counter(variant=True, numbers=True, signed=signed))

@@ -8,7 +8,7 @@ from typing import Any
 from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
-from tensorlint.inference.ops.arguments import least, may_be_zero
+from tensorlint.inference.ops.arguments import least, may_be_negative, may_be_zero
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -37,6 +37,8 @@ from tensorlint.inference.values import (
     copy,
     is_named_tuple,
     is_none,
+    is_numbering,
+    may_be_array,
     of_class,
     perhaps_same,
     showing,
@@ -165,7 +167,8 @@ def _join_kinds(a: Value, b: Value) -> Value:
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, _either(a, b), PLAIN if _is_plain(a) and _is_plain(b) else None)
     if first in _AS_SIZES and second in _AS_SIZES and (may_be_zero(a) or may_be_zero(b)):
-        either._symbol = S.counter()
+        either._symbol = S.counter(signed=may_be_negative(a) or may_be_negative(b))
+    either.array = may_be_array(a) or may_be_array(b)
     if _may_be_scalar(a, b) or _may_be_scalar(b, a):
         either.kind = SCALAR
     whose: tuple[Any, ...] = a.stated if type(a) is Opaque else (a,) if type(a) is Instance else ()
@@ -289,7 +292,9 @@ def _join_scalars(a: Value, b: Value) -> Value:
     kind, other = kind_of(a), kind_of(b)
     if kind is None or other is None:
         return _number_or_none(kind or other) if is_none(a) or is_none(b) else UNKNOWN
-    return Scalar(kind) if kind == other else of_kinds({kind, other})
+    if kind != other:
+        return of_kinds({kind, other})
+    return Scalar(kind, kind == "int" and (is_numbering(a) or is_numbering(b)))
 
 
 def _number_or_none(kind: Kind | None) -> Value:

@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     Sequence,
     Slice,
     Tensor,
+    Unknown,
     Value,
     integer,
     is_none,
@@ -92,7 +93,9 @@ def _met(axis: int, given: list[Value]) -> Size:
             continue
         sizes.append(of(value).get(axis))
     first = sizes[0]
-    return first if first is not None and all(size == first for size in sizes) else S.symbol()
+    if first is not None and all(size == first for size in sizes):
+        return first
+    return S.counter() if any(size is not None and may_be_empty(size) for size in sizes) else S.symbol()
 
 
 def with_last(axes: Axes, *sizes: Size) -> Axes:
@@ -236,7 +239,9 @@ def product(a: Value, b: Value) -> Axes:
 
 
 def indexed(axes: Axes, index: Value) -> Axes | None:
-    """Numbers, slices, None and an ellipsis; None where the index holds something else."""
+    """Numbers, slices, None and an ellipsis; None where the index holds something else. What is chosen may be empty."""
+    if isinstance(index, Tensor) and index.dtype == "bool":
+        return {0: S.counter()}
     items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
     if items is None:
         return None
@@ -255,7 +260,20 @@ def indexed(axes: Axes, index: Value) -> Axes | None:
     rest = sum(isinstance(item, Slice) for item in (*before, *after)) + max(0, least_rank(axes) - sum(asked))
     axes = _stepped(axes, after[::-1], from_end=True)
     axes = _stepped(axes, before, from_end=False)
-    return _of_least_rank({axis: size for axis, size in axes.items() if size in known or not _is_unnamed(size)}, rest)
+    kept = {axis: size for axis, size in axes.items() if size in known or not _is_unnamed(size) or may_be_empty(size)}
+    return _of_least_rank(kept, rest)
+
+
+def may_choose(index: Value) -> bool:
+    """Whether an index may leave an axis without elements: a mask, or a slice with bounds."""
+    items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+    return any(map(_may_choose, items or ()))
+
+
+def _may_choose(item: Value) -> bool:
+    if isinstance(item, Slice):
+        return not (is_none(item.start) and is_none(item.stop))
+    return isinstance(item, (Tensor, Unknown)) or (isinstance(item, Opaque) and item.kind is None and not item.integer)
 
 
 def _stepped(axes: Axes, items: list[Value], *, from_end: bool) -> Axes:
@@ -267,7 +285,8 @@ def _stepped(axes: Axes, items: list[Value], *, from_end: bool) -> Axes:
             at += 1
         elif isinstance(item, Slice):
             if not (is_none(item.start) and is_none(item.stop) and is_none(item.step)):
-                axes = changed(axes, axis, _sliced(axes.get(axis), item))
+                left = _sliced(axes.get(axis), item)
+                axes = changed(axes, axis, S.counter() if left is None else left)
             at += 1
         else:
             axes = without_axes(axes, [axis])
@@ -284,6 +303,11 @@ def _sliced(size: Size | None, part: Slice) -> Size | None:
         )
         return len(range(*slice(start, stop, step).indices(size))) if plain and step != 0 else None
     return None
+
+
+def may_be_empty(size: Size) -> bool:
+    """Whether the axis was cut, or its elements chosen, and none may be left."""
+    return size == 0 or any(atom.counts for atom in S.symbols(size))
 
 
 def _is_unnamed(size: Size) -> bool:
@@ -308,7 +332,9 @@ _OTHER_SIZES = frozenset(
 )  # fmt: skip
 # Functions that keep every size of their first argument.
 SAME = frozenset(
-    name for name in (*ranks.SAME, "type_as") if name not in _OTHER_SIZES and "conv" not in name and "pool" not in name
+    name
+    for name in (*ranks.SAME, "type_as", "asarray", "ascontiguousarray", "from_numpy", "as_tensor", "numpy")
+    if name not in _OTHER_SIZES and "conv" not in name and "pool" not in name
 )
 # Functions of several tensors that broadcast.
 ELEMENTWISE = frozenset([

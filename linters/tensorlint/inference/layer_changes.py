@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import items_of, parts_of, reached_by
+from tensorlint.inference.contents import forgotten_members, items_of, parts_of, reached_by
 from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, OF_MEMBERS, REPLACED, SHOWN, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
@@ -31,7 +31,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     copy,
-    unknown_members,
 )
 from tensorlint.inference.walking import walk
 
@@ -91,7 +90,7 @@ def _forget_layer(interp: State, receiver: LibraryObject) -> None:
             receiver.fields[name] = UNKNOWN
     receiver.fields[CHANGED] = UNKNOWN
     if receiver.path in CONTAINERS:
-        receiver.fields["members"] = unknown_members(receiver.path)
+        receiver.fields["members"] = forgotten_members(receiver)
     interp.mutations.append((receiver, CHANGED))
 
 
@@ -104,7 +103,7 @@ def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -
     interp.mutations.append((receiver, name))
     forget_shown(interp, receiver)
     if receiver.path in CONTAINERS:
-        receiver.fields["members"] = unknown_members(receiver.path)
+        receiver.fields["members"] = forgotten_members(receiver)
         receiver.fields.pop(EACH, None)
         interp.mutations.append((receiver, "members"))
 

@@ -274,6 +274,12 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if given.items == []:
             return Sequence("deque", [])
         return Sequence("deque", None, containers.joined_items(given, []))
+    if path == "collections.defaultdict":
+        given_by = [
+            each for arg in args if isinstance(arg, Function) for each in interp.lists_given(arg, [], {}, modules=True)
+        ]
+        interp.escape(args, kwargs)
+        return one_within([*args, *given_by])
     if path == "collections.OrderedDict":
         return builtins.make_dict(interp, args, kwargs, node)
     if path in ("itertools.chain",):

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.carried_names import read_from_before
 from tensorlint.inference.changes import changes_of
 from tensorlint.inference.containers import ADDED_TO
-from tensorlint.inference.contents import forget_field, hold_still, one_within
+from tensorlint.inference.contents import forget_field, forgotten_members, hold_still, one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
 from tensorlint.inference.frames import Environment, differing, merge
@@ -36,7 +36,6 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     opaque_serial,
-    unknown_members,
 )
 from tensorlint.inference.variants import covers, freshen
 from tensorlint.inference.walking import walk
@@ -156,9 +155,12 @@ class Loops(State):
         if outer_rounds is None and frame.record:
             self.rounds = {}
         turned: list[set[ast.AST]] = []
+        learnt, of_rounds = self.learnt, []
         for item in items:
             if frame.dead or _is_changed(held):
                 break
+            self.learnt = {}
+            of_rounds.append(self.learnt)
             self.assign(node.target, item, None)
             before = len(self.vectors_turned)
             self.block(node.body)
@@ -168,6 +170,8 @@ class Loops(State):
             if not frame.breaks:  # those that went on with the next item meet the others
                 self.left_round = outer_left
         self.left_round = outer_left
+        self.learnt = learnt
+        self.learn_of_rounds(of_rounds, node.body)
         if not _counts(items):
             self.turn_others(turned)
         changed = _is_changed(held)
@@ -523,7 +527,7 @@ class Loops(State):
         if type(owner) is Sequence or type(owner) is Dictionary:
             self.forget_contents(owner, seen)
         elif name == built_containers.ADDED:
-            owner.fields["members"] = unknown_members(owner.path)
+            owner.fields["members"] = forgotten_members(owner)
         elif isinstance(owner, Opaque) and name is None:
             owner.axes = None
         elif isinstance(owner, (Instance, LibraryObject, Class, Opaque)) and name is not None:

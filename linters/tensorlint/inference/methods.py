@@ -19,6 +19,7 @@ from tensorlint.inference import (
     ops,
     ranks,
 )
+from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, PUTS
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import READS
@@ -387,7 +388,8 @@ class Methods(State):
                 return UNKNOWN
             if name == "expand" and len(args) == 1 and not _is_size(args[0]) and _DISTRIBUTIONS.search(self.file.text):
                 return UNKNOWN  # which distributions have too, and take a `torch.Size` for it
-            known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=receiver.axes, kin=receiver.kin)
+            axes = {0: S.counter(), **(receiver.axes or {})} if receiver.cut else receiver.axes
+            known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=axes, kin=receiver.kin)
             aliases.tie(known, receiver)
             entry = ops.method("torch", name)
             if entry is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import aliases, built_containers
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import call_method
+from tensorlint.inference.contents import forgotten_members
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.joins import join, join_all
 from tensorlint.inference.layer_changes import EACH, changed_anywhere, forget_shown, held
@@ -37,7 +38,6 @@ from tensorlint.inference.values import (
     Value,
     integer,
     is_none,
-    unknown_members,
 )
 from tensorlint.inference.variants import any_of, covers, freshen, varying
 
@@ -60,14 +60,14 @@ def members_of(interp: State, value: LibraryObject) -> Sequence | Dictionary | N
     if value.path not in CONTAINERS:
         return None
     if MEMBERS in changed_anywhere(interp):
-        return unknown_members(value.path)
+        return forgotten_members(value)
     if "members" in value.fields:
         known = value.fields["members"]
-        found = known if isinstance(known, (Sequence, Dictionary)) else unknown_members(value.path)
+        found = known if isinstance(known, (Sequence, Dictionary)) else forgotten_members(value)
     else:
         found = _made_with(interp, value)
     if _replaced_by_name(interp, value, found):
-        return unknown_members(value.path)
+        return forgotten_members(value, found)
     return _parameters(interp, found) if value.path in _OF_PARAMETERS else found
 
 
@@ -198,6 +198,12 @@ def named_member(interp: State, value: LibraryObject, name: str) -> Value:
     return UNKNOWN
 
 
+def perhaps_member(interp: State, value: LibraryObject) -> Value:
+    """What an attribute of a container gives that is one of its members, of which nobody knows any more which they are."""
+    members = members_of(interp, value)
+    return UNKNOWN if members is None or members.items is not None else any_of(members.element)
+
+
 def _any_of(values: list[Value]) -> Value:
     found = join_all(values)
     aliases.tie(found, *values)
@@ -209,7 +215,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     if receiver.parts:
         interp.touch(receiver, None)
     members = members_of(interp, receiver)
-    changed = unknown_members(receiver.path)
+    changed = forgotten_members(receiver, module)
     if isinstance(members, Dictionary):
         if members.items is not None and isinstance(key, Const) and not _perhaps(interp):
             changed = Dictionary({**members.items, key.value: module})
@@ -222,7 +228,7 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
             items = list(members.items)
             items[at] = module
             changed = Sequence("list", items)
-    receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
+    receiver.fields["members"] = forgotten_members(receiver, module) if receiver.several else changed
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))
     forget_shown(interp, receiver)
@@ -292,7 +298,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     forget_shown(interp, receiver)
     gives_itself = name in ("append", "extend") or (name == "insert" and receiver.path == "torch.nn.Sequential")
     members = members_of(interp, receiver)
-    changed = unknown_members(receiver.path)
+    changed = forgotten_members(receiver, *args)
     if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
         added: list[Value] | None = None
         if name == "append" and len(args) == 1:
@@ -322,7 +328,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
             else:
                 built_containers.note_added(interp, receiver, members, added)
             return receiver if gives_itself else UNKNOWN
-    receiver.fields["members"] = unknown_members(receiver.path) if receiver.several else changed
+    receiver.fields["members"] = forgotten_members(receiver, *args) if receiver.several else changed
     receiver.fields.pop(EACH, None)
     interp.mutations.append((receiver, "members"))
     return receiver if gives_itself else UNKNOWN

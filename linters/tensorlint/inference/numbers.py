@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from tensorlint.inference import sizes as S
-from tensorlint.inference.ops.arguments import may_be_zero
+from tensorlint.inference.ops.arguments import may_be_negative, may_be_zero
 from tensorlint.inference.values import (
     PLAIN,
     UNKNOWN,
@@ -130,7 +130,11 @@ def drawn(interp: State, path: str, args: list[Value], kwargs: dict[str, Value])
     if path in _FLOATS:
         return Scalar("float")
     if path in _INTEGERS:
-        return an_integer()
+        made = an_integer()
+        first = args[0] if args and (len(args) > 1 or path == "random.randint") else Const(0)
+        if path in ("random.randrange", "random.randint") and not kwargs and may_be_zero(first):
+            made._symbol = S.counter(numbers=True, signed=may_be_negative(first))
+        return made
     if path in _ARITHMETIC:
         numeric = all(kind_of(value) in ("int", "float", "bool") for value in (*args, *kwargs.values()))
         return Scalar("float") if numeric else UNKNOWN

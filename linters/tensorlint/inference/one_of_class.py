@@ -29,6 +29,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     copy,
+    is_numbering,
     of_class,
 )
 
@@ -132,7 +133,9 @@ def _apart(value: Value, kept: frozenset[Symbol], same: tuple[Value, ...], depth
     if isinstance(value, Tensor):
         return _tensor_apart(value, kept)
     if isinstance(value, Number):
-        return value if all(_is_kept(atom, kept) for atom in S.symbols(value.size)) else Scalar("int")
+        return (
+            value if all(_is_kept(atom, kept) for atom in S.symbols(value.size)) else Scalar("int", is_numbering(value))
+        )
     if isinstance(value, Opaque):
         made = Opaque(None, kind=value.kind, integer=value.integer, parts=value.parts)
         made.optional = value.optional

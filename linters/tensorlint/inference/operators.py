@@ -11,7 +11,7 @@ from typing import Any
 from tensorlint.inference import aliases, iterators, kind_tests, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.containers import share
-from tensorlint.inference.contents import given_by_operators, one_within
+from tensorlint.inference.contents import given_by_operators, items_of, one_within
 from tensorlint.inference.ops import arguments, dtypes, elementwise, modules
 from tensorlint.inference.ops.unknown_arguments import is_unknown
 from tensorlint.inference.state import State
@@ -37,10 +37,14 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     an_integer,
+    any_key,
     copy,
     integer,
+    is_numbering,
+    may_be_array,
     moved,
     number,
+    opaque_anew,
     size_of,
 )
 
@@ -102,8 +106,13 @@ def _perhaps_zero(sign: str, left: Value, right: Value) -> bool:
 def _result(sign: str, left: Value, right: Value, made: Opaque) -> Opaque:
     """The object that an operator makes of numbers that are not known: used as a size, one that may be 0, where it may."""
     if _perhaps_zero(sign, left, right):
-        made._symbol = S.counter()
+        made._symbol = S.counter(signed=_perhaps_negative(sign, left, right))
     return made
+
+
+def _perhaps_negative(sign: str, left: Value, right: Value) -> bool:
+    """Whether it may well be below 0."""
+    return sign == "-" or (sign != "%" and any(map(arguments.may_be_negative, (left, right))))
 
 
 def _turned(size: S.Size, sign: ast.unaryop) -> Value:
@@ -169,6 +178,8 @@ class Operators(State):
         kinds = [numbers.kind_of_operand(value) for value in (left, right)]
         if None in kinds:
             kind = _kind_of_both(left, right)
+            if kind is None and (may_be_array(left) or may_be_array(right)):
+                return opaque_anew()
             if kind is None and (sign in _OF_SIZES or not _perhaps_zero(sign, left, right)) and sign != "%":
                 return UNKNOWN
             return _result(sign, left, right, Opaque(None, kind=kind))
@@ -183,7 +194,13 @@ class Operators(State):
             return _result(sign, left, right, Opaque(None, kind=PLAIN))
         if "real" in kinds:
             return Scalar("real")
-        return an_integer() if isinstance(left, Opaque) or isinstance(right, Opaque) else Scalar("int")
+        if not (isinstance(left, Opaque) or isinstance(right, Opaque)):
+            return Scalar("int", is_numbering(left) or is_numbering(right))
+        made = an_integer()
+        if is_numbering(left) or is_numbering(right):
+            made._symbol = S.counter(numbers=True, signed=True)
+        made.signed = _perhaps_negative(sign, left, right)
+        return made
 
     def opaque_operation(self, sign: str, left: Opaque, right: Opaque) -> Value:
         """`n * m` of two unknown objects may be tensors as well as numbers: one new object, that is a size if used as one."""
@@ -198,6 +215,7 @@ class Operators(State):
             result = self.size_operation(sign, left.size, right.size, left, right)
             made = Opaque(None, variant=left.variant or right.variant, kind=_kind_of_both(left, right))
             made.integer = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
+            made.array = bool(left.array or right.array or left.axes or right.axes)
             if isinstance(result, Opaque):
                 made.formula = result._symbol
             known = left.fields[key] = made
@@ -228,6 +246,7 @@ class Operators(State):
             # The object may be a float or a tensor: the result is a size only where it is used as one.
             whole = numbers.kind_of_operand(left) == numbers.kind_of_operand(right) == "int"
             made = Opaque(None, kind=_kind_of_both(left, right), integer=whole)
+            made.array = may_be_array(left) or may_be_array(right)
             made._symbol = result
             return made
         if opaque:
@@ -454,13 +473,20 @@ class Operators(State):
                     kin = moved(side.kin, len(other.items))
             tail = (*left.tail, *right.items) if right.items is not None else right.tail
             tail = tuple(tail) if left.kind == "tuple" else ()
-            return Sequence(left.kind, None, one_within([left, right]), length, kin=kin, tail=tail)
+            one = one_within([left, right])
+            if any(is_numbering(item) for side in (left, right) for item in items_of(side)[:_MAX_ITEMS]):
+                numbered = any_key()
+                numbered.parts = one.parts if isinstance(one, Opaque) else ()
+                one = numbered
+            return Sequence(left.kind, None, one, length, kin=kin, tail=tail)
         if sign == "*":
             sequence, count = (left, right) if isinstance(left, Sequence) else (right, left)
             if isinstance(sequence, Sequence) and sequence.items is not None and sequence.kind in ("list", "tuple"):
                 times = integer(count)
                 if times is not None and times * len(sequence.items) <= _MAX_ITEMS:
                     return Sequence(sequence.kind, sequence.items * times if sequence.items and times > 0 else [])
+                if may_be_array(count):
+                    return UNKNOWN
                 size = S.counter() if isinstance(count, Scalar) else size_of(count)
                 if len(sequence.items) == 1 and size is not None:
                     if not arguments.at_least(size, 0):

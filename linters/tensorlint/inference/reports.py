@@ -28,7 +28,7 @@ from tensorlint.inference.rank_one_reports import RankOneReports
 from tensorlint.inference.reports_at_calls import ReportsAtCalls
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
-from tensorlint.inference.values import Tensor
+from tensorlint.inference.values import Tensor, is_shown
 from tensorlint.inference.vector_numbers import VectorNumber, VectorNumbers
 from tensorlint.inference.view_reports import ViewReports
 
@@ -109,11 +109,11 @@ class Reports(
             if key not in saved.hazards or not any(each.message.startswith(CALLED) for each in hazard.evidence):
                 saved.hazards[key] = hazard
         for target, value in self.rounds.items() if self.rounds else ():
-            if not isinstance(value, Tensor):
+            if not is_shown(value):
                 saved.bindings.pop(target, None)  # no tensor in this round
         saved.bindings.update(self.bindings)
         for target, value in (self.rounds or {}).items():
-            if not isinstance(value, Tensor):
+            if not is_shown(value):
                 saved.bindings.pop(target, None)  # what an earlier round of a loop around showed
         self.hazards, self.bindings = saved.hazards, saved.bindings
 

@@ -136,7 +136,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, Number) and isinstance(b, Number):
         return a.size == b.size
     if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return a.kind == b.kind
+        return a.kind == b.kind and a.numbers == b.numbers
     if isinstance(a, Library) and isinstance(b, Library):
         return a.path == b.path
     if isinstance(a, Instance) and isinstance(b, Instance):

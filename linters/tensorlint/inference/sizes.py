@@ -23,7 +23,7 @@ class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
     __slots__ = (
-        "counts", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "since", "variant", "written",
+        "counts", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "signed", "since", "variant", "written",
     )  # fmt: skip
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
@@ -36,6 +36,8 @@ class Symbol:
         self.plural = plural
         # A number that begins at 0, as those of rounds do, rather than the size of an axis.
         self.counts = False
+        # Such a number that may be below 0, too: a difference.
+        self.signed = False
         # The number of a round: that is 0, and 1, in one or another, whatever it is called.
         self.numbers = False
         # How the code writes it where it has no name for it: `len(rows)`.
@@ -98,17 +100,17 @@ def symbol(name: str | None = None) -> Poly:
     return of_symbol(Symbol(name))
 
 
-def counter(*, variant: bool = False, numbers: bool = False) -> Poly:
-    """A number that nobody has named, and that may be 0."""
+def counter(*, variant: bool = False, numbers: bool = False, signed: bool = False) -> Poly:
+    """A number that nobody has named, and that may be 0, or below where it is `signed`."""
     atom = Symbol(None, variant=variant)
-    atom.counts, atom.numbers = True, numbers
+    atom.counts, atom.numbers, atom.signed = True, numbers, signed
     return of_symbol(atom)
 
 
 def another(atom: Symbol, *, plural: bool = False, variant: bool = False) -> Poly:
     """A new size, which may be 0 where this one may."""
     made = Symbol(None, plural=plural, variant=variant)
-    made.counts, made.numbers = atom.counts, atom.numbers
+    made.counts, made.numbers, made.signed = atom.counts, atom.numbers, atom.signed
     return of_symbol(made)
 
 

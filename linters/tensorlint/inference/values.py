@@ -88,7 +88,7 @@ class Opaque(Value):
     """
 
     __slots__ = (
-        "_symbol", "axes", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "since",
+        "_symbol", "array", "axes", "counts", "cut", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "signed", "since",
         "stated", "told", "variant",
     )  # fmt: skip
 
@@ -106,6 +106,13 @@ class Opaque(Value):
         self.kind = kind
         # A Python int, which `int(x)` is.
         self.integer = integer
+        # Whether it may well be 0 or 1, used as a size: a name or a key that is bound to anything. And whether below 0.
+        self.counts = False
+        self.signed = False
+        # Whether it may be an array rather than a number.
+        self.array = False
+        # Whether it was cut out of another object, and may hold nothing.
+        self.cut = False
         self._symbol: Poly | None = None
         # What it was computed from, as long as it has no name: `n * m`.
         self.formula: Poly | None = None
@@ -134,12 +141,27 @@ class Opaque(Value):
             atom = S.Symbol(self.name, variant=self.variant)
             atom.scope = self.scope
             atom.since = self.since or atom.since
-            atom.counts = self.integer  # what `int(x)`, `len(rows)` or `n % 3` gives may be 0
+            atom.counts = self.integer or self.counts  # what `int(x)`, `len(rows)` or `n % 3` gives may be 0
+            atom.numbers, atom.signed = self.counts, self.signed
             self._symbol = S.of_symbol(atom)
         return self._symbol
 
     def __repr__(self) -> str:
         return f"Opaque({self.name})"
+
+
+def opaque_anew(parts: tuple[Value, ...] = ()) -> Opaque:
+    """What a name or a field holds that was bound to something nobody knows: a 0 it may be."""
+    made = Opaque(None, parts)
+    made.counts = made.signed = made.array = True
+    return made
+
+
+def any_key() -> Opaque:
+    """A key of which nothing is known, another one in each round."""
+    key = opaque_anew()
+    key.variant = True
+    return key
 
 
 def an_integer() -> Opaque:
@@ -182,10 +204,12 @@ class Scalar(Value):
     """A Python number whose value is not known. `kind` is its type's name, or "real" where it is one of two or three
     of these, but not complex."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "numbers")
 
-    def __init__(self, kind: Literal["int", "float", "bool", "complex", "real"]) -> None:
+    def __init__(self, kind: Literal["int", "float", "bool", "complex", "real"], numbers: bool = False) -> None:
         self.kind = kind
+        # The number of a round, or made of one: see `Symbol.numbers`.
+        self.numbers = numbers
 
     def __repr__(self) -> str:
         return f"Scalar({self.kind})"
@@ -587,6 +611,28 @@ def size_of(value: Value) -> Size | None:
     if isinstance(value, Tensor) and value.elements is not None and value.shape == ():
         return value.elements[0]
     return None
+
+
+def may_be_array(value: Value) -> bool:
+    """Whether a list that is repeated so often may be multiplied by the items of an array instead."""
+    kind = type(value)
+    if kind is Opaque:
+        return value.array or bool(value.axes)  # type: ignore[attr-defined]
+    return kind is Tensor and value.shape != ()  # type: ignore[attr-defined]
+
+
+def is_shown(value: Value) -> bool:
+    """Whether it is known to be a tensor of one of the libraries, which is shown where a name is bound to it."""
+    return isinstance(value, Tensor) and value.framework is not None and "optional" not in value.marks
+
+
+def is_numbering(value: Value) -> bool:
+    """Whether it is the number of a round, or one made of such, which is 0, and 1, in one or another."""
+    kind = type(value)
+    if kind is Scalar:
+        return value.numbers  # type: ignore[attr-defined]
+    size = value.size if kind is Number else value._symbol if kind is Opaque else None  # type: ignore[attr-defined]
+    return size is not None and any(atom.numbers for atom in S.symbols(size))
 
 
 def is_integer(value: Value) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorlint.inference import sizes as S
+from tensorlint.inference.ops import arguments
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -23,12 +24,15 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     copy,
+    is_numbering,
     perhaps_same,
     showing,
 )
 
 # Objects are looked into that an object holds, and those that these hold.
 _DEEPEST = 4
+# So many tuples, lists and dictionaries are made anew within one item.
+_MOST_MADE = 16
 # Has no size that could vary.
 _FIXED = frozenset({Const, Scalar, Unknown})
 
@@ -45,14 +49,20 @@ def freshen(
         return value
     if isinstance(value, Opaque):
         kept = value.kind if value.kind == KEEPS_SHAPE else None
-        return Opaque(None, value.parts, kept) if value.variant or value.parts else value
+        if not (value.variant or value.parts):
+            return value
+        made_of_it = Opaque(None, value.parts, kept)
+        made_of_it.counts, made_of_it.signed, made_of_it.array = value.counts, value.signed, value.array
+        return made_of_it
     if renamed is None:
         renamed = {}
     if isinstance(value, (Sequence, Dictionary)) and value.items:
         if made is None:
             made = {}
         if id(value) not in made:
-            made[id(value)] = value, _freshen_items(value, renamed, made)
+            made[id(value)] = value, UNKNOWN  # counts as one while it is made
+            many = len(made) > _MOST_MADE  # pairs of pairs of pairs double with each line that makes them
+            made[id(value)] = value, _another(value) if many else _freshen_items(value, renamed, made)
         return made[id(value)][1]
     if isinstance(value, Tensor) and value.shape is not None:
         found = False
@@ -71,8 +81,10 @@ def freshen(
     if isinstance(value, Number):
         atoms = S.symbols(value.size)
         if any(atom.variant for atom in atoms):
-            counted = any(atom.counts for atom in atoms)
-            return Number(S.counter(numbers=any(atom.numbers for atom in atoms)) if counted else S.symbol())
+            if not any(atom.counts for atom in atoms):
+                return Number(S.symbol())
+            numbers, signed = any(atom.numbers for atom in atoms), arguments.may_be_negative(value)
+            return Number(S.counter(numbers=numbers, signed=signed))
     return value
 
 
@@ -131,7 +143,7 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
         return value
     if isinstance(value, Opaque):
         if value.integer:
-            return Scalar("int")
+            return Scalar("int", is_numbering(value))
         if value.kind == KEEPS_SHAPE:
             return value
         return Opaque(None, parts=value.parts) if value.parts else UNKNOWN
@@ -153,7 +165,10 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
             return value
         return perhaps_same(LibraryObject(value.path, {}, (), fields, value.made), value)
     if isinstance(value, Number):
-        return Scalar("int") if any(atom.since >= start for atom in S.symbols(value.size)) else value
+        atoms = S.symbols(value.size)
+        if not any(atom.since >= start for atom in atoms):
+            return value
+        return Scalar("int", any(atom.numbers for atom in atoms))
     if isinstance(value, Dictionary):
         if value.alike is not None and value.items is not None:
             return value.another({key: varying(item, start) for key, item in value.items.items()})

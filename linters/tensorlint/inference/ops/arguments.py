@@ -61,8 +61,23 @@ def may_be_zero(value: Value) -> bool:
         return isinstance(known, int) and known <= 0
     if kind is Opaque:
         size = value._symbol  # type: ignore[attr-defined]
-        return value.integer if size is None else not at_least(size, 1)  # type: ignore[attr-defined]
+        return value.integer or value.counts if size is None else not at_least(size, 1)  # type: ignore[attr-defined]
     return kind is Scalar or (kind is Number and not at_least(value.size, 1))  # type: ignore[attr-defined]
+
+
+def may_be_negative(value: Value) -> bool:
+    """Whether the number may well be below 0: a difference is, a size is not."""
+    kind = type(value)
+    if kind is Const:
+        known = value.value  # type: ignore[attr-defined]
+        return isinstance(known, int) and known < 0
+    if kind is Opaque and value._symbol is None and value.formula is None:  # type: ignore[attr-defined]
+        return bool(value.signed)  # type: ignore[attr-defined]
+    size = size_of(value)
+    if size is None:
+        return kind is Scalar
+    smallest = least(size, 0, 0)
+    return smallest is None or smallest < 0
 
 
 def axis(value: Value, rank: int) -> int:
@@ -154,7 +169,7 @@ def least(size: Size, unnamed: int = 1, named: int = 1) -> int | None:
 
 def _least_of(atom: S.Symbol, unnamed: int, named: int) -> int | None:
     if atom.counts:
-        return 0
+        return None if atom.signed else 0
     if S.is_plural(atom):
         return named
     if atom.numerator is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorlint.inference import layout
+from tensorlint.inference import known_axes, layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides, ViewResult
 from tensorlint.inference.ops.results import RESHAPED, surviving
@@ -21,6 +21,23 @@ def forget(since: int) -> None:
         S.RELIED_ON.popitem()
 
 
+def of_unknown(tensor: Tensor, *, plural: bool = False) -> Size:
+    """The size of an axis that some axes of a tensor make, of which nobody knows how many it has."""
+    if tensor.axes and any(map(known_axes.may_be_empty, tensor.axes.values())):
+        return S.counter()
+    return S.of_symbol(S.Symbol(None, plural=plural))
+
+
+def resolve_for(tensor: Tensor, target: Shape) -> Shape:
+    """The target of a view of the tensor with its -1 replaced."""
+    if tensor.shape is not None or target.count(-1) != 1:
+        return resolve(tensor.shape, target)
+    at = target.index(-1)
+    # `x.view(batch, -1, heads, width)`: what is left is the length of a sequence, and counts as one that has a name.
+    length = of_unknown(tensor, plural=len(target) > 3 and at > 0)
+    return resolve(None, (*target[:at], length, *target[at + 1 :]))
+
+
 def resolve(shape: Shape | None, target: Shape) -> Shape:
     """The target with its -1 replaced. Raises where the numbers of elements surely differ."""
     if any(isinstance(size, int) and size < -1 for size in target):
@@ -31,12 +48,8 @@ def resolve(shape: Shape | None, target: Shape) -> Shape:
         return target
     at = target.index(-1)
     rest = target[:at] + target[at + 1 :]
-    if -1 in rest:
+    if -1 in rest or shape is None:
         raise Undecided
-    if shape is None:
-        # `x.view(batch, -1, heads, width)`: what is left is the length of a sequence, and counts as one that has a name.
-        length = S.of_symbol(S.Symbol(None, plural=len(target) > 3 and at > 0))
-        return (*target[:at], length, *target[at + 1 :])
     total = merged(S.product(shape))
     known = merged(S.product(rest))
     if known == 0:

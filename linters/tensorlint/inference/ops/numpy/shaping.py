@@ -27,7 +27,7 @@ def reshape(call: Call, a: Value, shape: Value, order: Value, copy: Value) -> Va
 
 def reshaped(call: Call, a: Value, target: Shape, order: Value) -> Value:
     given = array_of(call, a)
-    shape = reshaping.resolve(given.shape, target)
+    shape = reshaping.resolve_for(given, target)
     if given.shape is None:
         return laid(call, "numpy", shape, None, given.dtype)
     plain = isinstance(order, Const) and order.value == "C"
@@ -42,7 +42,7 @@ def reshaped(call: Call, a: Value, target: Shape, order: Value) -> Value:
 def ravel(call: Call, a: Value, order: Value) -> Value:
     given = array_of(call, a)
     if given.shape is None:
-        return laid(call, "numpy", (S.symbol(),), (1,), given.dtype)
+        return laid(call, "numpy", (reshaping.of_unknown(given),), (1,), given.dtype)
     return seen(call, given, (reshaping.merged(S.product(given.shape)),), (1,))
 
 

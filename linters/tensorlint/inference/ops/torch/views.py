@@ -44,7 +44,7 @@ def view_dtype(input: Tensor, dtype: Value) -> Value:
 
 
 def view_as_shape(call: Call, input: Tensor, target: Shape) -> Tensor:
-    shape = reshaping.resolve(input.shape, target)
+    shape = reshaping.resolve_for(input, target)
     if input.shape is None:
         return laid(call, input.framework, shape, None, input.dtype, input.device)
     result = reshaping.view(input, shape)
@@ -77,7 +77,7 @@ def view_as(call: Call, input: Value, other: Value) -> Value:
 
 
 def reshape_to(call: Call, input: Tensor, target: Shape) -> Tensor:
-    shape = reshaping.resolve(input.shape, target)
+    shape = reshaping.resolve_for(input, target)
     if input.shape is None:
         return laid(call, input.framework, shape, None, input.dtype, input.device)
     strides = reshaping.reshape(input, shape)
@@ -123,7 +123,8 @@ def flatten(call: Call, input: Value, start_dim: Value, end_dim: Value) -> Value
             known = input.axes or {}
             before = [known.get(axis, S.symbol()) for axis in range(first)]
             behind = [known.get(axis, S.symbol()) for axis in range(last + 1, 0)]
-            return laid(call, input.framework, (*before, S.symbol(), *behind), None, input.dtype, input.device)
+            size = reshaping.of_unknown(input)
+            return laid(call, input.framework, (*before, size, *behind), None, input.dtype, input.device)
     ranked = tensor(input)
     rank = len(ranked.shape or ())
     start, end = arguments.axis(start_dim, rank), arguments.axis(end_dim, rank)
@@ -135,7 +136,7 @@ def flatten(call: Call, input: Value, start_dim: Value, end_dim: Value) -> Value
 @op("ravel", "input")
 def ravel(call: Call, input: Value) -> Value:
     if isinstance(input, Tensor) and input.shape is None:
-        return laid(call, input.framework, (S.symbol(),), None, input.dtype, input.device)
+        return laid(call, input.framework, (reshaping.of_unknown(input),), None, input.dtype, input.device)
     ranked = tensor(input)
     shape = (reshaping.merged(S.product(ranked.shape or ())),)
     if ranked.shape is not None and len(ranked.shape) == 1:

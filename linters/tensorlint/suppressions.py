@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tensorlint.findings import Finding
-from tensorlint.inference.walking import BLOCKS
 from tensorlint.rules.registry import Registry
 
 # Patterns that are compiled when they are first used: most files have no such comment, and these took a hundredth of a start.
@@ -215,6 +214,6 @@ def statement_lines(tree: ast.Module, line: int) -> range:
         end = header_end(statement)  # type: ignore[arg-type]
         if line <= end:
             best = range(first, end + 1)
-        for name in BLOCKS:
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
             pending += [child for child in getattr(statement, name, ()) if isinstance(child, ast.AST)]
     return best

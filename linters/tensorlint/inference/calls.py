@@ -393,6 +393,8 @@ class Calls(State):
         if type(function) is Instance:
             given = self.call_instance(function, args, kwargs, node)
             if function.generic and function.parts:
+                name = "__call__" if self.find_in_class(function.cls, "__call__") is not None else "forward"
+                one_of_class.change(self, function, name, args, kwargs)
                 return one_of_class.result(self, function, args, kwargs, given)
             return given
         if type(function) is LibraryObject:
@@ -438,7 +440,9 @@ class Calls(State):
                     put[before] = put[part.element] = part.element
                 part.element = put[before]
             elif isinstance(part, Instance):
-                called = self.find_in_class(part.cls, "forward" if part.cls.is_module else "__call__")
+                called = self.find_in_class(part.cls, "__call__")
+                if called is None and part.cls.is_module:
+                    called = self.find_in_class(part.cls, "forward")
                 if isinstance(called, Function):
                     run.setdefault(called, []).append(part)
                 else:

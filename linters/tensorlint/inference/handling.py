@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from tensorlint.inference import one_of_class
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS, CAUGHT
 from tensorlint.inference.frames import Environment, Guarded, merge
@@ -30,6 +31,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import walk
 
+_MOST_MANAGERS = 12
 _CHANGED_IN_PLACE = (Sequence, Dictionary, Instance, LibraryObject, Opaque)
 
 
@@ -132,7 +134,7 @@ class Handling(State):
                 managers.append(value)
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, self.entered(value), None)
-            elif isinstance(value, Instance):
+            elif isinstance(value, Instance) or (isinstance(value, Opaque) and value.parts):
                 self.entered(value)
         before = dict(self.frame.env) if suppresses else None
         outer, guarded = self.frame.guarded, Guarded()
@@ -194,7 +196,12 @@ class Handling(State):
         """What `with value as x` binds."""
         if isinstance(value, Instance) and self.find_in_class(value.cls, "__enter__") is not None:
             return self.call_method(value, "__enter__", [], {}, None)
-        return one_within([value]) if isinstance(value, Opaque) else UNKNOWN
+        if not isinstance(value, Opaque):
+            return UNKNOWN
+        given = one_within([value])
+        for name in ("__enter__", "__exit__"):
+            one_of_class.change_any(self, value.parts[:_MOST_MANAGERS], name, [], {})
+        return given
 
 
 def interrupted(

@@ -154,6 +154,7 @@ def _is_size(value: Value) -> bool:
 _PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Of a module, the dictionaries of what it has.
 _PARTS = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
+_MOST_CALLED = 12  # that are looked at for what the method changes of them
 _FEW_OBJECTS = 4  # of which it is looked at what a method of each may give
 # Methods of a module, or of its dictionaries, that give what is in it.
 _GIVE_PARTS = layer_changes.PARTS | {"items", "values", "get"}
@@ -191,6 +192,7 @@ class Methods(State):
                 return one_within([receiver])
             given = self.call_instance_method(receiver, name, args, kwargs, node)
             if receiver.generic and receiver.parts:
+                one_of_class.change(self, receiver, name, args, kwargs)
                 made = one_of_class.result(self, receiver, args, kwargs, given)
                 if (made is UNKNOWN or type(made) is Opaque) and not any(made is each for each in (given, *args)):
                     if held := self.given_by_parts(receiver.parts, name, args, kwargs):
@@ -209,6 +211,7 @@ class Methods(State):
                 return self.call_library("builtins.getattr", args, {}, node)
             given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
             if args and isinstance(first := args[0], Instance) and first.generic and first.parts:
+                one_of_class.change(self, first, name, args[1:], kwargs)
                 return one_of_class.result(self, first, args[1:], kwargs, given)  # `Block.forward(block, x)`
             return given
         if type(receiver) is Library:
@@ -344,7 +347,10 @@ class Methods(State):
         kwargs: dict[str, Value],
         node: ast.AST | None,
     ) -> Value:
-        given = self.given_by_parts(receiver.parts, name, args, kwargs) if receiver.parts else ()
+        given: Iterable[Value] = ()
+        if receiver.parts:
+            given = self.given_by_parts(receiver.parts, name, args, kwargs)
+            one_of_class.change_any(self, receiver.parts[:_MOST_CALLED], name, args, kwargs)
         if receiver.parts and name not in READS:
             if name in CHANGES or not (_is_of_tensors(name) and all(map(_is_container, receiver.parts))):
                 self.touch(receiver, None)

@@ -102,6 +102,26 @@ def result(interp: State, value: Instance, args: Iterable[Value], kwargs: dict[s
     return _apart(given, frozenset(_sizes_of(passed)), passed)
 
 
+def change(interp: State, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
+    """The method is followed for the class's generic instance: what it changes of what the object holds, it changes of what one
+    of these objects holds."""
+    if not is_self(interp, value):
+        change_any(interp, _of_which(value), name, args, kwargs)
+
+
+def change_any(interp: State, values: Iterable[Value], name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
+    """The method is called of one of the values: it may change what any of these objects holds."""
+    called: list[Value] = []
+    for each in values:
+        if not isinstance(each, Instance) or each.generic:
+            continue
+        method = interp.find_in_class(each.cls, name)
+        if isinstance(method, Function):
+            called.append(Function(method.node, method.scope, method.owner, each, method.defaults, "function"))
+    if called:
+        interp.not_followed_together(called, args, kwargs)
+
+
 def _sizes_of(values: Iterable[Value], depth: int = 0) -> set[Symbol]:
     """The sizes that the values have, of any tensor or number in them."""
     found: set[Symbol] = set()

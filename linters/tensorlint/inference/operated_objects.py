@@ -83,7 +83,7 @@ class OperatedInterpreter(Interpreter):
                 self.acting[before:] = [each for each in self.acting[before:] if self._answers(each.cls)]
             if kind in _OPERATIONS and len(self.acting) > before:
                 self.act()
-        if type(value) is Opaque:  # as most are, and in which no other is in hand
+        if type(value) is Opaque and not value.parts:  # as most are, and in which no other is in hand
             self.in_hand.append(value)
         elif type(value) in _GIVEN:
             self.note(value)
@@ -105,8 +105,10 @@ class OperatedInterpreter(Interpreter):
         if type(value) in _GIVEN:
             self.in_hand.append(value)
             for each in held_by(value):
-                if type(each) is Instance and self.methods_that_act(each.cls):
-                    self.acting.append(each)
+                # One that is one of several: of each of these.
+                for one in each.parts if isinstance(each, Opaque) else (each,):
+                    if type(one) is Instance and self.methods_that_act(one.cls):
+                        self.acting.append(one)
 
     def act(self) -> None:
         """What the methods may have changed that Python may have called since this was asked the last time."""

@@ -23,12 +23,14 @@ from tensorlint.inference.class_order import values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.containers import contained, within
 from tensorlint.inference.contents import (
+    HOLDING,
     ONE_OF,
     any_item_of,
     each_part_of,
     forgotten_members,
     hold_still,
     is_part_of,
+    items_of,
     lasts,
     may_be_back,
     one_within,
@@ -39,6 +41,7 @@ from tensorlint.inference.contents import (
 from tensorlint.inference.effects import forget_name
 from tensorlint.inference.expressions import ItemKey
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -51,6 +54,7 @@ from tensorlint.inference.values import (
     Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
     ModuleScope,
     Number,
@@ -71,6 +75,9 @@ _LAST_LINE = 1 << 30
 _end = itemgetter(1)
 _MOST_SHARED = 400  # objects that a name has been bound to, and those that they hold
 _SIZES = frozenset({Number, Opaque, Scalar})  # what may get the name of a size
+# What may be any object; an item of an array of objects is taken for a number.
+_NOT_KNOWN = frozenset({Unknown, Opaque, Tensor, Attribute})
+_MAY_HOLD = HOLDING | {Opaque, LibraryObject}
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
@@ -328,7 +335,15 @@ class Assignments(State):
                     hold_still(part, [value])
         if type(value) in _CALLED_LATER:
             self.keep(value)
+            if name == "forward":
+                self.stray_given([value])
+        if self.strayed and type(receiver) in _NOT_KNOWN:
+            self.change_strayed(name)
         if type(receiver) is Instance:
+            if self.rebound is not NOTHING and (name == "__dict__" or self.is_rebound(receiver.cls, name, receiver)):
+                self.stray([value])  # which another object finds under that name, or a dictionary
+                if self.strayed:
+                    self.change_strayed(None)
             if receiver.generic and not self.initialising(receiver):
                 return
             if receiver.several and not self.initialising(receiver):
@@ -412,6 +427,8 @@ class Assignments(State):
                 self.reshape(receiver)
             if receiver.name is None:
                 self.forget_in_classes({name})  # one of which it may be
+            if type(value) in _MAY_HOLD:
+                self.stray([value])
             if receiver.fields is None:
                 receiver.fields = {}
             elif name in receiver.fields:
@@ -434,6 +451,8 @@ class Assignments(State):
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
             self.reshape(receiver)
+        elif type(value) in _MAY_HOLD and isinstance(receiver, (Unknown, Tensor, Library)):
+            self.stray([value])
         elif isinstance(receiver, Attribute) and name in _DECIDES_SHAPE:
             self.reshape(receiver.receiver)  # `x.real` is x where x is real
         elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
@@ -514,7 +533,16 @@ class Assignments(State):
                     container.fields["members"] = forgotten_members(container, value)
         if type(value) in _CALLED_LATER:
             self.keep(value)
+        if type(receiver) in _NOT_KNOWN:
+            if self.strayed:
+                self.change_strayed(None)
+            if type(value) in _MAY_HOLD:
+                self.stray(items_of(value) if type(index) is Slice and type(value) is Sequence else [value])
+            elif type(receiver) is Tensor and receiver.framework != "torch":
+                aliases.lose(value)  # an item of an array of objects
         if isinstance(receiver, Instance):
+            if self.rebound is not NOTHING:
+                self.stray([value])  # of a dictionary whose items are its attributes, it may be
             receiver = receiver.fields.get(BASE, UNKNOWN)
         if isinstance(receiver, Dictionary):
             if (

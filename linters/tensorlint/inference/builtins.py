@@ -498,8 +498,13 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
 
 
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
-    if len(args) != 1:
-        return UNKNOWN
+    if len(args) != 1:  # what a function gives, until it gives the last
+        given = [
+            each
+            for arg in args[:1]
+            for each in (interp.lists_given(arg, [], {}, modules=True) if isinstance(arg, Function) else (arg,))
+        ]
+        return one_within(given)
     return iterators.of(interp, args[0])
 
 

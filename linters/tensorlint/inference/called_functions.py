@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import aliases
+from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.table import STOPS
 from tensorlint.inference.sizes import Size
@@ -147,7 +148,7 @@ def _call_vectorized(interp: State, args: list[Value], kwargs: dict[str, Value],
     result = interp.call(function, numbers, {}, node)
     interp.forget_since(log)  # it is called for each of the numbers
     if not _is_number(result):
-        return UNKNOWN
+        return one_within([result])
     try:
         return Tensor("numpy", broadcast(*shapes), None, None, None, node)
     except STOPS:

@@ -533,6 +533,8 @@ class Calls(State):
             if args and type(args[0]) is LibraryObject:
                 args = tables.as_array(path, args, node)
             if args and entry.framework == "numpy":
+                if path in _MAKES_ARRAY and type(args[0]) is Sequence and (kwargs or len(args) > 1):
+                    self.stray(items_of(args[0]))  # of an array of objects, it may be
                 if path not in _ARRAY_OF_TABLES and any(map(table_values.is_table, args)):
                     return UNKNOWN
                 if path not in _MAKES_ARRAY and any(map(_decides, args)):

@@ -84,6 +84,8 @@ class Classes(Inheritance):
     def define_class(self, node: ast.ClassDef) -> Value:
         bases = tuple(self.eval(base) for base in node.bases)
         keywords = {keyword.arg: self.eval(keyword.value) for keyword in node.keywords}
+        if keywords:  # which `__init_subclass__` and metaclasses are given
+            self.stray(keywords.values())
         cls = Class(node, self.frame, bases)
         meta = keywords.get("metaclass")
         # What a metaclass of the program makes of a call, nobody follows.
@@ -356,7 +358,11 @@ class Classes(Inheritance):
             applies = name == "apply" and any(
                 isinstance(base, Library) and base.path == AUTOGRAD for base in method_order(cls)
             )
-            return apply_of(cls) if applies else UNKNOWN
+            if applies:
+                return apply_of(cls)
+            if name == "__dict__" or any(isinstance(base, Class) and base.node.keywords for base in method_order(cls)):
+                return one_within(cls.held.values())  # of which a property of the metaclass gives one
+            return UNKNOWN
         return found
 
     def given_to_classes(self, cls: Class, given: tuple[Value, ...] = ()) -> Value:

@@ -284,11 +284,11 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
         if name in ("index", "count"):
             return Scalar("int", numbers=name == "index")  # a place may be 0 as well as 1
         if receiver.kind in ("list", "deque"):
-            taken = one_within([receiver])
+            taken = one_within([receiver, *(args if name == "__add__" else ())])
             interp.forget_contents(receiver)
             put_unseen(receiver, *args)
             interp.mutations.append((receiver, None))
-            return taken if name in ("pop", "popleft", "__iadd__") else UNKNOWN
+            return taken if name in ("pop", "popleft", "__iadd__", "__add__", "__mul__") else UNKNOWN
         if receiver.kind == "iterator" and name in ("send", "asend"):
             interp.sent(args)
         if receiver.kind == "set":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from functools import lru_cache
 from typing import Any
 
@@ -83,6 +84,10 @@ _CALLED_LATER = frozenset({Function, Attribute, Partial})
 _DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
 # Parts of a function that can be changed.
+_BUILTINS = frozenset(dir(builtins))
+# Attributes by which the names of functions are found: of frames, of cells.
+_OF_FRAMES = frozenset({"f_locals", "f_globals", "cell_contents", "gi_frame", "tb_frame"})
+_TOLD_APART = RESHAPING | _OF_FRAMES
 _CHANGEABLE = frozenset({"__kwdefaults__", "__closure__", "__globals__", "__dict__"})
 # An expression that gives an object which something else holds too.
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
@@ -120,6 +125,8 @@ class Expressions(State):
             if value is None:
                 if (name in self.patched and "builtins" in self.file.text) or self.is_bound_around(name):
                     return UNKNOWN
+                if name in self.shared_names or (name not in _BUILTINS and f"global {name}" in self.file.text):
+                    return self.held_shared(name)  # which functions alone bind
                 return _builtin(name)
         if type(value) is Imported:
             return self.resolve(value)
@@ -274,13 +281,15 @@ class Expressions(State):
         if type(value) is Tensor:
             return self.tensor_attribute(value, name, node)
         if type(value) is Opaque:
-            if name in RESHAPING:
-                return Attribute(value, name)
+            if name in _TOLD_APART:
+                return self.of_frames() if name in _OF_FRAMES else Attribute(value, name)
             if name == "shape" and value.kind is None and (value.fields is None or "shape" not in value.fields):
                 return self.shape_of(value)
             return self.opaque_field(value, name)
         if value is UNKNOWN:
-            return Attribute(value, name) if name in RESHAPING else UNKNOWN
+            if name in _TOLD_APART:
+                return self.of_frames() if name in _OF_FRAMES else Attribute(value, name)
+            return UNKNOWN
         if type(value) is LibraryObject:
             if name in value.fields:
                 if isinstance(stored := value.fields[name], Tensor) and modules.known(value.path):
@@ -333,13 +342,39 @@ class Expressions(State):
             return Sequence("tuple", list(value.positional))
         if isinstance(value, (Sequence, Dictionary, Const, Partial, Function)):
             if name.startswith("__") or name == "keywords":
+                given = self.parts_asked_for(value, name)
                 self.asked_for_parts(value, name)
+                if given is not None:
+                    return given
             if isinstance(value, Function) and name == "__self__" and value.receiver is not None:
                 return value.receiver
             if isinstance(value, Function) and value.held:
                 return one_within([value])
             return Attribute(value, name)
-        return UNKNOWN
+        return self.of_frames() if name in _OF_FRAMES else UNKNOWN
+
+    def parts_asked_for(self, value: Value, name: str) -> Value | None:
+        """What `f.__defaults__` holds, `f.__closure__`, `partial.keywords`."""
+        if isinstance(value, Partial) and name in ("keywords", "__dict__"):
+            return one_within(value.keywords.values())
+        if isinstance(value, Function):
+            if name in ("__defaults__", "__kwdefaults__"):
+                return one_within(value.defaults.values())
+            if name == "__dict__":
+                return one_within(value.held)
+            if name in ("__closure__", "__globals__"):
+                held: list[Value] = []
+                scope: Frame | None = value.scope
+                while scope is not None:
+                    if (scope.parent is None) is (name == "__globals__"):
+                        held += scope.env.values()
+                    scope = scope.parent
+                return one_within(held)
+        return None
+
+    def of_frames(self) -> Value:
+        """What names of running functions stand for, by a frame of which nobody knows whose it is."""
+        return one_within([held for frame in self.frames_seen()[0] for held in frame.env.values()])
 
     def asked_for_parts(self, value: Value, name: str) -> None:
         """What `f.__kwdefaults__` and `partial.keywords` give can be changed, by whatever name it is then called."""

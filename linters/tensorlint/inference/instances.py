@@ -177,6 +177,7 @@ class Instances(State):
             if name in FORWARD_HOOKS:
                 self.escape(args, kwargs)
                 if may_return(args[:1]):
+                    self.stray_given(args[:1])
                     self.store_attribute(value, CHANGED, UNKNOWN)
                 return UNKNOWN
             if name == "register_buffer" and len(args) >= 2 and isinstance(args[0], Const):

@@ -61,6 +61,7 @@ from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.shared_names import SharedNames
 from tensorlint.inference.state import Exhausted
 from tensorlint.inference.statements import Statements
+from tensorlint.inference.strays import Strays
 from tensorlint.inference.values import (
     PLAIN,
     UNKNOWN,
@@ -123,6 +124,7 @@ class Interpreter(
     Following,
     Effects,
     Forgetting,
+    Strays,
     ChangedNames,
     Reaching,
     Classes,
@@ -198,6 +200,8 @@ class Interpreter(
         self.shared_names: dict[str, tuple[Value, ...]] = {}  # what names have held that functions may bind anew
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.not_kept: list[Value] = []  # those of which there are too many, while what they do is looked at
+        self.strayed: dict[int, Value] = {}  # objects that are kept where nobody looks for them: see `strays.py`
+        self.strays_changed: tuple[int, int, str | None] = 0, 0, None  # how many changes and strays there were
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}
@@ -458,10 +462,13 @@ class Interpreter(
         changed, begun = len(self.mutations), self.steps
         calls, waiting = len(self.calls_made), len(self.pending)
         lost = aliases.exchange_lost({})  # what other functions lost sight of is nothing that this one meets
+        strayed = self.strayed
+        self.strayed = dict(strayed)
         try:
             self.block(code.body, FUNCTION)
         finally:
             aliases.exchange_lost(lost)
+            self.strayed = strayed
             self.active.pop()
             self.frame, self.file, self.parameters, self.conditional, self.depth, self.left_early, self.left_round = (
                 outer

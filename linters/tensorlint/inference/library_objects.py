@@ -66,6 +66,8 @@ _CHECKPOINT = frozenset(
 )
 
 
+# Libraries whose objects have in hand what they are made of.
+_HOLDERS = ("weakref.", "types.", "inspect.")
 _SOLVERS = frozenset(
     f"scipy.linalg.{name}" for name in ("solve", "cho_solve", "lu_solve", "solve_triangular", "solve_toeplitz")
 )
@@ -157,7 +159,7 @@ def shallow(interp: State, value: Value) -> Value:
 def _named_tuple(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """`namedtuple("Step", ["state", "reward"])`, `namedtuple("Step", "state reward")`: a class."""
     if len(args) != 2 or kwargs or node is None:
-        return UNKNOWN
+        return one_within([*args, *kwargs.values()])
     given = args[1]
     if isinstance(given, Const) and isinstance(given.value, str):
         names: list[object] = list(given.value.replace(",", " ").split())
@@ -218,6 +220,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if isinstance(value, Tensor):
             return copy(value, source=None, reduced=None)
         if isinstance(value, (Instance, Sequence, Dictionary)) and path == "copy.deepcopy":
+            if len(args) > 1 or kwargs:  # of what its memo holds
+                return one_within([*args, *kwargs.values()])
             return copied(value, {})
         if isinstance(value, LibraryObject):
             if table_values.is_table(value):
@@ -338,7 +342,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         # What is solved for is on the right, as in a product with the inverse.
         vector_product(interp.call_context(path, node), args[0], args[1])
         return Tensor("numpy", made=node)
-    return one_within(lists)
+    return one_within([*lists, *args] if path.startswith(_HOLDERS) else lists)
 
 
 def _math(name: str, args: list[Value]) -> Value:

@@ -44,6 +44,7 @@ from tensorlint.inference.values import (
     Scalar,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     copy,
     integer,
@@ -154,14 +155,19 @@ def _is_size(value: Value) -> bool:
 _PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Of a module, the dictionaries of what it has.
 _PARTS = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
+# What may be any object; an item of an array of objects is taken for a number.
+_NOT_KNOWN = frozenset({Unknown, Opaque, Tensor, Attribute})
 _MOST_CALLED = 12  # that are looked at for what the method changes of them
 _FEW_OBJECTS = 4  # of which it is looked at what a method of each may give
 # Methods of a module, or of its dictionaries, that give what is in it.
 _GIVE_PARTS = layer_changes.PARTS | {"items", "values", "get"}
+# Methods of `vars(x)`, of which nobody tells x.
+_OF_NAMESPACE = frozenset({"copy", "items", "values", "get", "pop", "popitem", "setdefault"})
 # Methods whose result has as many axes as they are given numbers.
 _SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
-_CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", "apply_", "map_"})
+_FILLS = frozenset({"fill", "put", "itemset", "__setitem__"})  # an array of objects, it may be
+_CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", "apply_", "map_"}) | _FILLS
 
 
 class Methods(State):
@@ -178,6 +184,9 @@ class Methods(State):
             for arg in args if name not in ("set_", "resize_as_") else ():  # `type(x).t_(x)`
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)
+        if self.strayed and name in CHANGES and type(receiver) in _NOT_KNOWN:
+            self.change_strayed(None)
+            self.stray(args)
         if type(receiver) is Tensor:
             result = self.call_tensor_method(receiver, name, args, kwargs, node)
             if result is UNKNOWN:
@@ -238,7 +247,7 @@ class Methods(State):
         if name == "resize" and aliases.TIES.on:
             self.resize_unknown()
         self.escape(args, kwargs)
-        return one_within(args) if name == "__getattribute__" else UNKNOWN
+        return one_within(args) if name in ("__getattribute__", "__get__") else UNKNOWN
 
     def call_tensor_method(
         self,
@@ -254,6 +263,8 @@ class Methods(State):
             return UNKNOWN
         if name in _CALLS_BACK:
             self.escape(args, kwargs)
+            if name in _FILLS and receiver.framework != "torch":
+                self.stray(args)
         if name == "__setattr__":
             self.set_by_name(receiver, args)
             return NONE
@@ -434,7 +445,9 @@ class Methods(State):
                 if isinstance(method, Function):
                     bound = Function(method.node, method.scope, method.owner, part, method.defaults, "function")
                     given = self.lists_given(bound, args, kwargs, modules=True)
-                elif part.cls.is_module and name in layer_changes.SELF_METHODS:
+                elif (part.cls.is_module and name in layer_changes.SELF_METHODS) or (
+                    method is None and name in _OF_NAMESPACE
+                ):
                     given = (part,)
             elif isinstance(part, LibraryObject) and name in layer_changes.SELF_METHODS:
                 given = (part,)
@@ -464,6 +477,7 @@ class Methods(State):
             if name in layer_changes.FORWARD_HOOKS:
                 self.escape(args, kwargs)
                 if layer_changes.may_return(args[:1]):
+                    self.stray_given(args[:1])
                     layer_changes.change_unseen(self, receiver)
                 return UNKNOWN
             if name in ("register_parameter", "register_buffer", "__init__"):

@@ -112,6 +112,8 @@ class State:
     not_kept: list[Value]
     shared_names: dict[str, tuple[Value, ...]]
     crowd: Opaque
+    strayed: dict[int, Value]
+    strays_changed: tuple[int, int, str | None]
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]

@@ -14,7 +14,7 @@ from tensorlint.inference import (
     table_values,
 )
 from tensorlint.inference.containers import share, within
-from tensorlint.inference.contents import HOLDING, put_unseen
+from tensorlint.inference.contents import HOLDING, one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.elementwise import is_numpys_own
@@ -155,6 +155,8 @@ class Statements(State):
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:
         iterators.spend(self, right)
+        if self.strayed and (left is UNKNOWN or type(left) is Opaque or type(left) is Tensor):
+            self.change_strayed(None)
         if isinstance(left, Tensor) and left.shape is not None:
             # `x += y` writes into x: its shape, layout and dtype stay (an operand that does not fit raises).
             result = self.tensor_operation(sign, left, right, node)
@@ -252,8 +254,20 @@ class Statements(State):
             if isinstance(error, Instance) and not HOLDING.isdisjoint(map(type, error.held.values())):
                 if len(self.raised) < _MOST_RAISED:
                     self.raised.append(error)
+            elif type(error) is not Instance and isinstance(node.exc, ast.Call):
+                self.raise_with(node.exc)
+        if node.cause is not None:
+            self.eval(node.cause)
+            if isinstance(node.cause, ast.Call):
+                self.raise_with(node.cause)
         self.possible_exits += 1
         self.frame.leave()
+
+    def raise_with(self, made: ast.Call) -> None:
+        """`ValueError(rows)`: handlers get what the error holds."""
+        held = one_within([*self.unsure[0], *self.unsure[1].values()]) if made.args or made.keywords else UNKNOWN
+        if held is not UNKNOWN and len(self.raised) < _MOST_RAISED:
+            self.raised.append(held)
 
     def is_plain_error(self, node: ast.expr) -> bool:
         """Whether it is an error of Python's own with words about what is there: making it changes nothing."""
@@ -278,6 +292,8 @@ class Statements(State):
                 self.set_by_name(self.eval(target.value), [Const(target.attr), UNKNOWN])
             elif isinstance(target, ast.Subscript):
                 value = self.eval(target.value)
+                if self.strayed and (value is UNKNOWN or type(value) is Opaque or type(value) is Tensor):
+                    self.change_strayed(None)
                 if isinstance(value, (Sequence, Dictionary)):
                     self.forget_contents(value)
                     self.mutations.append((value, None))

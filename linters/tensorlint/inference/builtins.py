@@ -328,11 +328,11 @@ def _extreme(pick: Any) -> Any:
 
 def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     if len(args) == 2 and isinstance(args[1], Const) and isinstance(args[1].value, str):
-        return interp.attribute_of(args[0], args[1].value, node)
+        return containers.share(interp.attribute_of(args[0], args[1].value, node))
     if len(args) == 3 and truths.lacks(args[0], args[1]):
         return args[2]
     if len(args) == 3 and truths.is_made(args[0]) and isinstance(args[1], Const) and args[1].value in kind_tests.OF_ALL:
-        return interp.attribute_of(args[0], args[1].value, node)
+        return containers.share(interp.attribute_of(args[0], args[1].value, node))
     if len(args) == 3 and isinstance(args[0], (Instance, Class)) and isinstance(args[1], Const):
         # It may be a property, which is asked for.
         return one_within([interp.attribute_of(args[0], str(args[1].value), node), args[2]])

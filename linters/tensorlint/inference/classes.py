@@ -479,8 +479,15 @@ class Classes(Inheritance):
             return made
         if name in _REGISTERS and value.cls.is_module:  # in other hands: `add = self.add_module`
             self.forget_fields(value)
-        if any(self.find_in_class(cls, each) is not None for each in ANSWERING):
-            return one_within([value])
+        answers = [each for each in (self.find_in_class(cls, name) for name in ANSWERING) if each is not None]
+        if answers:
+            given = [
+                one
+                for each in answers
+                if isinstance(each, Function)
+                for one in self.lists_given(each, [], {}, modules=True)
+            ]
+            return one_within([value, *given])
         return Opaque(None, value.given) if value.given else UNKNOWN  # what was put into its dictionary
 
     def perhaps_its_own(self, value: Instance, name: str) -> Value:

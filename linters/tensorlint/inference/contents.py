@@ -109,6 +109,11 @@ def all_within(value: Value) -> list[Value]:
     return [each for each in _within([value], ONE_OF) if type(each) is not Opaque]
 
 
+def everything_within(values: Iterable[Value]) -> list[Value]:
+    """All that may be changed by way of the values, layers too."""
+    return _within(values, _OR_LAYERS)
+
+
 def any_item_of(value: Sequence | Dictionary) -> Value:
     """What any item is one of, of a list or a dictionary of which it is not known any more what it holds."""
     items = value.items

@@ -17,6 +17,7 @@ from tensorlint.inference.values import (
     UNKNOWN,
     Const,
     Dictionary,
+    Function,
     Instance,
     Library,
     LibraryObject,
@@ -273,7 +274,9 @@ class Iteration(State):
                 aliases.lose(part)
             return Sequence("iterator", None, Opaque(None, parts=value.parts))  # each may be one of them
         if isinstance(value, Instance):
-            return Sequence("iterator", None, variant_of(one_within([value])))  # whatever its `__iter__` gives
+            gives = self.find_in_class(value.cls, "__iter__") or self.find_in_class(value.cls, "__getitem__")
+            given = self.lists_given(gives, [value], {}, modules=True) if isinstance(gives, Function) else ()
+            return Sequence("iterator", None, variant_of(one_within([value, *given])))
         return Sequence("iterator")
 
     def fields_of_tuple(self, value: Instance) -> Sequence | None:

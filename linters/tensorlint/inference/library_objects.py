@@ -308,7 +308,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if path.startswith("torch.optim.") and not path.endswith(".AveragedModel"):
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path in ("typing.cast",) and len(args) == 2:
-        return args[1]
+        return containers.share(args[1])
     if path in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm") and args:
         return args[0]
     if makes_module(path):
@@ -342,7 +342,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         # What is solved for is on the right, as in a product with the inverse.
         vector_product(interp.call_context(path, node), args[0], args[1])
         return Tensor("numpy", made=node)
-    return one_within([*lists, *args] if path.startswith(_HOLDERS) else lists)
+    return one_within([*lists, *args, *kwargs.values()] if path.startswith(_HOLDERS) else lists)
 
 
 def _math(name: str, args: list[Value]) -> Value:

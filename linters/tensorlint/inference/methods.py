@@ -162,7 +162,7 @@ _FEW_OBJECTS = 4  # of which it is looked at what a method of each may give
 # Methods of a module, or of its dictionaries, that give what is in it.
 _GIVE_PARTS = layer_changes.PARTS | {"items", "values", "get"}
 # Methods of `vars(x)`, of which nobody tells x.
-_OF_NAMESPACE = frozenset({"copy", "items", "values", "get", "pop", "popitem", "setdefault"})
+_OF_NAMESPACE = frozenset({"__getitem__", "copy", "items", "values", "get", "pop", "popitem", "setdefault"})
 # Methods whose result has as many axes as they are given numbers.
 _SPELL_SIZES = frozenset({"view", "permute", "reshape"})
 # Methods of tensors that are given functions to call, now or later.
@@ -218,7 +218,10 @@ class Methods(State):
         if type(receiver) is Class:
             if name == "__getattribute__" and self.find_in_class(receiver, name) is None:
                 return self.call_library("builtins.getattr", args, {}, node)
-            given = self.call(self.class_attribute(receiver, name), args, kwargs, node)
+            method = self.class_attribute(receiver, name)
+            given = self.call(method, args, kwargs, node)
+            if method is UNKNOWN and given is UNKNOWN:
+                return one_within(args)  # `Pair._make([x])`
             if args and isinstance(first := args[0], Instance) and first.generic and first.parts:
                 one_of_class.change(self, first, name, args[1:], kwargs)
                 return one_of_class.result(self, first, args[1:], kwargs, given)  # `Block.forward(block, x)`
@@ -367,6 +370,7 @@ class Methods(State):
                 self.touch(receiver, None)
         if name in CHANGES:
             self.changed_items(receiver, longer=True)
+            self.stray([*args, *kwargs.values()])
         if receiver.kin is not None:  # or nothing is learnt of it
             torch = beside = False
             if self.uses_torch:

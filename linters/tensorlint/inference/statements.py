@@ -42,6 +42,7 @@ from tensorlint.inference.walking import only_tells
 
 _NAMED = frozenset({ast.Name, ast.Attribute, ast.Subscript})  # what gives an object that something else holds too
 _MOST_RAISED = 20
+_RAISED = HOLDING | {LibraryObject, Opaque}  # what an error holds that handlers may change
 _WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can change
 
 
@@ -251,7 +252,7 @@ class Statements(State):
     def exec_raise(self, node: ast.Raise) -> None:
         if node.exc is not None and not self.is_plain_error(node.exc):
             error = self.eval(node.exc)
-            if isinstance(error, Instance) and not HOLDING.isdisjoint(map(type, error.held.values())):
+            if isinstance(error, Instance) and not _RAISED.isdisjoint(map(type, error.held.values())):
                 if len(self.raised) < _MOST_RAISED:
                     self.raised.append(error)
             elif type(error) is not Instance and isinstance(node.exc, ast.Call):

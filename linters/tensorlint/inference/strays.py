@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tensorlint.inference import layer_changes
-from tensorlint.inference.contents import all_within, is_forgotten_itself, one_within
+from tensorlint.inference.contents import everything_within, is_forgotten_itself, one_within
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -46,7 +46,7 @@ class Strays(State):
         now = len(self.mutations), len(self.strayed), name
         if now == self.strays_changed:
             return  # as by the line before
-        for each in all_within(Opaque(None, tuple(self.strayed.values()))):
+        for each in everything_within(self.strayed.values()):
             if isinstance(each, (Sequence, Dictionary)):
                 if name is None and not is_forgotten_itself(each):
                     self.forget_own_contents(each)

@@ -605,6 +605,8 @@ class Calls(State):
             if entry.name in _PARAMETERS:
                 return layer_changes.held(self, copy(result))  # an object of its own
             if result.shape is not None:
+                if not result.shape and result.dtype == "object":
+                    return UNKNOWN  # the object itself, as a rule: `np.sum(x, dtype=object)`
                 return result
             if args and result.axes is None and (entry.framework == "torch" or entry.name in _CONVERTS):
                 result.axes = known_axes.after_function(entry.name.rpartition(".")[2], args, kwargs) or None

@@ -263,10 +263,13 @@ class Classes(Inheritance):
                 or "autocast" in path
             ):
                 continue
-            elif gives_back(value, target is not decorator):
-                function.registered = True
             else:
-                function.decorated = True
+                if gives_back(value, target is not decorator):
+                    function.registered = True
+                else:
+                    function.decorated = True
+                if isinstance(value, Function):
+                    self.not_followed(value, [], {})
 
     # -- look-up -------------------------------------------------------------------------------------------------
 

@@ -283,6 +283,8 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
             return UNKNOWN
         if name in ("index", "count"):
             return Scalar("int", numbers=name == "index")  # a place may be 0 as well as 1
+        if name == "sort":
+            interp.ask_each(kwargs.get("key", NONE), interp.iterate(receiver), None)
         if receiver.kind in ("list", "deque"):
             taken = one_within([receiver, *(args if name == "__add__" else ())])
             interp.forget_contents(receiver)

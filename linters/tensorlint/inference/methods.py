@@ -234,6 +234,8 @@ class Methods(State):
             return containers.call_method(self, receiver, name, args, kwargs)
         if name == "__call__" and isinstance(receiver, (Function, Partial)):
             return self.call(receiver, args, kwargs, node)
+        if isinstance(receiver, Function) and receiver.held:
+            return self.call_held(receiver, args, kwargs)
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
         if isinstance(receiver, Attribute):
@@ -251,6 +253,12 @@ class Methods(State):
             self.resize_unknown()
         self.escape(args, kwargs)
         return one_within(args) if name in ("__getattribute__", "__get__") else UNKNOWN
+
+    def call_held(self, holder: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """`f.then(x)`: any of the functions that a function has as attributes."""
+        held = [each for each in holder.held if isinstance(each, (Function, Partial, Attribute, Opaque))]
+        result = self.call(Opaque(None, tuple(held)), args, kwargs, None)
+        return one_within([result, *holder.held])
 
     def call_tensor_method(
         self,

@@ -158,7 +158,7 @@ def arange(call: Call, start: Value, stop: Value, step: Value, dtype: Value, **r
     size = ranges.clipped(ranges.length(start, stop, step))  # torch refuses an end before the start
     kinds = [dtypes.of_scalar(value) for value in (start, stop, step)]
     inferred = None
-    if None not in kinds:
+    if None not in kinds and dtypes.COMPLEX not in kinds:
         inferred = "int64" if all(kind is not None and kind <= dtypes.INTEGER for kind in kinds) else "float64"
     return laid(call, "numpy", (size,), (1,), chosen(dtype, inferred), marks=RAMP)
 

@@ -252,7 +252,7 @@ def old_constructor(call: Call, args: list[Value], device: Value) -> Value:
         if isinstance(args[0], Tensor) and args[0].framework == "torch":
             # The same memory, and of the same type: `torch.Tensor` takes every type as it is, the others only their own.
             return copy(args[0])
-        if isinstance(args[0], Tensor) and args[0].shape is not None and args[0].framework == "numpy":
+        if isinstance(args[0], Tensor) and args[0].shape and args[0].framework == "numpy":  # without axes it is a size
             return laid(call, "torch", args[0].shape, None, dtype, where, how=args[0].how, marks=args[0].marks)
         return unranked("torch", dtype, where)
     if not all(isinstance(arg, (Const, values.Number, values.Scalar, values.Opaque)) for arg in args):

@@ -564,6 +564,8 @@ class Calls(State):
             if (made_of is Tensor and "optional" in value.marks) or (  # type: ignore[attr-defined]
                 made_of is Sequence and entry.framework == "numpy" and unknown_arguments.may_be_none(value)
             ):
+                if made_of is Tensor and "out" in kwargs:
+                    self.written(UNKNOWN, kwargs["out"], node)
                 args, kwargs = unknown_arguments.given_or_not(entry, args, kwargs)
                 break
             if (

@@ -376,6 +376,9 @@ class Methods(State):
         if receiver.parts and name not in READS:
             if name in CHANGES or not (_is_of_tensors(name) and all(map(_is_container, receiver.parts))):
                 self.touch(receiver, None)
+        if name == "__setattr__":
+            self.set_by_name(receiver, args)
+            return NONE
         if name in CHANGES:
             self.changed_items(receiver, longer=True)
             self.stray([*args, *kwargs.values()])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorlint.inference import layout, values
+from tensorlint.inference.aliases import TIES
 from tensorlint.inference.layout import Strides
 from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.results import unranked
@@ -35,8 +36,13 @@ from tensorlint.inference.values import (
 )
 def identity(call: Call, input: Value, **rest: object) -> Value:
     if isinstance(input, Tensor):
-        return input
+        return another(input) if call.name.endswith("detach") else input
     raise Undecided
+
+
+def another(tensor: Tensor) -> Tensor:
+    """An object of its own, whose shape can be changed in place without the other's."""
+    return copy(tensor, axes=tensor.axes, kin=tensor.kin) if TIES.on else tensor
 
 
 @TORCH.attribute("data grad")
@@ -45,7 +51,7 @@ def data(call: Call, input: Value) -> Value:
         raise Undecided
     if call.name.endswith("grad"):
         return copy(input, strides=None, marks=input.marks | {"optional"})
-    return input
+    return another(input)
 
 
 @op("clone", "input / memory_format=None")

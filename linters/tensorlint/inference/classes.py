@@ -35,7 +35,7 @@ from tensorlint.inference.module_bases import is_module_whichever
 from tensorlint.inference.module_sources import BASES, is_base
 from tensorlint.inference.ops import modules
 from tensorlint.inference.rebinding import NOTHING, Rebound, perhaps_another_part, rebound
-from tensorlint.inference.registering import gives_back
+from tensorlint.inference.registering import gives_back, only_wraps
 from tensorlint.inference.unseen import changed_by_operators_of
 from tensorlint.inference.values import (
     BASE,
@@ -268,7 +268,7 @@ class Classes(Inheritance):
                     function.registered = True
                 else:
                     function.decorated = True
-                if isinstance(value, Function):
+                if isinstance(value, Function) and not only_wraps(value.node, 1 + (target is not decorator)):
                     self.not_followed(value, [], {})
 
     # -- look-up -------------------------------------------------------------------------------------------------

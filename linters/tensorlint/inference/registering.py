@@ -79,3 +79,17 @@ def _own_parts(statement: ast.stmt) -> list[ast.AST]:
 
 def _is_name(node: ast.expr | None, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
+
+
+def only_wraps(code: ast.AST, calls: int) -> bool:
+    """Whether so many calls of the function, and of what it gives, do nothing but define the functions that they give."""
+    if not isinstance(code, ast.FunctionDef):
+        return False
+    for node in code.body:
+        if isinstance(node, ast.FunctionDef):
+            if calls > 1 and not only_wraps(node, calls - 1):
+                return False
+        elif not (isinstance(node, ast.Return) and isinstance(node.value, ast.Name)):
+            if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+                return False
+    return True

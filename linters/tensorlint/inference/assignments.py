@@ -341,9 +341,9 @@ class Assignments(State):
             self.change_strayed(name)
         if type(receiver) is Instance:
             if self.rebound is not NOTHING and (name == "__dict__" or self.is_rebound(receiver.cls, name, receiver)):
-                self.stray([value])  # which another object finds under that name, or a dictionary
                 if self.strayed:
                     self.change_strayed(None)
+                self.stray([value])  # which another object finds under that name, or a dictionary
             if receiver.generic and not self.initialising(receiver):
                 return
             if receiver.several and not self.initialising(receiver):

@@ -484,13 +484,13 @@ class Classes(Inheritance):
             self.forget_fields(value)
         answers = [each for each in (self.find_in_class(cls, name) for name in ANSWERING) if each is not None]
         if answers:
-            given = [
+            gives = [
                 one
                 for each in answers
                 if isinstance(each, Function)
                 for one in self.lists_given(each, [], {}, modules=True)
             ]
-            return one_within([value, *given])
+            return one_within([value, *gives])
         return Opaque(None, value.given) if value.given else UNKNOWN  # what was put into its dictionary
 
     def perhaps_its_own(self, value: Instance, name: str) -> Value:

@@ -142,7 +142,7 @@ def shown(source: str) -> dict[str, tuple[object, ...] | None]:
 @pytest.mark.parametrize("kind", ["a list", "a dictionary", "a module"])
 def test_what_is_not_changed_stays_known(kind: str) -> None:
     known = sum(shown(program(way, kind, "pass")).get("w0") == (13, 2) for way in WAYS)
-    assert known >= 0.75 * len(WAYS)
+    assert known >= 0.7 * len(WAYS)
 
 
 OTHERS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorlint.inference import layout, values
-from tensorlint.inference.aliases import TIES
 from tensorlint.inference.layout import Strides
 from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.results import unranked
@@ -42,6 +41,8 @@ def identity(call: Call, input: Value, **rest: object) -> Value:
 
 def another(tensor: Tensor) -> Tensor:
     """An object of its own, whose shape can be changed in place without the other's."""
+    from tensorlint.inference.aliases import TIES  # which asks what is done in place here
+
     return copy(tensor, axes=tensor.axes, kin=tensor.kin) if TIES.on else tensor
 
 

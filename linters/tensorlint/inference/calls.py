@@ -183,6 +183,8 @@ def _unpacked(value: Value) -> list[Value]:
 _MOST_STARRED = 16
 
 
+# What shows a tensor as an object of its own, whose shape can be changed without that of the first.
+_ANOTHER = frozenset({"detach", "data", "Variable"})
 # Functions of numpy that keep every axis of what they are given.
 _CONVERTS = frozenset({"numpy.asarray", "numpy.ascontiguousarray"})
 _CHOOSES = frozenset({"nonzero", "argwhere", "masked_select"})
@@ -596,7 +598,10 @@ class Calls(State):
         if type(result) is Tensor and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
             result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:
-            aliases.tie_result(result, args)
+            if args and result is args[0] and type(result) is Tensor and entry.name.rpartition(".")[2] in _ANOTHER:
+                result = copy(result, axes=result.axes, kin=result.kin)
+            else:
+                aliases.tie_result(result, args)
         if "out" in kwargs:
             aliases.tie(result, kwargs["out"])
         elif aliases.TIES.on and entry.framework == "numpy" and len(args) > 1:

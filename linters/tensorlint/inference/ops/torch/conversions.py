@@ -35,15 +35,8 @@ from tensorlint.inference.values import (
 )
 def identity(call: Call, input: Value, **rest: object) -> Value:
     if isinstance(input, Tensor):
-        return another(input) if call.name.endswith("detach") else input
+        return input
     raise Undecided
-
-
-def another(tensor: Tensor) -> Tensor:
-    """An object of its own, whose shape can be changed in place without the other's."""
-    from tensorlint.inference.aliases import TIES  # which asks what is done in place here
-
-    return copy(tensor, axes=tensor.axes, kin=tensor.kin) if TIES.on else tensor
 
 
 @TORCH.attribute("data grad")
@@ -52,7 +45,7 @@ def data(call: Call, input: Value) -> Value:
         raise Undecided
     if call.name.endswith("grad"):
         return copy(input, strides=None, marks=input.marks | {"optional"})
-    return another(input)
+    return input
 
 
 @op("clone", "input / memory_format=None")

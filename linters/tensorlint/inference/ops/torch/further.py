@@ -11,7 +11,6 @@ from tensorlint.inference.ops.broadcasting import broadcast, tell_any
 from tensorlint.inference.ops.elementwise import elementwise, unary_of
 from tensorlint.inference.ops.results import fresh, laid, tuple_of, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.ops.torch.conversions import another
 from tensorlint.inference.ops.torch.creation import created, from_literal
 from tensorlint.inference.ops.torch.joining import pieces, unknown_pieces
 from tensorlint.inference.ops.torch.linear_algebra import matrices
@@ -282,7 +281,7 @@ def total_norm(call: Call, **bound: object) -> Value:
 
 @op("torch.autograd.Variable", "data requires_grad=False volatile=False")
 def variable(call: Call, data: Value, **rest: object) -> Value:
-    return another(tensor(data))
+    return tensor(data)
 
 
 @op("torch.autograd.grad", "outputs inputs *args / allow_unused=None **rest", tensor=False)

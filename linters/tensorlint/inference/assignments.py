@@ -41,7 +41,6 @@ from tensorlint.inference.contents import (
 from tensorlint.inference.effects import forget_name
 from tensorlint.inference.expressions import ItemKey
 from tensorlint.inference.frames import Frame
-from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -340,7 +339,7 @@ class Assignments(State):
         if self.strayed and type(receiver) in _NOT_KNOWN:
             self.change_strayed(name)
         if type(receiver) is Instance:
-            if self.rebound is not NOTHING and (name == "__dict__" or self.is_rebound(receiver.cls, name, receiver)):
+            if self.shares_namespaces and (name == "__dict__" or self.is_rebound(receiver.cls, name, receiver)):
                 if self.strayed:
                     self.change_strayed(None)
                 self.stray([value])  # which another object finds under that name, or a dictionary
@@ -541,7 +540,7 @@ class Assignments(State):
             elif type(receiver) is Tensor and receiver.framework != "torch":
                 aliases.lose(value)  # an item of an array of objects
         if isinstance(receiver, Instance):
-            if self.rebound is not NOTHING:
+            if self.shares_namespaces:
                 self.stray([value])  # of a dictionary whose items are its attributes, it may be
             receiver = receiver.fields.get(BASE, UNKNOWN)
         if isinstance(receiver, Dictionary):

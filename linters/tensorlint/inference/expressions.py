@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +32,7 @@ from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.iterators import hold, spend
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
 from tensorlint.inference.module_formats import of_weight
 from tensorlint.inference.ops import indexing, modules
@@ -84,6 +86,7 @@ _CALLED_LATER = frozenset({Function, Attribute, Partial})
 _DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
 # Parts of a function that can be changed.
+_GLOBAL = re.compile(r"global (\w+(?:, \w+)*)")
 _BUILTINS = frozenset(dir(builtins))
 # Attributes by which the names of functions are found: of frames, of cells.
 _OF_FRAMES = frozenset({"f_locals", "f_globals", "cell_contents", "gi_frame", "tb_frame"})
@@ -125,12 +128,19 @@ class Expressions(State):
             if value is None:
                 if (name in self.patched and "builtins" in self.file.text) or self.is_bound_around(name):
                     return UNKNOWN
-                if name in self.shared_names or (name not in _BUILTINS and f"global {name}" in self.file.text):
+                if name in self.shared_names or (name not in _BUILTINS and name in self.declared_global()):
                     return self.held_shared(name)  # which functions alone bind
                 return _builtin(name)
         if type(value) is Imported:
             return self.resolve(value)
         return self.held_shared(name) if value is UNKNOWN and name in self.shared_names else value
+
+    def declared_global(self) -> set[str]:
+        """The names that functions of the file declare global."""
+        file = self.file
+        return kept_with(
+            file.tree, "global", lambda: {name for names in _GLOBAL.findall(file.text) for name in names.split(", ")}
+        )
 
     def is_bound_around(self, name: str) -> bool:
         """Whether a scope binds the name of which nothing is held: an error may have come before."""

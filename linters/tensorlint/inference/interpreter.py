@@ -238,6 +238,7 @@ class Interpreter(
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text
+        self.shares_namespaces = "__dict__ =" in file.text
         self.stand_ins = "__torch_function__" in file.text
         words = words_of(file.text)
         self.reflects = self.stand_ins or (

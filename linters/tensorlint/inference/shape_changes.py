@@ -13,7 +13,8 @@ _SHAPING = (".shape", ".strides", ".dtype", ".data")
 # Begins with the mark that they share: a pattern with more than these in it takes ten times as long.
 _SET = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*[-+*/]{0,2}=(?!=)")
 # `x.shape, n = (3, 2), 6`; a keyword has no spaces around its sign.
-_AMONG = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*,[\w.\[\], \t]* =(?!=)")
+_BEFORE_ANOTHER = tuple(f"{each}," for each in _SHAPING)
+_AMONG = re.compile(r"\.(?:shape|strides|dtype|data),[\w.\[\], \t]* =(?!=)")
 _BY_NAME = re.compile(r"attr[\w.]*\([^\n]*[\"'](?:shape|strides|dtype|data)[\"']")
 # An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
 _OUT = re.compile(r"out=(?<=[ (,]out=)")
@@ -46,6 +47,8 @@ _ASSIGNED = tuple(word + sign for word in _SHAPING for sign in (" =", "="))
 
 def _assigns_shape(text: str) -> bool:
     """Whether an attribute may be assigned that gives a tensor another shape."""
-    if _SET.search(text) is not None or _AMONG.search(text) is not None:
+    if _SET.search(text) is not None:
+        return True
+    if any(each in text for each in _BEFORE_ANOTHER) and _AMONG.search(text) is not None:
         return True
     return ".data.__set" in text or ".shape.__set" in text or ".resize(" in text or _BY_NAME.search(text) is not None

@@ -65,6 +65,9 @@ class State:
     asks_arguments: bool
     # Whether the file has classes whose objects torch's functions (and operators) leave it to what they give.
     stand_ins: bool
+    shares_namespaces: (
+        bool  # whether objects of the file may have a dictionary for their attributes that others have, too
+    )
     reflects: bool
     decided: frozenset[str]  # operators that classes of the file define, for what stands on the left
     parameters: frozenset[str]

@@ -41,7 +41,7 @@ from tensorlint.inference.values import (
     number,
     size_of,
 )
-from tensorlint.inference.variants import made_anew
+from tensorlint.inference.variants import another_each_time, made_anew
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -187,7 +187,7 @@ def _zip(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         return Sequence("iterator", [Sequence("tuple", list(row)) for row in zip(*columns, strict=False)])
     lengths = {interp.length_of(each) for each in known}
     length = lengths.pop() if len(lengths) == 1 else None
-    return Sequence("iterator", None, Sequence("tuple", [interp.any_item(each) for each in known]), length)
+    return Sequence("iterator", None, Sequence("tuple", [_any_round(interp, each) for each in known]), length)
 
 
 def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -199,7 +199,17 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
         items = [Sequence("tuple", [Const(start + at), item]) for at, item in enumerate(known.items)]
         return Sequence("iterator", list(items))
     place = Number(S.counter(variant=True, numbers=True))  # another one in each round
-    return Sequence("iterator", None, Sequence("tuple", [place, interp.any_item(known)]), known.length)
+    return Sequence("iterator", None, Sequence("tuple", [place, _any_round(interp, known)]), known.length)
+
+
+def _any_round(interp: State, known: Sequence) -> Value:
+    """An item of what is gone through beside something else: another one in each round."""
+    start = S.symbol_serial()
+    made: list[tuple[Tensor, Tensor]] = []
+    item = another_each_time(interp.any_item(known), start, {}, made)
+    for pair in made:
+        aliases.tie(*pair)
+    return item
 
 
 def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

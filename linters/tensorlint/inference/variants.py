@@ -187,6 +187,27 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
     return value
 
 
+def another_each_time(
+    value: Value, start: int, values: dict[S.Symbol, Size], made: list[tuple[Tensor, Tensor]]
+) -> Value:
+    """A tensor, or a tuple of some, with the sizes that were made since `start` marked as varying from item to item; `values`
+    keeps what its parts have in common, `made` the tensors and what they were made of."""
+    if isinstance(value, Tensor) and value.shape is not None:
+        atoms = [atom for size in value.shape if not isinstance(size, int) for atom in S.symbols(size)]
+        more = [atom for atom in atoms if atom.since >= start and not atom.variant]
+        if not more:
+            return value
+        values.update((atom, S.another(atom, variant=True)) for atom in more if atom not in values)
+        varied = _resized(value, value.shape, values)
+        made.append((varied, value))
+        return varied
+    if isinstance(value, Sequence) and value.kind == "tuple" and value.items:
+        items = [another_each_time(item, start, values, made) for item in value.items]
+        if any(new is not old for new, old in zip(items, value.items, strict=True)):
+            return Sequence("tuple", items, parts=value.parts)
+    return value
+
+
 def covers(entry: Value, again: Value, free: int) -> bool:
     """Whether a tensor of which every round may find other sizes is one of those that a round was followed for: sizes made
     since `free` stand for whatever there is."""

@@ -190,7 +190,7 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
 def another_each_time(
     value: Value, start: int, values: dict[S.Symbol, Size], made: list[tuple[Tensor, Tensor]]
 ) -> Value:
-    """A tensor, or a tuple of some, with the sizes that were made since `start` marked as varying from item to item; `values`
+    """A tensor, or a tuple or list of some, with the sizes that were made since `start` marked as varying from item to item; `values`
     keeps what its parts have in common, `made` the tensors and what they were made of."""
     if isinstance(value, Tensor) and value.shape is not None:
         atoms = [atom for size in value.shape if not isinstance(size, int) for atom in S.symbols(size)]
@@ -201,10 +201,10 @@ def another_each_time(
         varied = _resized(value, value.shape, values)
         made.append((varied, value))
         return varied
-    if isinstance(value, Sequence) and value.kind == "tuple" and value.items:
+    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items and len(value.items) <= 16:
         items = [another_each_time(item, start, values, made) for item in value.items]
         if any(new is not old for new, old in zip(items, value.items, strict=True)):
-            return Sequence("tuple", items, parts=value.parts)
+            return showing(Sequence(value.kind, items, shared=value.shared, parts=_itself(value)))
     return value
 
 

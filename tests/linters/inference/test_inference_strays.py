@@ -237,7 +237,7 @@ def test_a_shape_given_to_one_of_two(make: str, way: str, change: str, tmp_path:
 @pytest.mark.parametrize("expression", [
     "np.sum(a, dtype=object)", "np.mean(a, dtype=object)", "a.sum(dtype=object)", "np.float32(1).astype(object)",
     "np.add(np.int64(1), 1, dtype=object)", "np.arange(2j)", "torch.FloatTensor(np.int64(2))",
-    "torch.FloatTensor(np.array(1))", "torch.LongTensor(np.int32(3))",
+    "torch.FloatTensor(np.array(1))", "torch.LongTensor(np.int32(3))", "torch.block_diag()", "torch.block_diag(*[])",
 ])  # fmt: skip
 def test_what_libraries_give_of_numbers(expression: str, tmp_path: Path) -> None:
     source = f"import numpy as np\nimport torch\ndef go():\n    a = np.ones(3)\n    v = {expression}\ngo()\n"

@@ -71,6 +71,8 @@ def block_diag(call: Call, tensors: list[Value]) -> Value:
     rows: Size = 0
     columns: Size = 0
     names = set()
+    if not tensors:
+        raise Undecided  # of one row and no column
     for item in tensors:
         shape = tensor(item).shape or ()
         if len(shape) > 2:

@@ -205,10 +205,11 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
 def _any_round(interp: State, known: Sequence) -> Value:
     """An item of what is gone through beside something else: another one in each round."""
     start = S.symbol_serial()
-    made: list[tuple[Tensor, Tensor]] = []
+    made: dict[int, tuple[Value, Value]] = {}
     item = another_each_time(interp.any_item(known), start, {}, made)
-    for pair in made:
-        aliases.tie(*pair)
+    for before, after in made.values():
+        if type(after) is Tensor:
+            aliases.tie(after, before)
     return item
 
 

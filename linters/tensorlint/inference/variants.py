@@ -188,23 +188,27 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
 
 
 def another_each_time(
-    value: Value, start: int, values: dict[S.Symbol, Size], made: list[tuple[Tensor, Tensor]]
+    value: Value, start: int, values: dict[S.Symbol, Size], made: dict[int, tuple[Value, Value]]
 ) -> Value:
-    """A tensor, or a tuple or list of some, with the sizes that were made since `start` marked as varying from item to item; `values`
-    keeps what its parts have in common, `made` the tensors and what they were made of."""
+    """A tensor, or a tuple or list of some, with the sizes that were made since `start` marked as varying from item to item;
+    `values` keeps what its parts have in common, `made` what was made of each: one tuple may be in many places of another."""
     if isinstance(value, Tensor) and value.shape is not None:
         atoms = [atom for size in value.shape if not isinstance(size, int) for atom in S.symbols(size)]
         more = [atom for atom in atoms if atom.since >= start and not atom.variant]
         if not more:
             return value
         values.update((atom, S.another(atom, variant=True)) for atom in more if atom not in values)
-        varied = _resized(value, value.shape, values)
-        made.append((varied, value))
-        return varied
+        if id(value) not in made:
+            made[id(value)] = value, _resized(value, value.shape, values)
+        return made[id(value)][1]
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.items and len(value.items) <= 16:
-        items = [another_each_time(item, start, values, made) for item in value.items]
-        if any(new is not old for new, old in zip(items, value.items, strict=True)):
-            return showing(Sequence(value.kind, items, shared=value.shared, parts=_itself(value)))
+        if id(value) not in made and len(made) < _MOST_MADE:
+            made[id(value)] = value, value  # while it is made
+            items = [another_each_time(item, start, values, made) for item in value.items]
+            if any(new is not old for new, old in zip(items, value.items, strict=True)):
+                again = showing(Sequence(value.kind, items, shared=value.shared, parts=_itself(value)))
+                made[id(value)] = value, again
+        return made.get(id(value), (value, value))[1]
     return value
 
 

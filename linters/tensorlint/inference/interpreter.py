@@ -410,7 +410,7 @@ class Interpreter(
         self.learnt, self.solved, self.solved_regions = {}, {}, set()
         waiting = len(self.pending)
         frame = self.follow_unknown(function, code, receiver, facts)
-        if own and self.is_solved() and not (isinstance(receiver, Instance) and self.initialising(receiver)):
+        if own and self.is_solved(code) and not (isinstance(receiver, Instance) and self.initialising(receiver)):
             # What its statements demand of their objects holds from the start: once more, knowing it.
             self.solved, self.learnt = self.learnt, {}
             self.solved_regions = {region for regions in self.solved.values() for region in regions}

@@ -10,6 +10,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from tensorlint.inference import sizes as S
@@ -78,6 +79,19 @@ def moved(kin: Kin, offset: int) -> Kin:
 
 # Which of two objects that nobody knows was first met.
 opaque_serial = itertools.count(1).__next__
+
+
+class Parts(tuple[Value, ...]):
+    """Many objects that a value is one of, with their `ids`: who goes through many such values asks whether it has seen them."""
+
+    @cached_property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(map(id, self))
+
+
+def are_seen(parts: tuple[Value, ...], seen: set[int]) -> bool:
+    """Whether all of the parts were gone through before, by their ids."""
+    return seen.issuperset(parts.ids if type(parts) is Parts else map(id, parts))
 
 
 class Opaque(Value):

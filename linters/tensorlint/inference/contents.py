@@ -252,7 +252,14 @@ def tensors_within(
             if value.receiver is None and not value.held and _REACHING.isdisjoint(map(type, value.defaults.values())):
                 continue  # as most of those that classes and modules have
         found[id(value)] = value
-        waiting += reached_by(value)
+        if kind is Opaque:
+            parts = value.parts  # type: ignore[attr-defined]
+            if not all(map(found.__contains__, parts.ids if type(parts) is Parts else map(id, parts))):
+                waiting += parts
+            if value.fields:  # type: ignore[attr-defined]
+                waiting += value.fields.values()  # type: ignore[attr-defined]
+        else:
+            waiting += reached_by(value)
     return [value for value in islice(found.values(), begun, None) if isinstance(value, Tensor)]
 
 

@@ -267,10 +267,14 @@ class Effects(State):
             else:
                 values += scope.env.values()
             scope = scope.parent
+        outer, self.reshaped_together = self.reshaped_together, (reshaped := list[Value]())
         for each in (*aliases.found_again(), *tensors, *tensors_within(values, found, scopes)):
             # Of several functions together another one may reshape what is found but once.
             if together is not None or ("numpy" if each.framework == "numpy" else "torch") in reshapes:
                 self.forget_tensor(each)
+        self.reshaped_together = outer
+        if reshaped:
+            self.reshape_any_together(reshaped)
 
     def tensors_around(self, module: Frame) -> list[Tensor]:
         """Those that can be reached by the names of the module."""

@@ -165,6 +165,7 @@ class ImplicitCalls(State):
         if self.assigned_to_layers and (assigned := self.assigned_to_layers & self.file.facts.unstable_attributes):
             layer_changes.forget_assigned(self, values, assigned)
         gone = GoneThrough()
+        outer, self.reshaped_together = self.reshaped_together, (reshaped := list[Value]())
         for value in values:
             if tied:
                 aliases.lose(value)
@@ -175,6 +176,9 @@ class ImplicitCalls(State):
                 if not reads_tables:
                     self.forget_tables(value)
                 self.escape_value(value, 0, gone)
+        self.reshaped_together = outer
+        if reshaped:
+            self.reshape_any_together(reshaped)
 
     def escape_value(self, value: Value, depth: int, gone: GoneThrough) -> None:
         if depth == _DEEPEST and id(value) in gone.escaped:

@@ -169,6 +169,7 @@ class Interpreter(
         self.possible_exits = 0
         self.blocks = 0
         self.reshaped: dict[int, Value] = {}
+        self.reshaped_together: list[Value] | None = None
         self.parameters: frozenset[str] = frozenset()
         self.pending: list[Function] = []
         self.failures: list[Exception] = []
@@ -375,6 +376,7 @@ class Interpreter(
             self.being_made.clear()
             self.places.clear()
             self.rounds = self.loop_start = self.first_round = None
+            self.reshaped_together = None
             self.learnt, self.solved, self.solved_regions = {}, {}, set()
             self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
             for name in bound_names(statements):

@@ -295,10 +295,12 @@ class ImplicitCalls(State):
             and reshapes <= self.reached_from(other).reshapes
         )
 
-    def does_something(self, function: Function) -> bool:
-        """Whether the function, or one that it calls, may change anything that is known of others."""
+    def does_something(self, function: Function, own: str | None = None) -> bool:
+        """Whether the function, or one that it calls, may change anything that is known of others. Methods are called of
+        what is named `own`, all of which were looked at."""
         reached = self.reached_from(function)
-        if reached.names or reached.lent_names or (function.receiver is not None and reached.attributes):
+        named = any(changed or name != own for (_, name), changed in reached.names.items())
+        if named or reached.lent_names or (function.receiver is not None and reached.attributes):
             return True
         if reached.reshapes and aliases.TIES.on:
             return True  # of a tensor that it finds by a name, or in a list

@@ -295,7 +295,7 @@ class BroadcastReports(Outcomes):
                 part.reduced is None
                 or whole.shape is None
                 or part.shape is None
-                or not self.is_of(part, whole, whole_node)
+                or not (self.is_of(part, whole, whole_node) or _is_written_again(part.made, whole_node))
             ):
                 continue
             rank = len(whole.shape)
@@ -379,6 +379,17 @@ class BroadcastReports(Outcomes):
     def reduces(self, node: ast.Call, part: Tensor) -> bool:
         """Whether the call is the reduction itself: a call of the user's own function is not, and takes no keepdims."""
         return part.how is not None and part.how.partition("(")[0] == self.text_of(node.func).rpartition(".")[2]
+
+
+def _is_written_again(reduction: ast.AST | None, node: ast.AST | None) -> bool:
+    """Whether the expression is that which was reduced: `(A + 1) / (A + 1).sum(1)`, where nothing is drawn anew."""
+    if not isinstance(reduction, ast.Call) or not isinstance(node, ast.BinOp) or reduction.lineno != node.lineno:
+        return False
+    function = reduction.func
+    reduced = [*reduction.args[:1], *([function.value] if isinstance(function, ast.Attribute) else [])]
+    if any(isinstance(each, (ast.Call, ast.NamedExpr)) for each in walk(node)):
+        return False
+    return any(isinstance(each, ast.BinOp) and ast.dump(each) == ast.dump(node) for each in reduced)
 
 
 def _list_joined(node: ast.AST | None) -> str | None:

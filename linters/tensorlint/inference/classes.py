@@ -202,7 +202,13 @@ class Classes(Inheritance):
             else:
                 env[name] = default
             found[name] = RecordField(
-                name, default, declared, bool(taken.value), not alone.value, not any("InitVar" in word for word in said)
+                name,
+                default,
+                declared,
+                bool(taken.value),
+                not alone.value,
+                not any("InitVar" in word for word in said),
+                words.get("default_factory"),
             )
         cls.record = tuple(found.values())
 

@@ -453,7 +453,8 @@ class Attribute(Value):
 class RecordField:
     """A field of a dataclass or named tuple: whether `__init__` takes it, also by its place, and the instance keeps it.
 
-    `default` is None where there is none; `declared` is what the annotation says.
+    `default` is None where there is none, and what the annotation says where `factory` is called for it; `declared` is what
+    the annotation says.
     """
 
     name: str
@@ -462,6 +463,7 @@ class RecordField:
     taken: bool = True
     positional: bool = True
     kept: bool = True
+    factory: Value | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -63,7 +63,7 @@ _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.N
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "torch.fx.wrap", "typing.", "jaxtyping.",
-    "beartype.",
+    "beartype.", "functools.wraps",
 )  # fmt: skip
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
@@ -271,6 +271,30 @@ class Classes(Inheritance):
                 function.registered = True
             else:
                 function.decorated = True
+
+    def made_by_decorator(self, function: Function) -> Function:
+        """What the function's name stands for: the function that a decorator of the file gives for it, as one that takes
+        the time does, and the function itself where that is not followed."""
+        node = function.node
+        if not function.decorated or not isinstance(node, ast.FunctionDef):
+            return function
+        others = [each for each in node.decorator_list if not self.leaves_as_it_is(each)]
+        if len(others) != 1:
+            return function
+        decorator = others[0]
+        maker = self.peek(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if not isinstance(maker, Function) or maker.decorated or maker.scope.file is not self.file:
+            return function
+        plain = Function(node, function.scope, function.owner, None, function.defaults)
+        given = self.eval(decorator) if isinstance(decorator, ast.Call) else maker
+        made = self.call(given, [plain], {}, decorator)
+        if not isinstance(made, Function) or made.decorated or made is plain or made.receiver is not None:
+            return function
+        return made if isinstance(made.node, ast.FunctionDef) else function
+
+    def leaves_as_it_is(self, decorator: ast.expr) -> bool:
+        value = self.peek(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        return isinstance(value, Library) and value.path.startswith(_TRANSPARENT)
 
     # -- look-up -------------------------------------------------------------------------------------------------
 

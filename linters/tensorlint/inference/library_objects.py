@@ -18,6 +18,7 @@ from tensorlint.inference import (
     probability,
     refinement,
     scipy_functions,
+    solved_functions,
     scipy_objects,
     table_groups,
     table_making,
@@ -322,6 +323,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if made is not None:
             return made
     if path.startswith("scipy."):
+        if path in solved_functions.SOLVERS:
+            solved_functions.follow(interp, path, args, kwargs, node)
         made = scipy_functions.call(interp, path, args, kwargs, node)
         if made is not None:
             interp.escape(args, kwargs, reads_tables=True)

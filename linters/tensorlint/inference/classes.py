@@ -272,28 +272,34 @@ class Classes(Inheritance):
             else:
                 function.decorated = True
 
-    def made_by_decorator(self, function: Function) -> Function:
+    def made_by_decorators(self, function: Function) -> Function:
         """What the function's name stands for: the function that a decorator of the file gives for it, as one that takes
-        the time does, and the function itself where that is not followed."""
+        the time does, and the function itself where that is not followed. Decorators run where the function is defined."""
         node = function.node
-        if not function.decorated or not isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.Lambda) or not (function.decorated or function.registered):
             return function
         others = [each for each in node.decorator_list if not self.leaves_as_it_is(each)]
-        if len(others) != 1:
-            return function
-        decorator = others[0]
-        maker = self.peek(decorator.func if isinstance(decorator, ast.Call) else decorator)
-        if not isinstance(maker, Function) or maker.decorated or maker.scope.file is not self.file:
-            return function
-        plain = Function(node, function.scope, function.owner, None, function.defaults)
-        given = self.eval(decorator) if isinstance(decorator, ast.Call) else maker
-        made = self.call(given, [plain], {}, decorator)
+        # What a method is bound to, its class is not made yet.
+        plain = Function(node, function.scope, function.owner, None, function.defaults, function.kind)
+        replaces = function.decorated and not self.frame.is_class
+        made: Value = plain if replaces else function
+        for decorator in reversed(others):
+            maker = self.eval(decorator) if self.is_decorator_of_file(decorator) else UNKNOWN
+            result = UNKNOWN if maker is UNKNOWN else self.call(maker, [made], {}, decorator)
+            made = result if replaces and made is not function and isinstance(result, Function) else function
         if not isinstance(made, Function) or made.decorated or made is plain or made.receiver is not None:
             return function
         return made if isinstance(made.node, ast.FunctionDef) else function
 
+    def is_decorator_of_file(self, decorator: ast.expr) -> bool:
+        """`@timed`, `@register("name")`, `@app.route("/")`, `@partial(register, name="x")`."""
+        value = self.eval(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        if isinstance(value, Library):
+            return value.path == "functools.partial"
+        return self.is_of_file(value)
+
     def leaves_as_it_is(self, decorator: ast.expr) -> bool:
-        value = self.peek(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        value = self.eval(decorator.func if isinstance(decorator, ast.Call) else decorator)
         return isinstance(value, Library) and value.path.startswith(_TRANSPARENT)
 
     # -- look-up -------------------------------------------------------------------------------------------------

@@ -329,7 +329,7 @@ class Statements(State):
         if self.frames[-1] is not frame:
             self.frames.append(frame)
         self.decorate(function)
-        made = function if frame.is_class else self.made_by_decorator(function)
+        made = self.made_by_decorators(function)
         if name in frame.facts.shared:
             self.hold_shared([name], [made])
             frame.env[name] = UNKNOWN

@@ -293,14 +293,20 @@ class Classes(Inheritance):
 
     def is_decorator_of_file(self, decorator: ast.expr) -> bool:
         """`@timed`, `@register("name")`, `@app.route("/")`, `@partial(register, name="x")`."""
-        value = self.eval(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        value = self.decorator_named(decorator)
         if isinstance(value, Library):
             return value.path == "functools.partial"
         return self.is_of_file(value)
 
     def leaves_as_it_is(self, decorator: ast.expr) -> bool:
-        value = self.eval(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        value = self.decorator_named(decorator)
         return isinstance(value, Library) and value.path.startswith(_TRANSPARENT)
+
+    def decorator_named(self, decorator: ast.expr) -> Value:
+        """What the decorator, or its factory, is by its name."""
+        named = decorator.func if isinstance(decorator, ast.Call) else decorator
+        # What a call gives that stands there has been made already, and is not made again.
+        return UNKNOWN if any(isinstance(each, (ast.Call, ast.NamedExpr)) for each in walk(named)) else self.eval(named)
 
     # -- look-up -------------------------------------------------------------------------------------------------
 

@@ -165,7 +165,7 @@ def _decorates(maker: Function, cls: Class) -> bool:
     """Whether the function is called as a decorator of the class, by its name."""
     name = getattr(maker.node, "name", None)
     called = [each.func if isinstance(each, ast.Call) else each for each in cls.node.decorator_list]
-    return any(isinstance(each, ast.Name) and each.id == name for each in called)
+    return name in [each.id if isinstance(each, ast.Name) else getattr(each, "attr", None) for each in called]
 
 
 def _first_attribute(node: ast.expr, own: str) -> str | None:

@@ -73,6 +73,7 @@ class Instances(State):
             is_open = given.pop(OPEN, None) is not None
             passed: list[Value] = []  # on to `__post_init__`
             for each in record:
+                value: Value | None
                 if each.taken and (each.name in given or is_open):
                     value = given.get(each.name, UNKNOWN)
                 else:

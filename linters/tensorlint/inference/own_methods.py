@@ -25,8 +25,25 @@ _BARE = frozenset([
     "collections.abc.Sized", "collections.abc.Container", "typing.Protocol", "typing.Generic",
 ])  # fmt: skip
 # Methods of tensors that layers have too, which they change.
-_OF_LAYERS = frozenset(["to", "type", "float", "double", "half", "bfloat16", "cpu", "cuda", "share_memory", "forward", "apply"])
-_OF_TEXTS = frozenset(["split", "strip", "lower", "upper", "startswith", "endswith", "replace", "format", "join", "encode", "decode", "convert"])
+_OF_LAYERS = frozenset(
+    ["to", "type", "float", "double", "half", "bfloat16", "cpu", "cuda", "share_memory", "forward", "apply"]
+)
+_OF_TEXTS = frozenset(
+    [
+        "split",
+        "strip",
+        "lower",
+        "upper",
+        "startswith",
+        "endswith",
+        "replace",
+        "format",
+        "join",
+        "encode",
+        "decode",
+        "convert",
+    ]
+)
 _MOST = 12
 
 

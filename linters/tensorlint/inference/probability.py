@@ -54,7 +54,19 @@ _ONE_AXIS: dict[str, tuple[str, ...]] = {
     "Geometric": ("probs", "logits"),
 }
 _IN_ORDER = frozenset(
-    ["Normal", "LogNormal", "Laplace", "Uniform", "Exponential", "Gamma", "Poisson", "Bernoulli", "HalfNormal", "Gumbel", "Cauchy"]
+    [
+        "Normal",
+        "LogNormal",
+        "Laplace",
+        "Uniform",
+        "Exponential",
+        "Gamma",
+        "Poisson",
+        "Bernoulli",
+        "HalfNormal",
+        "Gumbel",
+        "Cauchy",
+    ]
 )
 # How the spread of a multivariate normal may be given.
 _MATRICES = ("covariance_matrix", "precision_matrix", "scale_tril")

@@ -92,9 +92,7 @@ def _more(given: Value | None) -> list[Value] | None:
     return [given] if isinstance(given, (Tensor, Const)) else None
 
 
-def odeint(
-    interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-) -> Value | None:
+def odeint(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
     """A row for each time, of as many numbers as the start has."""
     words = dict(zip(SOLVERS["scipy.integrate.odeint"].parameters, args, strict=False)) | kwargs
     start, times = words.get("x0", words.get("y0")), words.get("t")

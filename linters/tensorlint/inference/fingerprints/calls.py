@@ -318,7 +318,9 @@ class Calls(DatasetCalls):
             mode = constant(node.args[1] if node.args[1:] else keyword(node, "mode"))
             # A file that is read, or written anew, begins at the same place each time.
             appends = isinstance(mode, str) and "a" in mode
-            trait = Trait("M6", "a file opened to append to is pickled with its length, which grows from run to run", node)
+            trait = Trait(
+                "M6", "a file opened to append to is pickled with its length, which grows from run to run", node
+            )
             return Value("external", (trait,) if appends else (), dotted=name)
         if name in ("super", "print"):
             return Value("external", dotted=name)

@@ -67,6 +67,8 @@ _CHECKPOINT = frozenset(
 )
 
 
+# Matrices with a row and a column for each node of a graph.
+_SQUARES = frozenset({"networkx.to_numpy_array", "networkx.floyd_warshall_numpy"})
 _SOLVERS = frozenset(
     f"scipy.linalg.{name}" for name in ("solve", "cho_solve", "lu_solve", "solve_triangular", "solve_toeplitz")
 )
@@ -322,6 +324,10 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         made = estimators.make(interp, path, args, kwargs, node)
         if made is not None:
             return made
+    if path in _SQUARES and args and "backend" not in kwargs:
+        interp.escape(args, kwargs)
+        count = S.counter()  # of the graph's nodes
+        return Tensor("numpy", (count, count), None, None, None, node)
     if path.startswith("scipy."):
         if path in solved_functions.SOLVERS:
             solved_functions.follow(interp, path, args, kwargs, node)

@@ -97,7 +97,7 @@ def test_what_the_methods_change_is_changed(base: str, use: str, tmp_path: Path)
 
 @pytest.mark.parametrize("use", ["y = r[0]", "z = [r[0]]", "n = len(r)"])
 @pytest.mark.parametrize("base", ["none", "a data set"])
-@pytest.mark.parametrize("load, body", ASKING[:3])
+@pytest.mark.parametrize(("load", "body"), ASKING[:3])
 def test_what_they_only_ask_for_stays_known(base: str, load: str, body: str, use: str) -> None:
     source = program(base, load, body, use)
     shown = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}

@@ -95,7 +95,7 @@ def test_what_is_called_otherwise_is_not(call: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "call, shape",
+    ("call", "shape"),
     [
         ("odeint(f, [0.1, 0.2], t)", (11, 2)),
         ("odeint(f, np.zeros(4), t, (), None)", None),
@@ -112,7 +112,7 @@ def test_odeint_gives_a_row_for_each_time(call: str, shape: tuple[int, ...] | No
 
 
 @pytest.mark.parametrize(
-    "layers, direct",
+    ("layers", "direct"),
     [
         ("nn.ModuleList([nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)])", True),
         ("nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))", True),

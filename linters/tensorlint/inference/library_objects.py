@@ -326,8 +326,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             return made
     if path in _SQUARES and args and "backend" not in kwargs:
         interp.escape(args, kwargs)
-        count = S.counter()  # of the graph's nodes
-        return Tensor("numpy", (count, count), None, None, None, node)
+        nodes = S.counter()
+        return Tensor("numpy", (nodes, nodes), None, None, None, node)
     if path.startswith("scipy."):
         if path in solved_functions.SOLVERS:
             solved_functions.follow(interp, path, args, kwargs, node)

@@ -676,11 +676,23 @@ class Assignments(State):
     def reshape_any(self, value: Value) -> None:
         """What gets another shape is no tensor as far as is known: it may be any of those that the running functions see;
         not what they were given themselves, which is older than what they know."""
+        if self.reshaped_together is not None:
+            self.reshaped_together.append(value)
+        else:
+            self.reshape_any_together([value])
+
+    def reshape_any_together(self, values: list[Value]) -> None:
+        """Likewise of several: what the functions see is gone through once for all of them."""
+        if not values:
+            return
         frames, last = self.frames_seen()
-        given = (last.env.get(name, UNKNOWN) for name in self.parameters if value is not UNKNOWN)
-        if not any(is_part_of(value, each) for each in given):
-            for other in tensors_within(held for frame in frames for held in frame.env.values()):
-                self.forget_tensor(other)
+        given = [last.env.get(name, UNKNOWN) for name in self.parameters]
+        if all(value is not UNKNOWN and any(is_part_of(value, each) for each in given) for value in values):
+            return
+        outer, self.reshaped_together = self.reshaped_together, []  # those that are tied to a tensor: all are forgotten
+        for other in tensors_within(held for frame in frames for held in frame.env.values()):
+            self.forget_tensor(other)
+        self.reshaped_together = outer
 
     def frames_seen(self) -> tuple[list[Frame], Frame]:
         """The scopes whose names the running functions see, and that of the one from which the others were called."""

@@ -19,13 +19,14 @@ from tensorlint.inference.deliberate import (
 )
 from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
+from tensorlint.inference.ops.broadcasting import chosen_alike
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
 from tensorlint.inference.own_reductions import meets_each, misplaced
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_text import operand_nodes
 from tensorlint.inference.values import LibraryObject, Sequence, Tensor
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import parameters_of, walk
 
 # Of these the sum of the whole table is the product of two sums: nobody makes the table for it.
 _SEPARATES = frozenset({"multiplication", "division"})
@@ -69,6 +70,9 @@ class BroadcastReports(Outcomes):
         left_text, right_text = self.text_of(left_node, 40), self.text_of(right_node, 40)
         place = self.reported_place(node)
         grown = _growth(left.shape, right.shape)
+        alike = chosen_alike(left, right)
+        if alike and not self.is_one_mask(left, right):
+            return
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
         ranges = [tensor for tensor in (left, right) if "ramp" in tensor.marks]
@@ -100,9 +104,9 @@ class BroadcastReports(Outcomes):
             ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,
-            same_length=grown is not None and (
+            same_length=alike or (grown is not None and (
                 (grown[0] == grown[1] and _lines_up(left.shape, right.shape)) or self.are_filled_together(left, right, grown)
-            ),
+            )),
             same_rank=len(left.shape) == len(right.shape),
             selected=any(tensor.marks & {"spelled", "reshaped"} and self.is_selected(tensor) for tensor in (left, right)),
             own_axis=bool(said or shaped) and not any("kept" in tensor.marks for tensor in (*said, *shaped)),
@@ -122,7 +126,7 @@ class BroadcastReports(Outcomes):
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
-            loss=loss, refused=bool(facts.get("refused")), both_grow=grown is not None,
+            loss=loss, refused=bool(facts.get("refused")), both_grow=alike or grown is not None,
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
             meets_each="" if loss else meets_each(self, (left, left_node), (right, right_node)),
@@ -220,6 +224,15 @@ class BroadcastReports(Outcomes):
             filled = self.memory[_list_joined] = _blocks_that_fill(self.file.tree)
         return filled.get(first, []) == filled.get(second, ()) != []
 
+    def is_one_mask(self, left: Tensor, right: Tensor) -> bool:
+        """Whether the name of the mask that chose both means one object: in one statement, or where it is bound once."""
+        names = {each.id for each in walk(left.made) if isinstance(each, ast.Name)} if left.made is not None else set()
+        if getattr(left.made, "lineno", None) == getattr(right.made, "lineno", None):
+            return True
+        facts, own = self.frame.facts, getattr(self.frame.node, "args", None)
+        given = parameters_of(own) if isinstance(own, ast.arguments) else ()
+        return all(facts.assigned.get(name, 0) + (name in given) <= 1 and name not in facts.shared for name in names)
+
     def is_shaped_by_callee(self, tensor: Tensor) -> bool:
         """Whether the called function made the column itself: `def rbf(x, y): x = x.reshape(-1, 1)`. That both of its
         arguments have one length is then a matter of this call."""
@@ -295,7 +308,7 @@ class BroadcastReports(Outcomes):
                 part.reduced is None
                 or whole.shape is None
                 or part.shape is None
-                or not self.is_of(part, whole, whole_node)
+                or not (self.is_of(part, whole, whole_node) or _is_written_again(part.made, whole_node))
             ):
                 continue
             rank = len(whole.shape)
@@ -379,6 +392,17 @@ class BroadcastReports(Outcomes):
     def reduces(self, node: ast.Call, part: Tensor) -> bool:
         """Whether the call is the reduction itself: a call of the user's own function is not, and takes no keepdims."""
         return part.how is not None and part.how.partition("(")[0] == self.text_of(node.func).rpartition(".")[2]
+
+
+def _is_written_again(reduction: ast.AST | None, node: ast.AST | None) -> bool:
+    """Whether the expression is that which was reduced: `(A + 1) / (A + 1).sum(1)`, where nothing is drawn anew."""
+    if not isinstance(reduction, ast.Call) or not isinstance(node, ast.BinOp) or reduction.lineno != node.lineno:
+        return False
+    function = reduction.func
+    reduced = [*reduction.args[:1], *([function.value] if isinstance(function, ast.Attribute) else [])]
+    if any(isinstance(each, (ast.Call, ast.NamedExpr)) for each in walk(node)):
+        return False
+    return any(isinstance(each, ast.BinOp) and ast.dump(each) == ast.dump(node) for each in reduced)
 
 
 def _list_joined(node: ast.AST | None) -> str | None:

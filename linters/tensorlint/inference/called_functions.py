@@ -19,6 +19,7 @@ from tensorlint.inference.values import (
     Class,
     Const,
     Library,
+    LibraryObject,
     Number,
     Opaque,
     Partial,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 AUTOGRAD = "torch.autograd.Function"
 # Paths that no import has: what `torch.vmap(f)`, `np.vectorize(f)` and `Function.apply` are, which are then called.
 _MAPPED, _VECTORIZED, _APPLIED = "torch.<mapped>", "numpy.<vectorized>", "torch.autograd.<applied>"
+_LISTS_OF_LAYERS = frozenset({"torch.nn.ModuleList", "torch.nn.Sequential"})
 _MOST = 16  # items that are gone through one by one
 _NUMBERS = {"float64": "float", "float32": "float", "int64": "int", "int32": "int", "bool": "bool"}
 
@@ -49,10 +51,19 @@ def apply_of(cls: Class) -> Value:
 
 
 def _reduce(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
-    if len(args) not in (2, 3) or kwargs or not isinstance(args[1], Sequence):
+    if len(args) not in (2, 3) or kwargs:
         return None
-    known: Sequence = interp.iterate(args[1])
+    gone_through = args[1]
+    if isinstance(gone_through, LibraryObject) and gone_through.path not in _LISTS_OF_LAYERS:
+        return None
+    if not isinstance(gone_through, (Sequence, LibraryObject)):
+        return None
+    known: Sequence = interp.iterate(gone_through)
     if known.items is None or known.kind == "set" or not 0 < len(known.items) + len(args) - 2 <= _MOST:
+        # What it has got so far may be anything, and nothing is known of the end.
+        log = len(interp.mutations)
+        interp.call(args[0], [Opaque(None), interp.any_item(known)], {}, node)
+        interp.forget_since(log)
         return None
     first, *rest = [*args[2:], *known.items]
     for item in rest:

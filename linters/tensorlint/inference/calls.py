@@ -31,6 +31,7 @@ from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import items_of, one_within, parts_of, put_one, variant_of
 from tensorlint.inference.effects import Together
+from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
@@ -425,7 +426,7 @@ class Calls(State):
 
     def run_parts(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Any of those may run that the function, which nobody knows, is one of."""
-        seen: set[int] = set()
+        seen = GoneThrough()
         run: dict[Function, list[Value]] = {}  # methods, with the objects whose methods they are
         handed: Value | None = None
         put: dict[Value, Value] = {}  # by what the lists may have held before

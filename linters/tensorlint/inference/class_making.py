@@ -24,7 +24,7 @@ class ClassMaking(State):
         for decorator in reversed(node.decorator_list):
             target = decorator.func if isinstance(decorator, ast.Call) else decorator
             function = self.eval(target)
-            if isinstance(cls, Class) and self.is_of_file(function):
+            if isinstance(cls, Class) and self.is_decorator_of_file(decorator):
                 maker = self.eval(decorator) if target is not decorator else function
                 cls = self.replaced(cls, maker, function, decorator)
         ends = cls.own("__del__") if isinstance(cls, Class) else None

@@ -63,7 +63,7 @@ _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.N
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
     "torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.jit.", "torch.fx.wrap", "typing.", "jaxtyping.",
-    "beartype.",
+    "beartype.", "functools.wraps",
 )  # fmt: skip
 # `self.__size` and `def __size`, which Python spells with the class's name.
 _PRIVATE = re.compile(r"(?:\.|def |^[ \t]+)(__\w*[^\W_]\w*?_?)\b(?<!__)", re.MULTILINE)
@@ -204,7 +204,13 @@ class Classes(Inheritance):
             else:
                 env[name] = default
             found[name] = RecordField(
-                name, default, declared, bool(taken.value), not alone.value, not any("InitVar" in word for word in said)
+                name,
+                default,
+                declared,
+                bool(taken.value),
+                not alone.value,
+                not any("InitVar" in word for word in said),
+                words.get("default_factory"),
             )
         cls.record = tuple(found.values())
 
@@ -270,6 +276,42 @@ class Classes(Inheritance):
                     function.decorated = True
                 if isinstance(value, Function) and not only_wraps(value.node, 1 + (target is not decorator)):
                     self.not_followed(value, [], {})
+
+    def made_by_decorators(self, function: Function) -> Function:
+        """What the function's name stands for: the function that a decorator of the file gives for it, as one that takes
+        the time does, and the function itself where that is not followed. Decorators run where the function is defined."""
+        node = function.node
+        if isinstance(node, ast.Lambda) or not (function.decorated or function.registered):
+            return function
+        others = [each for each in node.decorator_list if not self.leaves_as_it_is(each)]
+        # What a method is bound to, its class is not made yet.
+        plain = Function(node, function.scope, function.owner, None, function.defaults, function.kind)
+        replaces = function.decorated and not self.frame.is_class
+        made: Value = plain if replaces else function
+        for decorator in reversed(others):
+            maker = self.eval(decorator) if self.is_decorator_of_file(decorator) else UNKNOWN
+            result = UNKNOWN if maker is UNKNOWN else self.call(maker, [made], {}, decorator)
+            made = result if replaces and made is not function and isinstance(result, Function) else function
+        if not isinstance(made, Function) or made.decorated or made is plain or made.receiver is not None:
+            return function
+        return made if isinstance(made.node, ast.FunctionDef) else function
+
+    def is_decorator_of_file(self, decorator: ast.expr) -> bool:
+        """`@timed`, `@register("name")`, `@app.route("/")`, `@partial(register, name="x")`."""
+        value = self.decorator_named(decorator)
+        if isinstance(value, Library):
+            return value.path == "functools.partial"
+        return self.is_of_file(value)
+
+    def leaves_as_it_is(self, decorator: ast.expr) -> bool:
+        value = self.decorator_named(decorator)
+        return isinstance(value, Library) and value.path.startswith(_TRANSPARENT)
+
+    def decorator_named(self, decorator: ast.expr) -> Value:
+        """What the decorator, or its factory, is by its name."""
+        named = decorator.func if isinstance(decorator, ast.Call) else decorator
+        # What a call gives that stands there has been made already, and is not made again.
+        return UNKNOWN if any(isinstance(each, (ast.Call, ast.NamedExpr)) for each in walk(named)) else self.eval(named)
 
     # -- look-up -------------------------------------------------------------------------------------------------
 

@@ -17,9 +17,11 @@ from tensorlint.inference.values import (
     LibraryObject,
     Opaque,
     Partial,
+    Parts,
     Sequence,
     Tensor,
     Value,
+    are_seen,
     unknown_members,
 )
 
@@ -60,6 +62,8 @@ def objects_reached(value: Value) -> list[Instance]:
     where the value itself is called."""
     values: Iterable[Value] = (value,)
     if type(value) is Function:
+        if value.receiver is None and not value.held and ONE_OF.isdisjoint(map(type, value.defaults.values())):
+            return []
         values = (value, *value.defaults.values())
     elif type(value) is Class:
         values = value.held.values()
@@ -82,7 +86,7 @@ def one_within(values: Iterable[Value]) -> Value:
         or (type(each) is Instance and not each.generic)
         or (type(each) is LibraryObject and each.path.startswith("torch.nn."))
     ]
-    return Opaque(None, tuple(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
+    return Opaque(None, Parts(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 
 
 def one_of(value: Value) -> Opaque:
@@ -175,10 +179,10 @@ def put_one(holder: Sequence | Dictionary, one: Value, crowd: Opaque | None = No
         if one.variant and len(parts) == len(one.parts):
             holder.element = one  # one object for many lists is gone through once
         elif crowd is not None and len(parts) > _MANY_OBJECTS:
-            crowd.parts = tuple(dict.fromkeys((*crowd.parts, *parts)))[:_MOST_IN_CROWD]
+            crowd.parts = Parts(islice(dict.fromkeys((*crowd.parts, *parts)), _MOST_IN_CROWD))
             holder.element = crowd
         else:
-            holder.element = Opaque(None, variant=True, parts=tuple(parts)[:_MOST_OBJECTS])
+            holder.element = Opaque(None, variant=True, parts=Parts(islice(parts, _MOST_OBJECTS)))
 
 
 def may_be_back(holder: Sequence | Dictionary, before: Value | None) -> None:
@@ -203,8 +207,8 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
         kind = type(value)
         held: Iterable[Value] = ()
         if kind is Opaque:
-            held = value.parts
-            if not held or seen.issuperset(map(id, held)):  # as nearly always, where many lists may be one of many
+            held = parts = value.parts
+            if not parts or are_seen(parts, seen):  # as nearly always, where many lists may be one of many
                 continue
         elif kind is Sequence or kind is Dictionary:
             items = value.items
@@ -253,7 +257,14 @@ def tensors_within(
             if value.receiver is None and not value.held and _REACHING.isdisjoint(map(type, value.defaults.values())):
                 continue  # as most of those that classes and modules have
         found[id(value)] = value
-        waiting += reached_by(value)
+        if kind is Opaque:
+            parts = value.parts  # type: ignore[attr-defined]
+            if not all(map(found.__contains__, parts.ids if type(parts) is Parts else map(id, parts))):
+                waiting += parts
+            if value.fields:  # type: ignore[attr-defined]
+                waiting += value.fields.values()  # type: ignore[attr-defined]
+        else:
+            waiting += reached_by(value)
     return [value for value in islice(found.values(), begun, None) if isinstance(value, Tensor)]
 
 

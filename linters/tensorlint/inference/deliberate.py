@@ -64,14 +64,19 @@ def is_predicted(interp: State, tensor: Tensor, depth: int = 0) -> bool:
     return False
 
 
+_OF_GRAPHS = frozenset({"to_numpy_array", "floyd_warshall_numpy"})
+
+
 def adds_its_transpose(node: ast.AST | None) -> bool:
     """Whether the expression makes a symmetric matrix, whose rows and columns have the same sums: `A + A.T`, or the larger
-    of the two."""
+    of the two; of a graph, which may have no directions, one is made by networkx."""
     while isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Add):
             sides = [_origin(node.left), _origin(node.right)]
             return sides[0] is not None and sides[0] == sides[1]
         node = node.left if isinstance(node.right, ast.Constant) else node.right
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in _OF_GRAPHS:
+        return True
     if isinstance(node, ast.Call) and len(node.args) == 2 and isinstance(node.func, ast.Attribute):
         sides = [_origin(each) for each in node.args]
         return node.func.attr in ("maximum", "max", "add") and sides[0] is not None and sides[0] == sides[1]

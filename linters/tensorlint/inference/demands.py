@@ -19,8 +19,8 @@ from typing import Any
 
 from tensorlint.inference import known_axes, ranks, refinement
 from tensorlint.inference import sizes as S
-from tensorlint.inference.frames import Frame
-from tensorlint.inference.kept import kept_with
+from tensorlint.inference.frames import Frame, SourceFile
+from tensorlint.inference.kept import kept_with, lines_of
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -157,13 +157,19 @@ class Demands(State):
             self.exits[id(body)] = known
         return known[index]
 
-    def is_solved(self) -> bool:
-        """Whether following the function again, knowing what was learnt, would show more."""
-        return bool(self.learnt) and any(
-            torch is TOLD or ranks.single(mask) is not None
+    def is_solved(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether following the function again, knowing what was learnt, would show more: shapes, or what a rule judges."""
+        if not self.learnt:
+            return False
+        known = {
+            ranks.MOST if (rank := ranks.single(mask)) is None else rank
             for regions in self.learnt.values()
             for mask, torch in _narrowed(regions)
-        )
+            if torch is TOLD or ranks.single(mask) is not None
+        }
+        # What rules judge before the statement that tells how many axes there are is about one or two axes, or a view: of 795
+        # functions of ten packages others had told 3 hazards more, none of which a rule reported, for a twelfth of the work.
+        return bool(known) and (self.shows or min(known) <= 2 or _is_judged_by_rank(function, self.own_file))
 
     # -- which way a program came ----------------------------------------------------------------------------------
 
@@ -352,6 +358,14 @@ def _narrowed(regions: dict[Region, tuple[int, int]]) -> list[tuple[int, int]]:
     for each, is_torch in regions.values():
         mask, torch = mask & each, max(torch, is_torch)
     return [*regions.values(), (mask, torch)]
+
+
+_JUDGED_BY_RANK = (".view(", ".T", "tensor(", "array(", "reveal_shape")
+
+
+def _is_judged_by_rank(function: ast.FunctionDef | ast.AsyncFunctionDef, file: SourceFile) -> bool:
+    lines = lines_of(file.tree, file.text)[function.lineno - 1 : function.end_lineno]
+    return any(part in line for line in lines for part in _JUDGED_BY_RANK)
 
 
 # Functions that end a program, or a test, that nothing is wrong with.

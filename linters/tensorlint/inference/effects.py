@@ -23,7 +23,7 @@ from tensorlint.inference.contents import (
     tensors_within,
 )
 from tensorlint.inference.distant_changes import NO_LAYERS
-from tensorlint.inference.forgetting import IN_PARTS, KEEPS, has_parts
+from tensorlint.inference.forgetting import IN_PARTS, KEEPS, GoneThrough, has_parts
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.module_tensors import Around
@@ -157,6 +157,8 @@ class Effects(State):
             layer_changes.forget_assigned(self, given, assigned)
         for scope, name, changed in self.places_in(reached):
             found = self.held_by_name(scope, name)
+            if (not changed) if found is None else type(found) not in KEEPS:
+                continue  # as most are: modules, numbers, names of libraries
             if found is not None:
                 around.append(found)
                 if assigned:
@@ -187,6 +189,8 @@ class Effects(State):
         for scope, name in self.lent_in(reached):
             held = self.held_by_name(scope, name)
             if held is not None:
+                if type(held) not in KEEPS:
+                    continue
                 around.append(held)
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
@@ -204,7 +208,7 @@ class Effects(State):
                 changed_unseen(scope, name, of=(ast.Assign, ast.AnnAssign))
         if reshapes and aliases.TIES.on:
             self.reshape_unseen(function, given, reshapes, together)
-        seen: set[int] = set()
+        seen = GoneThrough()
         for value in given:
             if not function.scope.file.own and isinstance(value, Instance):
                 names = (value.held if value.waiting is None else attributes_unknown(value.cls)).keys()
@@ -236,11 +240,13 @@ class Effects(State):
 
     def forget_together(self, together: Together) -> None:
         """What each of several functions may have changed, each object gone through once."""
-        gone_through: dict[tuple[frozenset[str], frozenset[str]], set[int]] = {}
+        gone_through: dict[tuple[frozenset[str], frozenset[str]], GoneThrough] = {}
         touched: set[int] = set()
         for value, names, frameworks in together.changed.values():
             attributes, reshapes = frozenset(names), frozenset(frameworks)
-            self.forget_held(value, names, reshapes, gone_through.setdefault((attributes, reshapes), set()), touched)
+            self.forget_held(
+                value, names, reshapes, gone_through.setdefault((attributes, reshapes), GoneThrough()), touched
+            )
         looked_at = sum(map(len, gone_through.values())) + layer_changes.forget_members(self, together.holders)
         self.budget -= looked_at // _PER_STATEMENT
 
@@ -261,10 +267,14 @@ class Effects(State):
             else:
                 values += scope.env.values()
             scope = scope.parent
+        outer, self.reshaped_together = self.reshaped_together, (reshaped := list[Value]())
         for each in (*aliases.found_again(), *tensors, *tensors_within(values, found, scopes)):
             # Of several functions together another one may reshape what is found but once.
             if together is not None or ("numpy" if each.framework == "numpy" else "torch") in reshapes:
                 self.forget_tensor(each)
+        self.reshaped_together = outer
+        if reshaped:
+            self.reshape_any_together(reshaped)
 
     def tensors_around(self, module: Frame) -> list[Tensor]:
         """Those that can be reached by the names of the module."""

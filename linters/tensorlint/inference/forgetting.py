@@ -34,6 +34,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    are_seen,
 )
 
 # What may be changed, or hold what may be.
@@ -44,6 +45,19 @@ IN_PARTS = frozenset({Opaque, Partial, Attribute})
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
 _TOUCHED = frozenset({Sequence, Dictionary, Opaque})
 _MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
+
+
+class GoneThrough(set[int]):
+    """The ids of the values that were gone through for the same attributes, and of the `objects` that were with all that they
+    hold: by way of another one each would find the others again. `touched`: of those that any of these is one of.
+    `escaped`: of those that code has in hand of which nobody knows what it does."""
+
+    __slots__ = ("escaped", "objects", "touched")
+
+    def __init__(self) -> None:
+        self.objects: set[int] = set()
+        self.touched: set[int] = set()
+        self.escaped: set[int] = set()
 
 
 def has_parts(value: Value) -> bool:
@@ -61,7 +75,7 @@ class Forgetting(State):
         value: Value,
         attributes: set[str],
         reshapes: frozenset[str],
-        seen: set[int] | None = None,
+        seen: GoneThrough | None = None,
         touched: set[int] | None = None,
     ) -> None:
         """What code that has the object in hand, and assigns these attributes, may have changed of it. Who asks for
@@ -70,22 +84,22 @@ class Forgetting(State):
         if kind not in KEEPS:
             return
         if seen is None:
-            seen = set()
+            seen = GoneThrough()
         elif id(value) in seen:
             return
         if touched is None:
             touched = set()
         seen.add(id(value))
         if kind in IN_PARTS:
-            parts: Iterable[Value] = value.parts if kind is Opaque else reached_by(value)  # type: ignore[attr-defined]
-            if not parts or seen.issuperset(map(id, parts)):  # as nearly always, where many lists may be one of many
+            parts: tuple[Value, ...] = value.parts if kind is Opaque else (*reached_by(value),)  # type: ignore[attr-defined]
+            if not parts or are_seen(parts, seen):  # as nearly always, where many lists may be one of many
                 return
             for part in parts:
                 if type(part) in KEEPS and id(part) not in seen:
                     self.forget_held(part, attributes, reshapes, seen, touched)
         elif isinstance(value, Instance):
             if attributes or reshapes:
-                if not value.generic:
+                if not value.generic and id(value) not in seen.objects:
                     self.forget_attributes(value, attributes, reshapes, seen)
                 for part in value.parts:  # of which it is one
                     self.forget_held(part, attributes, reshapes, seen, touched)
@@ -115,13 +129,17 @@ class Forgetting(State):
                 self.mutations.append((value, name))
 
     def forget_attributes(
-        self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER, seen: set[int] | None = None
+        self, value: Instance, names: set[str], reshapes: frozenset[str] = NEITHER, seen: GoneThrough | None = None
     ) -> None:
         """Attributes of an object and of those it holds that may have changed, and what these hold."""
         containers: list[Value] = []
         # All of them first: nobody finds them once it is forgotten what holds them.
         bare = not value.given and _OBJECTS.isdisjoint(map(type, value.held.values()))
-        for each in (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}:
+        objects: Iterable[Instance] = (value,) if bare else {value: None, **dict.fromkeys(objects_within([value]))}
+        if seen is not None:
+            objects = [each for each in objects if id(each) not in seen.objects]
+            seen.objects.update(map(id, objects))
+        for each in objects:
             if each.waiting is not None:
                 each.waiting.forgotten |= {*names, MEMBERS}
                 each.waiting.reshapes |= reshapes
@@ -137,7 +155,7 @@ class Forgetting(State):
                 if fields.get(name) is not UNKNOWN:
                     self.forget_attribute(each, name, reshapes)
         if containers:
-            seen = set() if seen is None else seen
+            seen = GoneThrough() if seen is None else seen
             for modules in containers:
                 self.forget_held(modules, names, reshapes, seen)
 
@@ -172,7 +190,7 @@ class Forgetting(State):
             kind = type(part)
             if kind is not Dictionary:
                 parts = parts_of(part)
-                if not seen.issuperset(map(id, parts)):  # many lists may be one of many
+                if not are_seen(parts, seen):  # many lists may be one of many
                     waiting += parts
                 if kind is Opaque:
                     continue

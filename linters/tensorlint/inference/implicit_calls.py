@@ -9,6 +9,7 @@ from typing import Any
 from tensorlint.inference import aliases, declared, estimators, layer_changes, table_values
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within, tensors_within
+from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -163,42 +164,52 @@ class ImplicitCalls(State):
                     self.keep(value)  # it may be called when there are other tensors
         if self.assigned_to_layers and (assigned := self.assigned_to_layers & self.file.facts.unstable_attributes):
             layer_changes.forget_assigned(self, values, assigned)
+        gone = GoneThrough()
+        outer, self.reshaped_together = self.reshaped_together, (reshaped := list[Value]())
         for value in values:
             if tied:
                 aliases.lose(value)
             if type(value) is Opaque:
                 if value.parts or value.fields:
-                    self.escape_value(value, 0)
+                    self.escape_value(value, 0, gone)
             elif type(value) in _CHANGED:
                 if not reads_tables:
                     self.forget_tables(value)
-                self.escape_value(value, 0)
+                self.escape_value(value, 0, gone)
+        self.reshaped_together = outer
+        if reshaped:
+            self.reshape_any_together(reshaped)
 
-    def escape_value(self, value: Value, depth: int) -> None:
+    def escape_value(self, value: Value, depth: int, gone: GoneThrough) -> None:
+        if depth == _DEEPEST and id(value) in gone.escaped:
+            return
+        gone.escaped.add(id(value))
         if isinstance(value, Opaque):
             if value.parts:
-                self.touch(value, None)
+                self.touch(value, None, gone.touched)
             if value.fields:
                 self.escape_fields(value, depth)
         elif isinstance(value, (Sequence, Dictionary)):
             for item in _items(value) if depth < _DEEPEST else ():
                 if type(item) in _ESCAPING:
-                    self.escape_value(item, depth + 1)
+                    self.escape_value(item, depth + 1, gone)
                 elif isinstance(item, Opaque):
                     for part in item.parts:
                         if not isinstance(part, Opaque):
-                            self.escape_value(part, _DEEPEST)
+                            self.escape_value(part, _DEEPEST, gone)
             if not (isinstance(value, Sequence) and value.kind == "tuple"):
-                self.forget_contents(value)
+                self.forget_contents(value, gone.touched)
                 self.mutations.append((value, None))
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
             estimators.forget_targets(self, value)
         elif isinstance(value, Instance):
             if not value.generic:
-                self.forget_attributes(value, value.cls.scope.file.facts.unstable_attributes)
+                file = value.cls.scope.file
+                if not (file.own and id(value) in gone.objects):
+                    self.forget_attributes(value, file.facts.unstable_attributes, seen=gone if file.own else None)
                 lasts(value)
             for part in value.parts if depth < _DEEPEST else ():
-                self.escape_value(part, depth + 1)
+                self.escape_value(part, depth + 1, gone)
 
     def change_items_given(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> None:
         """`set_width(options, 3)`: the function stores items in what it is given, of which nothing is known."""
@@ -284,10 +295,12 @@ class ImplicitCalls(State):
             and reshapes <= self.reached_from(other).reshapes
         )
 
-    def does_something(self, function: Function) -> bool:
-        """Whether the function, or one that it calls, may change anything that is known of others."""
+    def does_something(self, function: Function, own: str | None = None) -> bool:
+        """Whether the function, or one that it calls, may change anything that is known of others. Methods are called of
+        what is named `own`, all of which were looked at."""
         reached = self.reached_from(function)
-        if reached.names or reached.lent_names or (function.receiver is not None and reached.attributes):
+        named = any(changed or name != own for (_, name), changed in reached.names.items())
+        if named or reached.lent_names or (function.receiver is not None and reached.attributes):
             return True
         if reached.reshapes and aliases.TIES.on:
             return True  # of a tensor that it finds by a name, or in a list

@@ -62,6 +62,7 @@ class ModuleText:
     assigned: Assigned | None = None  # see `outside_changes.py`
     reshapes: bool | None = None
     uses: Uses | None = None
+    has_out: dict[tuple[str, bool], bool] = field(default_factory=dict)
 
 
 def module_text(project: Project, path: str) -> ModuleText:

@@ -161,6 +161,13 @@ def _changes_of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[se
     return changed, called
 
 
+def _decorates(maker: Function, cls: Class) -> bool:
+    """Whether the function is called as a decorator of the class, by its name."""
+    name = getattr(maker.node, "name", None)
+    called = [each.func if isinstance(each, ast.Call) else each for each in cls.node.decorator_list]
+    return name in [each.id if isinstance(each, ast.Name) else getattr(each, "attr", None) for each in called]
+
+
 def _first_attribute(node: ast.expr, own: str) -> str | None:
     """`a` of `self.a.b[0]`."""
     name = None
@@ -182,7 +189,8 @@ class Inheritance(State):
             for name in self.assigned_by(maker.node):
                 if self.find_in_class(cls, name) is not None:
                     forget_field(cls, name)
-            self.not_followed(maker, [cls, *above], {})
+            if above or maker.decorated or maker.scope.file is not self.file or not _decorates(maker, cls):
+                self.not_followed(maker, [cls, *above], {})  # the others are followed where they are called
 
     def change_base(self, value: Instance, name: str, args: list[Value]) -> Value | None:
         """`self.append(layer)` of a subclass of nn.Sequential; None if the method changes no members."""

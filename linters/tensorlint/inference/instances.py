@@ -54,6 +54,11 @@ class Instances(State):
 
     __slots__ = ()
 
+    def made_for_field(self, field: RecordField, node: ast.AST | None) -> Value | None:
+        """What the field's `default_factory` gives, which is called for each object."""
+        made = self.call(field.factory or UNKNOWN, [], {}, node)
+        return field.default if made is UNKNOWN else made
+
     def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if cls.made_otherwise:
             self.escape(args, kwargs)
@@ -68,7 +73,11 @@ class Instances(State):
             is_open = given.pop(OPEN, None) is not None
             passed: list[Value] = []  # on to `__post_init__`
             for each in record:
-                value = given.get(each.name, UNKNOWN if is_open else each.default) if each.taken else each.default
+                value: Value | None
+                if each.taken and (each.name in given or is_open):
+                    value = given.get(each.name, UNKNOWN)
+                else:
+                    value = each.default if each.factory is None else self.made_for_field(each, node)
                 if not each.kept:
                     passed.append(UNKNOWN if value is None else value)
                 elif value is not None or each.taken:

@@ -171,6 +171,7 @@ class Interpreter(
         self.possible_exits = 0
         self.blocks = 0
         self.reshaped: dict[int, Value] = {}
+        self.reshaped_together: list[Value] | None = None
         self.parameters: frozenset[str] = frozenset()
         self.pending: list[Function] = []
         self.failures: list[Exception] = []
@@ -380,6 +381,7 @@ class Interpreter(
             self.being_made.clear()
             self.places.clear()
             self.rounds = self.loop_start = self.first_round = None
+            self.reshaped_together = None
             self.learnt, self.solved, self.solved_regions = {}, {}, set()
             self.hazards, self.bindings = self.lasting.hazards, self.lasting.bindings
             for name in bound_names(statements):
@@ -415,7 +417,7 @@ class Interpreter(
         self.learnt, self.solved, self.solved_regions = {}, {}, set()
         waiting = len(self.pending)
         frame = self.follow_unknown(function, code, receiver, facts)
-        if own and self.is_solved() and not (isinstance(receiver, Instance) and self.initialising(receiver)):
+        if own and self.is_solved(code) and not (isinstance(receiver, Instance) and self.initialising(receiver)):
             # What its statements demand of their objects holds from the start: once more, knowing it.
             self.solved, self.learnt = self.learnt, {}
             self.solved_regions = {region for regions in self.solved.values() for region in regions}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import forgotten_members, items_of, parts_of, reached_by
+from tensorlint.inference.contents import forgotten_members, is_forgotten, items_of, parts_of, reached_by
 from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, OF_MEMBERS, REPLACED, SHOWN, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
@@ -30,6 +30,7 @@ from tensorlint.inference.values import (
     Sequence,
     Tensor,
     Value,
+    are_seen,
     copy,
 )
 from tensorlint.inference.walking import walk
@@ -85,12 +86,17 @@ def change_unseen(interp: State, receiver: LibraryObject) -> None:
 
 
 def _forget_layer(interp: State, receiver: LibraryObject) -> None:
-    for name in receiver.fields:
-        if name.isidentifier() and name != "members":
-            receiver.fields[name] = UNKNOWN
-    receiver.fields[CHANGED] = UNKNOWN
+    fields = receiver.fields
+    known = CHANGED not in fields  # or it was forgotten before, as many times where many may be in hand
+    for name in fields:
+        if name.isidentifier() and name != "members" and fields[name] is not UNKNOWN:
+            fields[name] = UNKNOWN
+            known = True
+    fields[CHANGED] = UNKNOWN
     if receiver.path in CONTAINERS:
-        receiver.fields["members"] = forgotten_members(receiver)
+        members = fields.get("members")
+        if known or not (isinstance(members, (Sequence, Dictionary)) and is_forgotten(members)):
+            fields["members"] = forgotten_members(receiver)
     interp.mutations.append((receiver, CHANGED))
 
 
@@ -154,16 +160,21 @@ def forget_members(interp: State, values: Iterable[Value]) -> int:
     waiting: list[Any] = []
     seen: set[int] = set()
     held: Iterable[Value] = values
+    looked_at = -1
     while True:
+        looked_at += 1
         for one in held:
-            if type(one) in _LEADING and (key := id(one)) not in seen:
+            if (key := id(one)) not in seen:
                 seen.add(key)
-                waiting.append(one)
+                if type(one) in _LEADING:
+                    waiting.append(one)
         if not waiting:
-            return len(seen)
+            return looked_at
         each = waiting.pop()
         kind = type(each)
-        held = parts_of(each)
+        held = parts = parts_of(each)
+        if parts and are_seen(parts, seen):
+            held = ()
         if kind is Instance:
             if each.waiting is not None:
                 each.waiting.forgotten |= {MEMBERS}

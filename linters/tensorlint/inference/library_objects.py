@@ -19,6 +19,7 @@ from tensorlint.inference import (
     refinement,
     scipy_functions,
     scipy_objects,
+    solved_functions,
     table_groups,
     table_making,
     table_values,
@@ -68,6 +69,8 @@ _CHECKPOINT = frozenset(
 
 # Libraries whose objects have in hand what they are made of.
 _HOLDERS = ("weakref.", "types.", "inspect.")
+# Matrices with a row and a column for each node of a graph.
+_SQUARES = frozenset({"networkx.to_numpy_array", "networkx.floyd_warshall_numpy"})
 _SOLVERS = frozenset(
     f"scipy.linalg.{name}" for name in ("solve", "cho_solve", "lu_solve", "solve_triangular", "solve_toeplitz")
 )
@@ -325,7 +328,13 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         made = estimators.make(interp, path, args, kwargs, node)
         if made is not None:
             return made
+    if path in _SQUARES and args and "backend" not in kwargs:
+        interp.escape(args, kwargs)
+        nodes = S.counter()
+        return Tensor("numpy", (nodes, nodes), None, None, None, node)
     if path.startswith("scipy."):
+        if path in solved_functions.SOLVERS:
+            solved_functions.follow(interp, path, args, kwargs, node)
         made = scipy_functions.call(interp, path, args, kwargs, node)
         if made is not None:
             interp.escape(args, kwargs, reads_tables=True)

@@ -13,6 +13,7 @@ from typing import Any
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.implicit_calls import held_by
 from tensorlint.inference.interpreter import Interpreter
+from tensorlint.inference.own_methods import asked_alone
 from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Sequence, Value
 
 # Other methods are followed where they are called, or called by what makes, copies and stores objects alone.
@@ -139,7 +140,7 @@ class OperatedInterpreter(Interpreter):
                     if isinstance(method, Function):
                         reached = self.reached_from(method)
                         changes = asks or reached.attributes or reached.lent or reached.reshapes
-                        if changes or self.does_something(method):
+                        if changes or self.does_something(method, asked_alone(self, cls, method)):
                             found.append(method)
         return found
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.changes import SHAPED_IN_PLACE
-from tensorlint.inference.import_chains import module_text
+from tensorlint.inference.import_chains import ends_of, module_text
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.walking import children, root_name, walk
 from tensorlint.inference.words import places_of
@@ -237,6 +238,23 @@ def uses_of_module(project: Project, path: str) -> Uses | None:
 def has_out(uses: Uses, name: str, deep: bool) -> bool:
     names = uses.items if deep else uses.out
     return name in names or any(before == name and after in names for before, after in uses.renamed)
+
+
+def module_has_out(project: Project, paths: Iterable[str], name: str, deep: bool) -> bool:
+    """Whether one of the modules has what goes by that name in hand: what is found out is kept, for many files ask the same."""
+    effects = project.effects
+    key = name, deep
+    for path in paths:
+        known = effects.get(path)
+        module = module_text(project, path) if known is None else known
+        found = module.has_out.get(key)
+        if found is None:
+            text = project.text(path)
+            uses = uses_of_module(project, path) if name in text and any(True for _ in ends_of(name, text)) else None
+            found = module.has_out[key] = uses is not None and has_out(uses, name, deep)
+        if found:
+            return True
+    return False
 
 
 def assigned_in(project: Project, path: str) -> Assigned:

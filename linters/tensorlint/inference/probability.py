@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.distant_changes import RESHAPING
-from tensorlint.inference.layout import Shape
+from tensorlint.inference.layout import Shape, contiguous, is_contiguous
 from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.results import AXIS_MARKS
 from tensorlint.inference.ops.table import Call, Undecided
@@ -53,6 +53,21 @@ _ONE_AXIS: dict[str, tuple[str, ...]] = {
     "Bernoulli": ("probs", "logits"),
     "Geometric": ("probs", "logits"),
 }
+_IN_ORDER = frozenset(
+    [
+        "Normal",
+        "LogNormal",
+        "Laplace",
+        "Uniform",
+        "Exponential",
+        "Gamma",
+        "Poisson",
+        "Bernoulli",
+        "HalfNormal",
+        "Gumbel",
+        "Cauchy",
+    ]
+)
 # How the spread of a multivariate normal may be given.
 _MATRICES = ("covariance_matrix", "precision_matrix", "scale_tril")
 _SAMPLES = frozenset(["sample", "rsample"])
@@ -159,6 +174,15 @@ def _parameters(value: LibraryObject, names: tuple[str, ...]) -> list[Value]:
     return [each for each in found if not (isinstance(each, Const) and each.value is None)]
 
 
+def _is_drawn_in_order(value: LibraryObject) -> bool:
+    """Whether samples lie in memory as new tensors do: noise is scaled and moved by parameters that do, too."""
+    name = value.path.removeprefix(PREFIX)
+    return name in _IN_ORDER and all(
+        not isinstance(each, Tensor) or not each.shape or is_contiguous(each.shape, each.strides) is True
+        for each in _parameters(value, _ONE_AXIS[name])
+    )
+
+
 def _shapes(value: LibraryObject) -> tuple[Shape, Shape] | None:
     """The batch shape and the event shape, None where either is not known."""
     if value.fields:
@@ -234,7 +258,10 @@ def call(
             extra = None if read is None or None in read else tuple(size for size in read if size is not None)
         if extra is None:
             return Tensor("torch")
-        return _tensor((*extra, *batch, *event), "int64" if receiver.path.endswith(".Categorical") else None)
+        made = _tensor((*extra, *batch, *event), "int64" if receiver.path.endswith(".Categorical") else None)
+        if made.shape and _is_drawn_in_order(receiver):
+            made.strides = contiguous(made.shape)
+        return made
     if name == "entropy":
         return _tensor(batch)
     if not isinstance(given, Tensor) or given.shape is None:

@@ -10,7 +10,7 @@ import ast
 from math import isqrt
 from typing import TYPE_CHECKING
 
-from tensorlint.inference import ops, scipy_objects
+from tensorlint.inference import ops, scipy_objects, solved_functions
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops import products
@@ -129,6 +129,8 @@ def _call(interp: State, path: str, args: list[Value], kwargs: dict[str, Value],
         return _numbers(broadcast(*shapes), node) if any(shapes) else None
     if module == "signal":
         return _of_signal(interp, name, args, kwargs, node)
+    if path == "scipy.integrate.odeint":
+        return solved_functions.odeint(interp, args, kwargs, node)
     if module == "optimize":
         return _optimum(interp, name, args, kwargs, node)
     return scipy_objects.make(interp, path, args, kwargs, node)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.following import gives_nothing
 from tensorlint.inference.frames import SourceFile
-from tensorlint.inference.import_chains import ends_of, in_reach, module_text
+from tensorlint.inference.import_chains import in_reach
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -32,7 +31,7 @@ from tensorlint.inference.values import (
 )
 
 if TYPE_CHECKING:
-    from tensorlint.inference.outside_changes import Assigned, Uses
+    from tensorlint.inference.outside_changes import Assigned
 
 _CHANGED = frozenset([Sequence, Dictionary, Instance, LibraryObject, Tensor])
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
@@ -142,32 +141,17 @@ class SharedNames(State):
 
     def is_out(self, name: str, deep: bool) -> bool:
         """Whether code in reach has what goes by that name in hand, or an item of it, for more than to read it."""
-        from tensorlint.inference.outside_changes import has_out
+        from tensorlint.inference.outside_changes import has_out, module_has_out, uses_in
 
         key = "out", name, deep
         known: bool | None = self.memory.get(key)
         if known is None:
-            known = self.memory[key] = any(has_out(uses, name, deep) for uses in self.uses_of(name))
+            assert self.project is not None
+            own = self.own_file
+            known = name in own.text and has_out(uses_in(own.tree), name, deep)
+            known = known or module_has_out(self.project, self.modules_in_reach(), name, deep)
+            self.memory[key] = known
         return known
-
-    def uses_of(self, name: str) -> Iterator[Uses]:
-        """What the modules in reach that speak of the name do with names, this one among them."""
-        from tensorlint.inference.outside_changes import uses_in, uses_of_module
-
-        if name in self.own_file.text:
-            yield uses_in(self.own_file.tree)
-        project = self.project
-        assert project is not None
-        modules = self.memory.get("modules in reach")
-        if modules is None:
-            modules = [(path, module_text(project, path)) for path in self.modules_in_reach()]
-            self.memory["modules in reach"] = modules
-        for path, module in modules:
-            uses = module.uses
-            if uses is None and name in (text := project.text(path)) and any(True for _ in ends_of(name, text)):
-                uses = uses_of_module(project, path)
-            if uses is not None:
-                yield uses
 
     def reshapes_in_reach(self) -> bool:
         """Whether a module gives tensors another shape in place."""

@@ -60,6 +60,7 @@ class State:
     possible_exits: int
     blocks: int
     reshaped: dict[int, Value]
+    reshaped_together: list[Value] | None  # that may be any tensor, and wait for the others
     uses_torch: bool
     not_only_arrays: bool
     asks_arguments: bool

@@ -346,11 +346,12 @@ class Statements(State):
         if self.frames[-1] is not frame:
             self.frames.append(frame)
         self.decorate(function)
+        made = self.made_by_decorators(function)
         if name in frame.facts.shared:
-            self.hold_shared([name], [function])
+            self.hold_shared([name], [made])
             frame.env[name] = UNKNOWN
         else:
-            frame.env[name] = function
+            frame.env[name] = made
         if frame.record:
             self.pending.append(function)
 

@@ -10,6 +10,7 @@ import ast
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from tensorlint.inference import sizes as S
@@ -78,6 +79,19 @@ def moved(kin: Kin, offset: int) -> Kin:
 
 # Which of two objects that nobody knows was first met.
 opaque_serial = itertools.count(1).__next__
+
+
+class Parts(tuple[Value, ...]):
+    """Many objects that a value is one of, with their `ids`: who goes through many such values asks whether it has seen them."""
+
+    @cached_property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(map(id, self))
+
+
+def are_seen(parts: tuple[Value, ...], seen: set[int]) -> bool:
+    """Whether all of the parts were gone through before, by their ids."""
+    return seen.issuperset(parts.ids if type(parts) is Parts else map(id, parts))
 
 
 class Opaque(Value):
@@ -439,7 +453,8 @@ class Attribute(Value):
 class RecordField:
     """A field of a dataclass or named tuple: whether `__init__` takes it, also by its place, and the instance keeps it.
 
-    `default` is None where there is none; `declared` is what the annotation says.
+    `default` is None where there is none, and what the annotation says where `factory` is called for it; `declared` is what
+    the annotation says.
     """
 
     name: str
@@ -448,6 +463,7 @@ class RecordField:
     taken: bool = True
     positional: bool = True
     kept: bool = True
+    factory: Value | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

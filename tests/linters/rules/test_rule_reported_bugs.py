@@ -27,7 +27,6 @@ MISSED = {
     "division that guards against zero": "the column is asked for in the expression itself",
     "errors per atom": "the column is asked for in the expression itself",
     "a covariance scaled back": "which rows and columns a product was to scale is not in the shapes",
-    "expected improvement where the deviation is positive": "how many a mask chooses is a number of its own each time",
     "boundary values in a row": "a column and a row of two axes each are what a table is made of",
     "a column of weights read from a table": "how many axes loadtxt gives depends on the file, and nothing tells",
     "torch gradient outer product for a Fisher matrix": "the gradients of model.parameters() are not known to be tensors",

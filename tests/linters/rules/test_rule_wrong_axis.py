@@ -42,6 +42,13 @@ WRONG = {
     "of multiples": program("return 100 * A / A.sum(axis=1)"),
     "of torch in another type": program("return A.double() / A.sum(1)", torch=True),
     "norms of a batch": "import torch\n\nG = torch.rand(6, 8, 6)\nX = G / G.norm(dim=(-2, -1)).clamp(min=1e-7)\n",
+    "written again": program("return (A + 1) / (A + 1).sum(axis=1)"),
+    "written again, with a name": program("eps = 1e-3", "return (A + eps) / (A + eps).sum(axis=1)"),
+    "a product written again": program("return (A @ M) / (A @ M).sum(axis=1)"),
+    "written again, by a function": program("return (A * M) / np.sum(A * M, axis=1)"),
+    "written again, of torch": program("return (A - 1) - (A - 1).mean(1)", torch=True),
+    "written again, of a field": "import numpy as np\n\n\nclass Model:\n    def __init__(self, n):\n        self.A = np.ones((n, n))\n\n"
+    "    def normalise(self, eps=1e-3):\n        self.A = (self.A + eps) / (self.A + eps).sum(axis=1)\n\n\nm = Model(3)\nm.normalise()\n",
     "of another sum": program("A = A + M", "return A / A.sum(axis=1)"),
 }
 RIGHT = {
@@ -64,6 +71,12 @@ RIGHT = {
     "cm = confusion_matrix([0, 1, 2, 2], [0, 2, 2, 1], labels=[0, 1, 2], normalize='all')\n"
     "shares, recall = cm / cm.sum(axis=1)[:, None], cm.diagonal() / cm.sum(axis=1)\n"
     "tn, fp, fn, tp = confusion_matrix([0, 1, 1], [0, 0, 1]).ravel()\n",
+    "another one written": program("return (A + 1) / (A + 2).sum(axis=1)"),
+    "written again, the right axis": program("return (A + 1) / (A + 1).sum(axis=0)"),
+    "written again, kept": program("return (A + 1) / (A + 1).sum(axis=1, keepdims=True)"),
+    "a sum with its transpose written again": program("return (A + A.T) / (A + A.T).sum(axis=1)"),
+    "drawn anew": program("return (A + np.random.rand(6, 6)) / (A + np.random.rand(6, 6)).sum(axis=1)"),
+    "of a graph": "import networkx as nx\n\nA = nx.to_numpy_array(nx.path_graph(5))\nP = A / A.sum(axis=1)\n",
     "kept": program("return A / A.sum(axis=1, keepdims=True)"),
     "kept, with a small number": program("return A / (A.sum(axis=1, keepdims=True) + 1e-8)"),
     "the right axis, with a small number": program("return A / (A.sum(axis=0) + 1e-8)"),

@@ -314,7 +314,15 @@ class Calls(DatasetCalls):
             if first.kind in ("set", "frozenset"):
                 traits = tuple(self.ordered(first, node))
             return Value("constant", traits, varies, elements="strings" if name == "str" else "plain")
-        if name in ("open", "super", "print"):
+        if name == "open":
+            mode = constant(node.args[1] if node.args[1:] else keyword(node, "mode"))
+            # A file that is read, or written anew, begins at the same place each time.
+            appends = isinstance(mode, str) and "a" in mode
+            trait = Trait(
+                "M6", "a file opened to append to is pickled with its length, which grows from run to run", node
+            )
+            return Value("external", (trait,) if appends else (), dotted=name)
+        if name in ("super", "print"):
             return Value("external", dotted=name)
         return Value("unknown", self._argument_traits(node), varies)
 

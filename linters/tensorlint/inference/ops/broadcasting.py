@@ -13,6 +13,7 @@ from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Tensor, Value
 
+_RETYPES = frozenset({"float", "double", "long", "int", "to", "astype", "detach", "cpu", "numpy"})
 _CONSTANT = re.compile(r"\b(?:ones|zeros|full|eye)(?:_like)?\b")
 
 
@@ -61,6 +62,35 @@ def grows(shape: Shape, other: Shape) -> bool:
     return False
 
 
+def chosen_alike(left: Tensor, right: Tensor) -> bool:
+    """Whether one mask chose the rows of both, `out[mask]` and `y[mask]`, of which one has an axis of size 1 too many. How
+    many it chose is not known, and each meets each other one."""
+    column, row = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
+    if (
+        column.shape is None
+        or row.shape is None
+        or len(column.shape) != 2
+        or len(row.shape) != 1
+        or column.shape[1] != 1
+    ):
+        return False
+    if isinstance(column.shape[0], int) or isinstance(row.shape[0], int):
+        return False
+    chosen = _chosen_by(column.made)
+    return chosen is not None and chosen == _chosen_by(row.made)
+
+
+def _chosen_by(node: ast.AST | None) -> str | None:
+    """The index that made the tensor, a name or a field; what numbers of each are given in another type is looked through."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _RETYPES:
+        node = node.func.value
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    root = index
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return ast.dump(index) if index is not None and isinstance(root, ast.Name) else None
+
+
 def tell(
     call: Call,
     operation: str,
@@ -77,9 +107,7 @@ def tell(
     a, b = left.shape, right.shape
     if a is None or b is None or a == b or not a or not b:
         return
-    left_grows = grows(a, b)
-    right_grows = grows(b, a)
-    if left_grows and right_grows:
+    if (grows(a, b) and grows(b, a)) or chosen_alike(left, right):
         call.report("broadcast", operation=operation, left=left, right=right, shape=shape, at=at, nodes=nodes)
     elif len(a) != len(b):
         smaller = left if len(a) < len(b) else right

@@ -26,7 +26,9 @@ from tensorlint.inference.values import (
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
 _OBJECTS = frozenset({Instance, LibraryObject})
 _TIED = frozenset({Tensor, Opaque})
+_HELD = _OBJECTS | {Opaque, Sequence, Dictionary}
 _MOST = 5_000
+_DEEPEST = 4
 _FEW = 8
 
 
@@ -152,14 +154,25 @@ def _alone(value: Value) -> list[Value]:
     return found
 
 
-def _is_object(value: Value) -> bool:
-    """Whether it is an object, or one of several, that may be found by another way than the name."""
+def _is_object(value: Value, depth: int = 0) -> bool:
+    """Whether it is an object, or one of several, that may be found by another way than the name, or a list of such."""
     kind = type(value)
     if kind is Opaque or (kind is Sequence and value.parts and value.kind != "tuple"):  # type: ignore[attr-defined]
         return bool(value.parts)  # type: ignore[attr-defined]
-    if kind is Dictionary or (kind is Sequence and value.kind in ("list", "deque")):  # type: ignore[attr-defined]
-        return bool(value.shared)  # type: ignore[attr-defined]
+    if isinstance(value, Dictionary) or (isinstance(value, Sequence) and value.kind in ("list", "deque")):
+        return value.shared or (depth < _DEEPEST and _holds_objects(value, depth))
     return kind in _OBJECTS
+
+
+def _holds_objects(value: Sequence | Dictionary, depth: int) -> bool:
+    items = value.items
+    held = (value.element,) if items is None else items.values() if isinstance(items, dict) else items
+    return any(
+        _is_object(each, depth + 1)
+        or (type(each) is Sequence and each.kind == "tuple" and _holds_objects(each, depth + 1))
+        for each in held
+        if type(each) in _HELD
+    )
 
 
 def _tie_items(either: Value, parts: tuple[Value, ...], seen: set[tuple[int, int]] | None = None) -> None:

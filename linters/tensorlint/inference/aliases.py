@@ -13,18 +13,21 @@ from tensorlint.inference.joins import join
 from tensorlint.inference.shape_changes import gives_other_shapes
 from tensorlint.inference.values import (
     UNKNOWN,
+    Attribute,
     Class,
     Dictionary,
+    Function,
     Instance,
     LibraryObject,
     Opaque,
+    Partial,
     Sequence,
     Tensor,
     Value,
 )
 
 _CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
-_OBJECTS = frozenset({Instance, LibraryObject})
+_OBJECTS = frozenset({Instance, LibraryObject, Function, Partial, Attribute})
 _TIED = frozenset({Tensor, Opaque})
 _HELD = _OBJECTS | {Opaque, Sequence, Dictionary}
 _MOST = 5_000

@@ -29,7 +29,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import items_of, one_within, parts_of, put_one, variant_of
+from tensorlint.inference.contents import each_part_of, items_of, one_within, put_one, variant_of
 from tensorlint.inference.effects import Together
 from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
@@ -413,7 +413,7 @@ class Calls(State):
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds, or finds by a name around it.
         result: Value = UNKNOWN
-        parts = parts_of(function)
+        parts = each_part_of(function)
         if parts:
             around = [self.lists_given(each, [], {}, modules=True) for each in parts if type(each) is Function]
             result = one_within([*(each for each in parts if not _is_layer(each)), *itertools.chain(*around)])
@@ -431,7 +431,7 @@ class Calls(State):
         handed: Value | None = None
         put: dict[Value, Value] = {}  # by what the lists may have held before
         together = Together()
-        for part in parts_of(function):
+        for part in each_part_of(function):
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
                 if isinstance(part, Sequence) and part.kind == "tuple":

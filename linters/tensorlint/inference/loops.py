@@ -273,6 +273,16 @@ class Loops(State):
                 perhaps_read = self.left_for_later_rounds(node, entry, start)
                 entry.update(perhaps_read)
                 changed += perhaps_read
+            if deep and attempt == 0:
+                names = bound_names(body) & self.carried(node)[0] & entry.keys()
+                left = [value for name in names for value in (before[name], frame.env.get(name, UNKNOWN))]
+                one = aliases.either_of(*left) if left else UNKNOWN
+                if isinstance(one, Opaque):
+                    # Names that hold objects hand them on from round to round: once more, as any of them.
+                    self.drop_attempt(saved)
+                    self.forget_mutations(log)
+                    entry.update(dict.fromkeys(names, one))
+                    continue
             if attempt and changed:
                 changed = [name for name in changed if not covers(entry[name], again[name], free)]
             for name in changed:

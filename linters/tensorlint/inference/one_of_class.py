@@ -54,7 +54,13 @@ def attribute(interp: State, value: Instance, name: str, found: Value) -> Value:
     if isinstance(found, Function):
         return Attribute(value, name) if found.receiver is value else found
     several = _of_which(value)
-    held = [each.fields[name] for each in several if name in each.fields]
+    held: list[Value] = []
+    for each in several:
+        one = each.fields.get(name)
+        if one is UNKNOWN:
+            held += each.given  # what it has held, it may be, before it was forgotten
+        elif one is not None:
+            held.append(one)
     if any(isinstance(each, (Sequence, Dictionary)) for each in held):
         return one_within([found, *held])  # what is changed of it is changed of one of these
     if isinstance(found, Instance) and found.cls.generic is not None:

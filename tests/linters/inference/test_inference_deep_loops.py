@@ -1,0 +1,81 @@
+"""Objects that loops within loops hand on from name to name: what is changed of one of them is known of none."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
+
+HEAD = """
+import torch
+
+Z = torch.zeros
+
+class Box:
+    def __init__(self, rows):
+        self.rows = rows
+
+def go(n):
+    a = {"w": Z(11, 1)}
+    b = {"w": Z(12, 1)}
+    c = {"w": Z(13, 1)}
+    g = {"w": Z(14, 1)}
+    d, keep, box, call, pair, e = None, [c], Box(c), lambda: 0, (c, 0), Z(3, 2)
+"""
+TAIL = """
+    w0 = a["w"]
+    w1 = e * 1
+    w2 = g["w"]
+
+go(3)
+"""
+# What each round does; the next one finds what it leaves.
+ROUNDS = {
+    "name": "if d is not None:\n    d['w'] = Z(15, 4)\nd = a",
+    "two names": "b['w'] = Z(15, 4)\na, b = b, a",
+    "list": "keep[0]['w'] = Z(15, 4)\nkeep = [a]",
+    "longer list": "for q in keep: q['w'] = Z(15, 4)\nkeep.append(a)",
+    "object": "box.rows['w'] = Z(15, 4)\nbox = Box(a)",
+    "attribute": "box.rows['w'] = Z(15, 4)\nbox.rows = a",
+    "function": "call()\ncall = lambda: a.update(w=Z(15, 4))",
+    "method": "call()\ncall = a.clear\na['w'] = a['w'] + 1 if d else Z(15, 4)",
+    "tuple": "pair[0]['w'] = Z(15, 4)\npair = (a, 1)",
+    "branch": "if n > 2: d = a\nif n > 3 and d is not None: d['w'] = Z(15, 4)\nn += 1",
+    "size": "z1 = Z(n, 2)\nn = n + 1",
+    "tensor": "z1 = e[:2] * 1\ne = torch.cat([e, e])[:40]",
+    "in place": "z1 = e * 1\ne.unsqueeze_(0)",
+}
+LOOPS = {
+    "for": ("for i{0} in range(2):",),
+    "while": ("i{0} = 0", "while i{0} < 2:", "    i{0} += 1"),
+    "list": ("for i{0} in [n, 2]:",),
+}
+
+
+def program(kind: str, depth: int, rounds: str) -> str:
+    lines: list[str] = []
+    for level in range(depth):
+        lines += ["    " * (level + 1) + line.format(level) for line in LOOPS[kind]]
+    body = f"z0 = a['w']\n{rounds}".split("\n")
+    return HEAD + "\n".join([*lines, *("    " * (depth + 1) + line for line in body)]) + TAIL
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_what_rounds_hand_on(rounds: str, kind: str, tmp_path: Path) -> None:
+    for depth in range(1, 6):
+        source = program(kind, depth, ROUNDS[rounds])
+        assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
+@pytest.mark.parametrize("depth", range(1, 6))
+@pytest.mark.parametrize("rounds", ["name", "list", "object", "tuple", "function"])
+def test_what_no_round_has_in_hand_stays_known(rounds: str, depth: int) -> None:
+    source = program("for", depth, ROUNDS[rounds])
+    shapes = {each.name: str(each.shape) for each in analyse(ast.parse(source), source).bindings}
+    assert (shapes["w1"], shapes["w2"]) == ("(3, 2)", "(14, 1)")

@@ -26,7 +26,7 @@ from tensorlint.inference.values import (
     Value,
 )
 
-_CHANGEABLE = frozenset((Sequence, Dictionary, Instance, Class))
+_CHANGEABLE = frozenset({Sequence, Dictionary, Instance, Class, Function, Partial, Attribute})
 _OBJECTS = frozenset({Instance, LibraryObject, Function, Partial, Attribute})
 _TIED = frozenset({Tensor, Opaque})
 _HELD = _OBJECTS | {Opaque, Sequence, Dictionary}

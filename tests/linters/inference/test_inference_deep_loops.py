@@ -57,6 +57,33 @@ LOOPS = {
 }
 
 
+# Where a round stands; the names are those of a function, of the module, or handed on by calls.
+NAMES = "a, b, c, d, keep, box, call, pair, e, n"
+CONTEXTS = {
+    "try": "    for i in range(3):\n        try:\nROUND3\n        except KeyError:\n            continue",
+    "finally": "    for i in range(3):\n        try:\nROUND3\n        finally:\n            n += 0",
+    "with": "    for i in range(3):\n        with contextlib.suppress(KeyError):\nROUND3",
+    "while True": "    i = 0\n    while True:\nROUND2\n        i += 1\n        if i > 2: break",
+    "else": "    for j in range(3):\n        for i in range(2):\n            n += 0\n        else:\nROUND3",
+    "function": f"    def step():\n        nonlocal {NAMES}\nROUND2\n    for i in range(3): step()",
+    "calls": f"    def step():\n        nonlocal {NAMES}\nROUND2\n    step()\n    step()\n    step()",
+    "given": f"    def step({NAMES}):\nROUND2\n        return {NAMES}\n    for i in range(3):\n        {NAMES} = step({NAMES})",
+    "recursion": f"    def step(k, {NAMES}):\nROUND2\n        if k: step(k - 1, {NAMES})\n    step(2, {NAMES})",
+    "branch": "    for i in range(3):\n        if i < n:\nROUND3\n        elif n > 9:\n            continue",
+}
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_what_rounds_hand_on_wherever_they_stand(rounds: str, context: str, tmp_path: Path) -> None:
+    lines = CONTEXTS[context]
+    for level in (2, 3):
+        body = f"z0 = a['w']\n{ROUNDS[rounds]}".split("\n")
+        lines = lines.replace(f"ROUND{level}", "\n".join("    " * level + line for line in body))
+    source = f"import contextlib\n{HEAD}{lines}\n{TAIL}"
+    assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
 def program(kind: str, depth: int, rounds: str) -> str:
     lines: list[str] = []
     for level in range(depth):

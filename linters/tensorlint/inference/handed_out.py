@@ -64,9 +64,9 @@ def is_changed(file: SourceFile, name: str, *, deep: bool = False, in_functions:
     kept = (_KEPT_AS.match(file.text, at + len(assigned)) for at in places_of(assigned, file.text))
     names = {name, *(each[1] for each in kept if each is not None)}
     getters, seen = set[str](), 0
-    while seen < len(names) + len(getters) and seen < _MOST:
-        seen = len(names) + len(getters)
-        words = names | getters
+    while seen < len(names) + len(getters) + len(search.holders) and seen < _MOST:
+        seen = len(names) + len(getters) + len(search.holders)
+        words = names | getters | search.holders
         lines = _lines(file.text, words, name, deep)
         if not lines:
             return False
@@ -143,6 +143,7 @@ class _Search:
         self.names: set[str] = set()
         self.getters: set[str] = set()
         self.local: set[str] = set()
+        self.holders: set[str] = set()  # attributes whose lists it was put into
         self.changed = self.given = False
         self.kept: set[str] = set()
 
@@ -204,8 +205,10 @@ class _Search:
             return node.id in self.local
         if isinstance(node, ast.Call):
             called = last_name(node.func)
+            func = node.func
+            if called in _GIVING_ITEMS and isinstance(func, ast.Attribute) and self.holds(func.value):
+                return True
             if self.deep and called in _GIVING_ITEMS:
-                func = node.func
                 if isinstance(func, ast.Attribute) and self.is_it(func.value):
                     return True
                 if isinstance(func, ast.Name) and any(map(self.is_it, node.args)):
@@ -218,10 +221,14 @@ class _Search:
         if isinstance(node, (ast.List, ast.Tuple)):
             return any(map(self.is_it, node.elts))
         if isinstance(node, (ast.Subscript, ast.Starred, ast.NamedExpr, ast.Await, ast.YieldFrom)):
-            return self.is_it(node.value)
+            return self.is_it(node.value) or (isinstance(node, ast.Subscript) and self.holds(node.value))
         if isinstance(node, ast.Dict):
             return any(map(self.is_it, node.values))
         return False
+
+    def holds(self, node: ast.expr) -> bool:
+        """Whether it is an attribute whose list it was put into: `self.seen.append(self.rows)`."""
+        return isinstance(node, ast.Attribute) and node.attr in self.holders
 
     def is_it_named(self, call: ast.Call) -> bool:
         return any(isinstance(each, ast.Constant) and each.value in self.names for each in call.args)
@@ -234,9 +241,11 @@ class _Search:
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
             self.bound(node.target, node.value)
         elif isinstance(node, (ast.For, ast.comprehension)):
-            if self.deep or isinstance(node.iter, (ast.List, ast.Tuple, ast.Call)):
-                self.bound(node.target, node.iter)
-            elif isinstance(node.iter, (ast.ListComp, ast.GeneratorExp)):
+            if self.deep or not self.is_named(node.iter):
+                self.bound(node.target, node.iter)  # of what holds it, whatever that is
+            if self.holds(node.iter):
+                self.local.update(part.id for part in walk(node.target) if isinstance(part, ast.Name))
+            if isinstance(node.iter, (ast.ListComp, ast.GeneratorExp)):
                 self.bound(node.target, node.iter.elt)
         elif (
             isinstance(node, ast.withitem)
@@ -265,6 +274,8 @@ class _Search:
             self.local.add(target.id)
         elif isinstance(target, ast.Attribute):
             self.kept.add(target.attr)
+        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute):
+            self.holders.add(target.value.attr)
 
     def look(self, node: Any) -> None:
         if isinstance(node, ast.Call):
@@ -279,15 +290,21 @@ class _Search:
         elif isinstance(node, (ast.Return, ast.Yield)):
             self.given = self.given or self.is_it(node.value)
         elif isinstance(node, ast.Subscript):
-            if isinstance(node.ctx, (ast.Store, ast.Del)) and isinstance(node.value, ast.Call):
-                self.changed = self.changed or self.is_it(node.value)
+            if isinstance(node.ctx, (ast.Store, ast.Del)) and not self.is_named(node.value):
+                self.changed = self.changed or self.is_it(node.value)  # `self.first["w"] = ...`
         elif isinstance(node, ast.AugAssign):
-            if isinstance(node.target, ast.Name) and node.target.id in self.local:
+            if not self.is_named(node.target) and self.is_it(node.target):
                 self.changed = True
+
+    def is_named(self, node: ast.expr) -> bool:
+        """Whether it is the list by its own name, by which changes are looked for elsewhere."""
+        return isinstance(node, ast.Attribute) and node.attr == self.name
 
     def hand_on(self, call: ast.Call, given: list[ast.expr]) -> None:
         """The list is an argument: what is called may change it, unless it is known to leave it as it is."""
         name, root = last_name(call.func) or "", call.func
+        if isinstance(root, ast.Attribute) and name in CHANGES and isinstance(root.value, ast.Attribute):
+            self.holders.add(root.value.attr)
         while isinstance(root, ast.Attribute):
             root = root.value
         if name in _CHANGING or (name in CHANGES and isinstance(root, ast.Name) and root.id in ("list", "dict", "set")):
@@ -316,6 +333,7 @@ class _Search:
                 inner = _Search.__new__(_Search)
                 inner.file, inner.defined, inner.functions = self.file, self.defined, self.functions
                 inner.name, inner.deep = self.name, self.deep
+                inner.holders = self.holders
                 inner.begin(set(), set(), function, own, self.depth + 1)
                 self.changed = self.changed or inner.changed
                 self.kept |= inner.kept

@@ -1,6 +1,7 @@
 """Objects that loops within loops hand on from name to name: what is changed of one of them is known of none."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,35 @@ def test_what_rounds_hand_on_wherever_they_stand(rounds: str, context: str, tmp_
     assert wrong_claims(tmp_path / "program.py", source) == {}, source
 
 
+def _of_self(text: str) -> str:
+    return re.sub(r"\b(a|b|c|d|g|keep|box|call|pair|e|n)\b(?!=)", r"self.\1", text)
+
+
+@pytest.mark.parametrize("rounds", ROUNDS)
+def test_what_calls_hand_on_by_attributes(rounds: str, tmp_path: Path) -> None:
+    made = _of_self(HEAD[HEAD.index("    a = ") :].rstrip()).replace("\n    ", "\n        ")
+    body = "\n        ".join(f"z0 = self.a['w']\n{_of_self(ROUNDS[rounds])}".split("\n"))
+    source = f"""{HEAD[: HEAD.index("def go")]}
+class Holder:
+    def __init__(self, n):
+        self.n = n
+    {made}
+
+    def step(self):
+        {body}
+
+    def run(self):
+        for i in range(3): self.step()
+        w0, w1, w2 = self.a["w"], self.e * 1, self.g["w"]
+
+holder = Holder(3)
+holder.step()
+holder.run()
+w0, w1, w2 = holder.a["w"], holder.e * 1, holder.g["w"]
+"""
+    assert wrong_claims(tmp_path / "program.py", source) == {}, source
+
+
 def program(kind: str, depth: int, rounds: str) -> str:
     lines: list[str] = []
     for level in range(depth):
@@ -106,3 +136,27 @@ def test_what_no_round_has_in_hand_stays_known(rounds: str, depth: int) -> None:
     source = program("for", depth, ROUNDS[rounds])
     shapes = {each.name: str(each.shape) for each in analyse(ast.parse(source), source).bindings}
     assert (shapes["w1"], shapes["w2"]) == ("(3, 2)", "(14, 1)")
+
+
+def test_what_is_put_into_a_list_that_loses_it_stays_known() -> None:
+    source = """
+import torch
+
+class Holder:
+    def __init__(self):
+        self.sizes = [3, 4]
+        self.seen = []
+        self.by_name = {}
+
+    def step(self):
+        self.seen.append(self.sizes)
+        self.by_name["k"] = self.sizes
+        x = torch.ones(self.sizes[0], self.sizes[1])
+        return x
+
+    def other(self):
+        self.seen[0] = [1]
+        self.seen.pop()
+"""
+    shapes = {each.name: str(each.shape) for each in analyse(ast.parse(source), source).bindings}
+    assert shapes["x"] == "(3, 4)"

@@ -275,7 +275,8 @@ class Classes(Inheritance):
                 else:
                     function.decorated = True
                 if isinstance(value, Function) and not only_wraps(value.node, 1 + (target is not decorator)):
-                    self.not_followed(value, [], {})
+                    if not self.is_decorator_of_file(decorator):  # or it is followed, see `made_by_decorators`
+                        self.not_followed(value, [], {})
 
     def made_by_decorators(self, function: Function) -> Function:
         """What the function's name stands for: the function that a decorator of the file gives for it, as one that takes

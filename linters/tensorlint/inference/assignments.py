@@ -41,6 +41,7 @@ from tensorlint.inference.contents import (
 from tensorlint.inference.effects import forget_name
 from tensorlint.inference.expressions import ItemKey
 from tensorlint.inference.frames import Frame
+from tensorlint.inference.one_of_class import symbols_of
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -141,10 +142,7 @@ class Assignments(State):
                 if isinstance(value, (Opaque, Number)):
                     self.name_size(value, target)
                 elif isinstance(value, Scalar) and value.kind == "int":
-                    numbers = value.numbers
-                    value = an_integer()
-                    if numbers:
-                        value._symbol = S.counter(numbers=True, signed=True)
+                    value = as_size(value)
                     self.name_size(value, target)
             if self.rounds is not None:
                 self.note_round(target, value)
@@ -229,14 +227,29 @@ class Assignments(State):
     def take_back_names(self, since: int, holds: Mapping[str, Value] | None = None) -> None:
         """Names that sizes were given in a round of which something else is true than of the others; not those that
         hold the same size in all."""
+        left = []  # those that a loop around may yet take back
         for atom, opaque in self.names_given[since:]:
-            kept = None if holds is None else holds.get(atom.name or "")
-            if isinstance(kept, (Number, Opaque)) and kept.size == S.of_symbol(atom):
+            held = None if holds is None else holds.get(atom.name or "")
+            if isinstance(held, (Number, Opaque)) and held.size == S.of_symbol(atom):
+                left.append((atom, opaque))
                 continue
             atom.name = atom.held = None
             if opaque is not None:
                 opaque.name = None
-        del self.names_given[since:]
+        self.names_given[since:] = left
+
+    def take_back_first(self, since: int, firsts: list[Value]) -> None:
+        """Names that the first round gave to sizes of what later rounds find changed: `for i in (q,): q = 1`."""
+        sizes = symbols_of(firsts) if len(self.names_given) > since else ()
+        kept = []
+        for atom, opaque in self.names_given[since:]:
+            if atom in sizes or opaque in firsts:
+                atom.name = atom.held = None
+                if opaque is not None:
+                    opaque.name = None
+            else:
+                kept.append((atom, opaque))
+        self.names_given[since:] = kept
 
     def show_last(self, target: ast.Tuple | ast.List) -> None:
         """`_, _ = pair`: behind the statement a name holds what it was given last."""
@@ -372,12 +385,15 @@ class Assignments(State):
                 value = UNKNOWN
             if (
                 self.frame.record
-                and (type(value) is Opaque or type(value) is Number)
+                and type(value) in _SIZES
                 and name not in self.file.facts.unstable_attributes
                 and not self.frame.loops
                 and self.stored_once(receiver.cls, name)
             ):
-                self.name_field(receiver, name, value)
+                if isinstance(value, Scalar) and value.kind == "int":
+                    value = as_size(value)
+                if isinstance(value, (Opaque, Number)):
+                    self.name_field(receiver, name, value)
             if value is UNKNOWN and receiver.generic and not self.frame.loops and self.stored_once(receiver.cls, name):
                 # Nobody knows it, but all methods find the same one.
                 value = Opaque(f"{self.frame.first_argument}.{name}")
@@ -711,6 +727,14 @@ class Assignments(State):
         self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
+
+
+def as_size(value: Scalar) -> Opaque:
+    """An int whose value is not known, as one that may get a name."""
+    made = an_integer()
+    if value.numbers:
+        made._symbol = S.counter(numbers=True, signed=True)
+    return made
 
 
 def unname(value: Value) -> None:

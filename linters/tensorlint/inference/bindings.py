@@ -9,22 +9,19 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, Frame
 from tensorlint.inference.hazards import RevealShapeHazard
 from tensorlint.inference.layout import Strides
-from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
-    LENGTH,
     Const,
     Instance,
     LibraryObject,
     Number,
-    Opaque,
     Sequence,
     Tensor,
     Value,
     is_shown,
 )
-from tensorlint.inference.walking import walk
+from tensorlint.inference.written_sizes import Names, Surroundings, atoms_of, names_nearby, written_size
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -45,15 +42,6 @@ class Binding:
     device: str | None
     end_line: int
     axes: dict[int, int | str] | None = None
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Surroundings:
-    """The names as they were when `value` was bound by the statement."""
-
-    value: Tensor
-    env: Environment
-    statement: ast.stmt
 
 
 # Names in a scope beyond which none is looked for that says a size: the work stays in proportion to the file.
@@ -103,10 +91,11 @@ class Bindings(State):
                 continue
             if value.shape is not None:
                 frame = self.binding_frames.get(target)
-                nearby = self.names_nearby(target, given, value.shape, frame)
-                shape = tuple(_json_size(size, frame, nearby, target) for size in value.shape)
-                if (laid := known_strides(value)) is not None:
-                    strides = tuple(_json_size(size, frame, nearby, target) for size in laid)
+                laid = known_strides(value)
+                nearby = self.names_nearby(target, given, dict(enumerate(value.shape)), laid or (), frame)
+                shape = tuple(written_size(size, frame, nearby, target) for size in value.shape)
+                if laid is not None:
+                    strides = tuple(written_size(size, frame, nearby, target) for size in laid)
             elif known:
                 axes = self.shown_axes(target, given, known)
             dtype = value.dtype
@@ -121,69 +110,25 @@ class Bindings(State):
 
     def shown_axes(self, target: ast.Name, given: Tensor, known: dict[int, Size]) -> dict[int, int | str] | None:
         """The known axes of a tensor of unknown rank that can be told, in the user's names."""
-        certain = {axis: size for axis, size in known.items() if not _atoms(size) & self.asked_perhaps}
+        certain = {axis: size for axis, size in known.items() if not atoms_of(size) & self.asked_perhaps}
         frame = self.binding_frames.get(target)
-        nearby = self.names_nearby(target, given, tuple(certain.values()), frame)
-        told = {axis: _json_size(size, frame, nearby, target) for axis, size in sorted(certain.items())}
+        nearby = self.names_nearby(target, given, certain, (), frame)
+        told = {axis: written_size(size, frame, nearby, target) for axis, size in sorted(certain.items())}
         return told if any(size != "?" for size in told.values()) else None
+
+    def names_nearby(
+        self, target: ast.Name, given: Tensor, axes: dict[int, Size], strides: Strides, frame: Frame | None
+    ) -> Names:
+        around: Surroundings | None = self.surroundings.get(target)
+        if around is None or around.value is not given or frame is None:
+            return {}
+        return names_nearby(self, around, target, axes, strides, frame)
 
     def known_later(self, value: Tensor) -> Tensor:
         """The tensor with what lines that every run comes by told of it since."""
         for _ in range(4):
             value = self.refined[id(value)][1] if id(value) in self.refined else value
         return value
-
-    def names_nearby(
-        self, target: ast.Name, given: Tensor, shape: tuple[Size, ...], frame: Frame | None
-    ) -> dict[S.Symbol, str]:
-        """How the sizes without a name can be written with the other names that the line finds: `x.shape[0]`."""
-        around = self.surroundings.get(target)
-        if around is None or around.value is not given or frame is None:
-            return {}
-        wanted: set[S.Symbol] = set()
-        for size in shape:
-            _unnamed(size, wanted, target)
-        if not wanted or any(isinstance(part, ast.NamedExpr) for part in walk(around.statement)):
-            return {}
-        # What the statement binds itself means something else behind it.
-        hidden = bound_names([around.statement]) | frame.facts.shared
-        names = {name: value for name, value in around.env.items() if name not in hidden}
-        found: dict[S.Symbol, str] = {}
-
-        def tell(size: Size, text: str) -> None:
-            atom = S.single(size)
-            if atom is not None and atom in wanted and atom not in found:
-                found[atom] = text
-
-        for name, value in names.items():
-            if isinstance(value, Number):
-                tell(value.size, name)
-            elif isinstance(value, Opaque) and value._symbol is not None:
-                tell(value._symbol, name)
-            elif isinstance(value, Instance) and value.generic and name == frame.first_argument:
-                if getattr(frame.node, "name", None) not in INITIALISERS:
-                    for attribute, held in value.fields.items():
-                        if isinstance(held, Number):
-                            tell(held.size, f"{name}.{attribute}")
-                        elif isinstance(held, Opaque) and held._symbol is not None:
-                            tell(held._symbol, f"{name}.{attribute}")
-        for name, value in names.items():
-            if id(value) in self.reshaped:
-                continue  # what it has at the end it did not have at every line
-            if isinstance(value, Tensor):
-                value = self.known_later(value)
-                for axis, size in enumerate(value.shape or ()):
-                    tell(size, f"{name}.shape[{axis}]")
-            if isinstance(value, (Tensor, Opaque)) and value.axes:
-                counted = isinstance(value, Opaque) and LENGTH in (value.fields or ()) and value.axes.keys() == {0}
-                for axis, size in value.axes.items():
-                    # What is only counted may be a list.
-                    tell(size, f"len({name})" if counted else f"{name}.shape[{axis}]")
-            if isinstance(value, Sequence) and value.length is not None:
-                atom = S.single(value.length)
-                if atom is not None and atom.written == f"len({name})":
-                    tell(value.length, atom.written)  # the list has as many items to the end
-        return found
 
     def reveal(self, args: list[Value], node: ast.AST | None) -> None:
         if node is None or not isinstance(node, ast.Call):
@@ -259,53 +204,3 @@ def _short(value: Value) -> str:
         case Number():
             return S.show(value.size)
     return "?"
-
-
-def _json_size(size: Size, frame: Frame | None, nearby: dict[S.Symbol, str], target: ast.Name) -> int | str:
-    if isinstance(size, int):
-        return size
-    return S.show(size, nearby) if frame is None or _speaks(size, frame, nearby, target) else "?"
-
-
-def _atoms(size: Size) -> set[S.Symbol]:
-    """The symbols of a size, those inside quotients too."""
-    found: set[S.Symbol] = set()
-    for atom in S.symbols(size):
-        found.add(atom)
-        if atom.numerator is not None and atom.denominator is not None:
-            found |= _atoms(atom.numerator) | _atoms(atom.denominator)
-    return found
-
-
-def _unnamed(size: Size, found: set[S.Symbol], target: ast.Name) -> None:
-    """The symbols that nothing names where the target stands, those inside quotients too."""
-    for atom in S.symbols(size):
-        if not atom.variant and not atom.is_called(target.lineno, target.col_offset):
-            if atom.numerator is not None and atom.denominator is not None:
-                _unnamed(atom.numerator, found, target)
-                _unnamed(atom.denominator, found, target)
-            else:
-                found.add(atom)
-
-
-def _speaks(size: Size, frame: Frame, nearby: dict[S.Symbol, str], target: ast.Name) -> bool:
-    """Whether the names in the size mean in this function, and where the target stands, what they mean where they were
-    given."""
-    for atom in S.symbols(size):
-        if atom in nearby:
-            continue
-        if atom.written is not None and atom.name is None:
-            own = frame.env.get(frame.first_argument or "")
-            if atom.scope is frame.node and isinstance(own, Instance) and f"{frame.first_argument}." in atom.written:
-                continue  # of the object, which is the same one at every line
-            return False  # what it is called at this line is in `nearby`
-        if atom.name is not None:
-            if not atom.is_called(target.lineno, target.col_offset):
-                return False
-            root = atom.name.partition(".")[0].partition("[")[0]
-            if atom.scope is not None and atom.scope is not frame.node and root in frame.env:
-                return False
-        elif atom.numerator is not None and atom.denominator is not None:
-            if not all(_speaks(part, frame, nearby, target) for part in (atom.numerator, atom.denominator)):
-                return False
-    return True

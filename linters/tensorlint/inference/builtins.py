@@ -331,7 +331,10 @@ def _extreme(pick: Any) -> Any:
             values = [args[0].element]
         if len(args) > 1 and any(map(numbers.kind_of, args)):
             # What a number is compared with is none or an array; of what is no array it is a number.
-            values = [Scalar("real") if isinstance(each, Opaque) and each.kind == PLAIN else each for each in args]
+            values = [
+                Scalar("real") if isinstance(each, Opaque) and each.kind == PLAIN and not each.integer else each
+                for each in args
+            ]
         return UNKNOWN if kwargs else numbers.one_of(values)
 
     return extreme

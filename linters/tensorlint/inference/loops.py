@@ -294,6 +294,7 @@ class Loops(State):
                 once = self.is_unseen(later, node)
                 if once:  # another round would see nothing else
                     self.hide_first(entry, changed)
+                    self.take_back_first(saved.names, [entry[name] for name in changed])
                     entry.update(later)
                     for env in breaks:
                         env.update((name, aliases.joined(env[name], later[name])) for name in changed if name in env)

@@ -105,7 +105,7 @@ def result(interp: State, value: Instance, args: Iterable[Value], kwargs: dict[s
     passed = (*args, *kwargs.values())
     if any(code in own for code in interp.active):
         return _apart(given, _NONE, ())  # what it was given may have sizes of `self`
-    return _apart(given, frozenset(_sizes_of(passed)), passed)
+    return _apart(given, frozenset(symbols_of(passed)), passed)
 
 
 def change(interp: State, value: Instance, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -128,7 +128,7 @@ def change_any(interp: State, values: Iterable[Value], name: str, args: list[Val
         interp.not_followed_together(called, args, kwargs)
 
 
-def _sizes_of(values: Iterable[Value], depth: int = 0) -> set[Symbol]:
+def symbols_of(values: Iterable[Value], depth: int = 0) -> set[Symbol]:
     """The sizes that the values have, of any tensor or number in them."""
     found: set[Symbol] = set()
     for value in values:
@@ -140,7 +140,7 @@ def _sizes_of(values: Iterable[Value], depth: int = 0) -> set[Symbol]:
             found |= S.symbols(value.size)
         elif isinstance(value, (Sequence, Dictionary)) and depth < _DEEPEST:
             items = value.items.values() if isinstance(value.items, dict) else value.items
-            found |= _sizes_of([value.element] if items is None else items, depth + 1)
+            found |= symbols_of([value.element] if items is None else items, depth + 1)
     return found
 
 
@@ -225,7 +225,7 @@ def _has_sizes(value: Value, kept: frozenset[Symbol], depth: int = 0) -> bool:
     if isinstance(value, Opaque):
         return True
     if isinstance(value, (Number, Tensor)):
-        return any(not _is_kept(atom, kept) for atom in _sizes_of((value,)))
+        return any(not _is_kept(atom, kept) for atom in symbols_of((value,)))
     if depth > _DEEPEST:
         return True
     held: Iterable[Value] = ()

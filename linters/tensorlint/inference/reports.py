@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorlint.inference import ops
-from tensorlint.inference.bindings import Bindings, Surroundings
+from tensorlint.inference.bindings import Bindings
 from tensorlint.inference.broadcast_reports import BroadcastReports, FollowOn
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.forward_reports import ForwardReports, patches_forward
@@ -31,6 +31,7 @@ from tensorlint.inference.source_text import CALLED, SourceText
 from tensorlint.inference.values import Tensor, is_shown
 from tensorlint.inference.vector_numbers import VectorNumber, VectorNumbers
 from tensorlint.inference.view_reports import ViewReports
+from tensorlint.inference.written_sizes import Surroundings
 
 # By what it ends with: a pattern that begins with one of several letters takes ten times as long.
 _TAKES_FORWARD = re.compile(r"forward(?<=[.\"']forward)")

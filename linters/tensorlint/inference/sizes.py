@@ -493,14 +493,14 @@ def substitute(size: Size, values: dict[Symbol, Size]) -> Size:
     return total
 
 
-def is_named(size: Size, nearby: Mapping[Symbol, str] = _NOTHING) -> bool:
+def is_named(size: Size, nearby: Mapping[Size | Symbol, str] = _NOTHING) -> bool:
     """Whether the size can be written in the user's own names, or those that `nearby` gives to sizes without one."""
-    if isinstance(size, int):
+    if isinstance(size, int) or size in nearby:
         return True
     return all(_atom_text(atom, nearby) is not None for monomial, _ in size.terms for atom in monomial)
 
 
-def _atom_text(atom: Symbol, nearby: Mapping[Symbol, str]) -> str | None:
+def _atom_text(atom: Symbol, nearby: Mapping[Size | Symbol, str]) -> str | None:
     if atom.variant:
         return None
     if atom in nearby:
@@ -516,17 +516,19 @@ def _atom_text(atom: Symbol, nearby: Mapping[Symbol, str]) -> str | None:
 _PLAIN_NAME = re.compile(r"(?:[\w.\[\]]+|len\([\w.]+\)|[\w.]+\.size\(-?\d+\))$")
 
 
-def _factor(size: Size, nearby: Mapping[Symbol, str]) -> str:
+def _factor(size: Size, nearby: Mapping[Size | Symbol, str]) -> str:
     text = show(size, nearby)
     return text if _PLAIN_NAME.match(text) else f"({text})"
 
 
-def show(size: Size | None, nearby: Mapping[Symbol, str] = _NOTHING) -> str:
+def show(size: Size | None, nearby: Mapping[Size | Symbol, str] = _NOTHING) -> str:
     """The size in the user's names: `3*C`, `H//2 + 1`; `?` where nothing names it, `nearby` included."""
     if size is None:
         return "?"
     if isinstance(size, int):
         return str(size)
+    if size in nearby:
+        return nearby[size]
     if not is_named(size, nearby):
         return "?"
     parts: list[str] = []

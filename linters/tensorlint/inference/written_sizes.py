@@ -18,6 +18,8 @@ from tensorlint.inference.walking import walk
 # What sizes, and the symbols in them, are called where the line stands.
 Names = dict[Size | S.Symbol, str]
 
+# Letters of a formula, beyond which a name is easier to read that the user has given to what it says.
+_LONG = 24
 _CHANNELS = ("out_channels", "in_channels")
 # Attributes of layers that say what they were made with.
 _SIZES_OF_LAYERS = {
@@ -42,9 +44,12 @@ def names_nearby(
 ) -> Names:
     """How the sizes without a name can be written with the other names that the line finds: `x.shape[0]`."""
     wanted: set[Size | S.Symbol] = set()
+    long: set[Size] = set()
     for size in (*axes.values(), *strides):
         _unnamed(size, wanted, target)
-    if not wanted or any(isinstance(part, ast.NamedExpr) for part in walk(around.statement)):
+        if not isinstance(size, int) and len(S.show(size)) > _LONG:
+            long.add(size)
+    if not (wanted or long) or any(isinstance(part, ast.NamedExpr) for part in walk(around.statement)):
         return {}
     # What the statement binds itself means something else behind it.
     hidden = bound_names([around.statement]) | frame.facts.shared
@@ -57,9 +62,11 @@ def names_nearby(
         }
     before = around.env.get(target.id)
     found: Names = {}
+    for size, text in (*_numbers(names), *_numbers(own)):
+        if size in long and len(text) < _LONG:
+            found.setdefault(size, text)
+        _tell(found, wanted, size, text)
     for size, text in (
-        *_numbers(names),
-        *_numbers(own),
         *_items(names),
         *_items(own),
         *_layers(own),
@@ -67,10 +74,14 @@ def names_nearby(
         *_axes(interp, own),
         *_axes_kept(interp, target.id, before, axes),
     ):
-        atom = S.single(size) or size  # `2*n` has a name of its own, where n has none
-        if atom in wanted and atom not in found:
-            found[atom] = text
+        _tell(found, wanted, size, text)
     return found
+
+
+def _tell(found: Names, wanted: set[Size | S.Symbol], size: Size, text: str) -> None:
+    atom = S.single(size) or size  # `2*n` has a name of its own, where n has none
+    if atom in wanted:
+        found.setdefault(atom, text)
 
 
 def _lasts(interp: State, owner: Instance, name: str) -> bool:

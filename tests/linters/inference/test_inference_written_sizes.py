@@ -56,6 +56,14 @@ def shown(source: str) -> list[tuple[str, tuple[int | str, ...] | None]]:
         ("self.n = math.ceil(d / 8) * 8", "x = torch.ones(self.n // d, 2)", ("self.n//d", 2)),
         ("self.size = (int(d * r), 4)", "x = torch.ones(self.size)", ("self.size[0]", 4)),
         ("self.p = nn.Parameter(torch.ones(int(d * r)))", "x = self.p * 2", ("self.p.shape[0]",)),
+        # A name is easier to read than a long formula.
+        (
+            "self.width = d; self.patch = r; self.n = (self.width // self.patch) ** 2 + 1",
+            "x = torch.ones((self.width // self.patch) ** 2 + 1, 2)",
+            ("self.n", 2),
+        ),
+        ("self.width = d; self.patch = r; self.n = self.width // self.patch", "x = torch.ones(self.n, 2)", ("self.width//self.patch", 2)),
+        ("pass", "h, w = x.shape\nn = h * w\nx = torch.ones(h, w).flatten()", ("h*w",)),
         # What other names hold.
         ("pass", "h, w = x.shape\nh = h + (-h % 4)\nx = torch.ones(h // 2, w)", ("h//2", "w")),
     ],

@@ -21,7 +21,7 @@ from tensorlint.inference.values import (
     Value,
     is_shown,
 )
-from tensorlint.inference.written_sizes import Names, Surroundings, atoms_of, names_nearby, written_size
+from tensorlint.inference.written_sizes import MOST_NAMES, Names, Surroundings, atoms_of, names_nearby, written_size
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -42,10 +42,6 @@ class Binding:
     device: str | None
     end_line: int
     axes: dict[int, int | str] | None = None
-
-
-# Names in a scope beyond which none is looked for that says a size: the work stays in proportion to the file.
-MOST_NAMES = 256
 
 
 class Bindings(State):

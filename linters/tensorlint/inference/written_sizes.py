@@ -18,6 +18,10 @@ from tensorlint.inference.walking import walk
 # What sizes, and the symbols in them, are called where the line stands.
 Names = dict[Size | S.Symbol, str]
 
+# A size, the name that says it, and how: `{}.shape[0]`.
+_Said = tuple[Size, str, str]
+# Names in a scope beyond which none is looked for that says a size: the work stays in proportion to the file.
+MOST_NAMES = 256
 # Letters of a formula, beyond which a name is easier to read that the user has given to what it says.
 _LONG = 24
 _CHANNELS = ("out_channels", "in_channels")
@@ -57,16 +61,13 @@ def names_nearby(
     first = names.get(frame.first_argument or "")
     own: dict[str, Value] = {}
     if isinstance(first, Instance) and first.generic and getattr(frame.node, "name", None) not in INITIALISERS:
-        own = {
-            f"{frame.first_argument}.{name}": held for name, held in first.fields.items() if _lasts(interp, first, name)
-        }
+        if len(first.fields) <= MOST_NAMES:
+            own = {f"{frame.first_argument}.{name}": held for name, held in first.fields.items()}
     before = around.env.get(target.id)
     found: Names = {}
-    for size, text in (*_numbers(names), *_numbers(own)):
-        if size in long and len(text) < _LONG:
-            found.setdefault(size, text)
-        _tell(found, wanted, size, text)
-    for size, text in (
+    for size, name, form in (
+        *_numbers(names),
+        *_numbers(own),
         *_items(names),
         *_items(own),
         *_layers(own),
@@ -74,14 +75,16 @@ def names_nearby(
         *_axes(interp, own),
         *_axes_kept(interp, target.id, before, axes),
     ):
-        _tell(found, wanted, size, text)
+        called = S.single(size) or size  # `2*n` has a name of its own, where n has none
+        if called not in wanted:
+            if form != "{}" or size not in long or len(name) > _LONG:
+                continue
+            called = size
+        if called not in found:
+            if name in own and not (isinstance(first, Instance) and _lasts(interp, first, name.partition(".")[2])):
+                continue
+            found[called] = form.format(name)
     return found
-
-
-def _tell(found: Names, wanted: set[Size | S.Symbol], size: Size, text: str) -> None:
-    atom = S.single(size) or size  # `2*n` has a name of its own, where n has none
-    if atom in wanted:
-        found.setdefault(atom, text)
 
 
 def _lasts(interp: State, owner: Instance, name: str) -> bool:
@@ -98,30 +101,30 @@ def _number(value: Value | None) -> Size | None:
     return value._symbol if isinstance(value, Opaque) else None
 
 
-def _numbers(names: dict[str, Value]) -> Iterator[tuple[Size, str]]:
+def _numbers(names: dict[str, Value]) -> Iterator[_Said]:
     for name, value in names.items():
         if (size := _number(value)) is not None:
-            yield size, name
+            yield size, name, "{}"
 
 
-def _items(names: dict[str, Value]) -> Iterator[tuple[Size, str]]:
+def _items(names: dict[str, Value]) -> Iterator[_Said]:
     for name, value in names.items():
         if isinstance(value, Sequence) and value.kind == "tuple":
             for at, item in enumerate(value.items or ()):
                 if (size := _number(item)) is not None:
-                    yield size, f"{name}[{at}]"
+                    yield size, name, f"{{}}[{at}]"
 
 
-def _layers(names: dict[str, Value]) -> Iterator[tuple[Size, str]]:
+def _layers(names: dict[str, Value]) -> Iterator[_Said]:
     """`self.fc.out_features`, of layers that nothing has changed."""
     for name, value in names.items():
         if isinstance(value, LibraryObject) and not (value.fields or value.parts or value.several):
             for argument in _SIZES_OF_LAYERS.get(value.path, ()):
                 if (size := _number(value.arguments.get(argument))) is not None:
-                    yield size, f"{name}.{argument}"
+                    yield size, name, f"{{}}.{argument}"
 
 
-def _axes(interp: State, names: dict[str, Value]) -> Iterator[tuple[Size, str]]:
+def _axes(interp: State, names: dict[str, Value]) -> Iterator[_Said]:
     for name, value in names.items():
         if id(value) in interp.reshaped:
             continue  # what it has at the end it did not have at every line
@@ -129,19 +132,19 @@ def _axes(interp: State, names: dict[str, Value]) -> Iterator[tuple[Size, str]]:
             later: Tensor = interp.known_later(value)
             value = later
             for axis, size in enumerate(later.shape or ()):
-                yield size, f"{name}.shape[{axis}]"
+                yield size, name, f"{{}}.shape[{axis}]"
         if isinstance(value, (Tensor, Opaque)) and value.axes:
             counted = isinstance(value, Opaque) and LENGTH in (value.fields or ()) and value.axes.keys() == {0}
             for axis, size in value.axes.items():
                 # What is only counted may be a list.
-                yield size, f"len({name})" if counted else f"{name}.shape[{axis}]"
+                yield size, name, "len({})" if counted else f"{{}}.shape[{axis}]"
         if isinstance(value, Sequence) and value.length is not None:
             atom = S.single(value.length)
             if atom is not None and atom.written == f"len({name})":
-                yield value.length, atom.written  # the list has as many items to the end
+                yield value.length, name, "len({})"  # the list has as many items to the end
 
 
-def _axes_kept(interp: State, name: str, before: Value | None, axes: dict[int, Size]) -> Iterator[tuple[Size, str]]:
+def _axes_kept(interp: State, name: str, before: Value | None, axes: dict[int, Size]) -> Iterator[_Said]:
     """`x = self.fc(x)`: of an axis that is as long as it was, `x.shape[0]` says the same before and behind the line."""
     if not isinstance(before, (Tensor, Opaque)):
         return
@@ -151,7 +154,7 @@ def _axes_kept(interp: State, name: str, before: Value | None, axes: dict[int, S
         known = (later.axes or {}) if later.shape is None else dict(enumerate(later.shape))
     for axis, size in axes.items():
         if known.get(axis) == size:
-            yield size, f"{name}.shape[{axis}]"
+            yield size, name, f"{{}}.shape[{axis}]"
 
 
 def written_size(size: Size, frame: Frame | None, nearby: Names, target: ast.Name) -> int | str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import count
 from operator import attrgetter
 from types import MappingProxyType
@@ -345,22 +345,36 @@ def _cancelled(a: Size, b: Size) -> tuple[Size, Size]:
 
 def assume_divisible(size: Size) -> Size:
     """`h * (C // h)` read as C: right wherever the program has already relied on h dividing C (a view, a split)."""
+    return divided(size, None)[0]
+
+
+def relied(size: Size) -> Size:
+    """The size with those quotients read so that the program has relied on."""
+    if not RELIED_ON or isinstance(size, int) or symbols(size).isdisjoint(RELIED_ON):
+        return size
+    return divided(size, RELIED_ON)[0]
+
+
+def divided(size: Size, among: Collection[Symbol] | None) -> tuple[Size, set[Symbol]]:
+    """The same for the quotients `among` the given ones alone (all, if None), and which of them it was right for."""
+    used: set[Symbol] = set()
     if isinstance(size, int):
-        return size
+        return size, used
     if not [atom for monomial, _ in size.terms for atom in monomial if atom.denominator is not None]:
-        return size
+        return size, used
     for _ in range(4):
         changed = False
         terms: dict[Monomial, int] = {}
         total: Size = 0
         for monomial, coefficient in _terms(size):
             for atom in monomial:
-                if atom.denominator is None or atom.numerator is None:
+                if atom.denominator is None or atom.numerator is None or not (among is None or atom in among):
                     continue
                 rest: Size = _from_terms({tuple(other for other in _without(monomial, atom)): coefficient})
                 quotient = divide_exactly(rest, atom.denominator)
                 if quotient is not None:
                     total = add(total, multiply(quotient, atom.numerator))
+                    used.add(atom)
                     changed = True
                     break
             else:
@@ -368,7 +382,7 @@ def assume_divisible(size: Size) -> Size:
         size = add(total, _from_terms(terms))
         if not changed:
             break
-    return size
+    return size, used
 
 
 def _without(monomial: Monomial, atom: Symbol) -> Monomial:

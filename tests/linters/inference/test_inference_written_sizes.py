@@ -62,7 +62,11 @@ def shown(source: str) -> list[tuple[str, tuple[int | str, ...] | None]]:
             "x = torch.ones((self.width // self.patch) ** 2 + 1, 2)",
             ("self.n", 2),
         ),
-        ("self.width = d; self.patch = r; self.n = self.width // self.patch", "x = torch.ones(self.n, 2)", ("self.width//self.patch", 2)),
+        (
+            "self.width = d; self.patch = r; self.n = self.width // self.patch",
+            "x = torch.ones(self.n, 2)",
+            ("self.width//self.patch", 2),
+        ),
         ("pass", "h, w = x.shape\nn = h * w\nx = torch.ones(h, w).flatten()", ("h*w",)),
         # What other names hold.
         ("pass", "h, w = x.shape\nh = h + (-h % 4)\nx = torch.ones(h // 2, w)", ("h//2", "w")),

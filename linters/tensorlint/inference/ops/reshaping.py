@@ -50,8 +50,8 @@ def resolve(shape: Shape | None, target: Shape) -> Shape:
     rest = target[:at] + target[at + 1 :]
     if -1 in rest or shape is None:
         raise Undecided
-    total = merged(S.product(shape))
-    known = merged(S.product(rest))
+    total = S.relied(S.product(shape))
+    known = S.relied(S.product(rest))
     if known == 0:
         raise Undecided
     if isinstance(total, int) and isinstance(known, int) and total % known:
@@ -74,17 +74,9 @@ def check(shape: Shape, target: Shape) -> None:
         return
     if isinstance(total, int) and isinstance(wanted, int):
         raise Undecided
-    if S.assume_divisible(total) == S.assume_divisible(wanted):
-        S.RELIED_ON.update((atom, None) for atom in S.symbols(wanted) if atom.denominator is not None)
-
-
-def merged(size: Size) -> Size:
-    """A product of sizes, with `h * (C//h)` read as C where the program relies on it."""
-    if isinstance(size, int):
-        return size
-    if any(atom in S.RELIED_ON for atom in S.symbols(size)):
-        return S.assume_divisible(size)
-    return size
+    whole, divided = S.divided(wanted, S.symbols(wanted) - S.symbols(total))
+    if whole == total:
+        S.RELIED_ON.update(dict.fromkeys(divided))
 
 
 def view(tensor: Tensor, target: Shape) -> ViewResult:

@@ -136,4 +136,4 @@ class Axes:
         return self.sizes[axis]
 
     def product(self, group: Group) -> Size:
-        return reshaping.merged(S.product([self.size(axis) for axis in group]))
+        return S.relied(S.product([self.size(axis) for axis in group]))

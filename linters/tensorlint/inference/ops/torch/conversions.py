@@ -132,7 +132,10 @@ def converted(
                 converts = None if suggested is None else layout.contiguous(input.shape)
                 strides = converts if suggested is not False else strides
             elif name != "preserve_format":
-                strides = _in_channels_last(input, memory_format, suggests_channels_last(input))
+                # What passes for channels-last stays what it is, with gaps too: `x[..., :2]`.
+                suggested = suggests_channels_last(input)
+                converts = None if suggested is None else in_format(input.shape, memory_format, None)
+                strides = converts if suggested is not True else strides
     elif not values.is_none(memory_format):
         strides = in_format(input.shape, memory_format, kept) if changes else None
     else:

@@ -200,8 +200,8 @@ def stack(call: Call, tensors: Value, dim: Value, out: Value) -> Value:
 
 def stack_layout(items: list[Tensor], at: int, shape: Shape) -> Strides | None:
     """Contiguous, unless an item is channels-last, or passes for it with the new axis behind its own."""
-    ordered = len(shape) not in (4, 5) or all(item.in_order for item in items)
-    if not ordered and len(shape) == 5:
+    ordered = len(shape) not in (4, 5, 6) or all(item.in_order for item in items)
+    if not ordered and len(shape) > 4:
         ordered = all(suggests_channels_last(item) is False for item in items)
     elif not ordered:
         ordered = at < 3 or S.surely_not_one(shape[1])  # the step of the new axis is 1

@@ -110,7 +110,7 @@ def flatten_axes(call: Call, input: Tensor, start: int, end: int) -> Tensor:
         return reshape_to(call, input, (1,))
     if start == end:
         return input
-    size = reshaping.merged(S.product(shape[start : end + 1]))
+    size = S.relied(S.product(shape[start : end + 1]))
     target = (*shape[:start], size, *shape[end + 1 :])
     return seen(call, input, target, reshaping.reshape(input, target), marks=reshaping.reshaped_marks(input, target))
 
@@ -138,7 +138,7 @@ def ravel(call: Call, input: Value) -> Value:
     if isinstance(input, Tensor) and input.shape is None:
         return laid(call, input.framework, (reshaping.of_unknown(input),), None, input.dtype, input.device)
     ranked = tensor(input)
-    shape = (reshaping.merged(S.product(ranked.shape or ())),)
+    shape = (S.relied(S.product(ranked.shape or ())),)
     if ranked.shape is not None and len(ranked.shape) == 1:
         return ranked if ranked.strides == (1,) else seen(call, ranked, shape, (1,) if ranked.contiguous else None)
     strides = (1,) if ranked.strides is not None and ranked.contiguous is not None else None

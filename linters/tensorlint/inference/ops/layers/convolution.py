@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
 from tensorlint.inference.layout import Shape
-from tensorlint.inference.ops import arguments
+from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.layers.linear import bias, parameter, size, spelled
 from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.products import agree
@@ -185,6 +185,7 @@ def lp_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
         Const(1),
         argument(obj, "ceil_mode"),
     )
+    result.dtype = dtypes.torch_float(result.dtype, call.default_dtype)
     if not given.in_order:
         result.strides = None
     return result

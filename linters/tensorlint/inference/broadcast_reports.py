@@ -19,6 +19,7 @@ from tensorlint.inference.deliberate import (
 )
 from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
+from tensorlint.inference import sizes as S
 from tensorlint.inference.ops.broadcasting import chosen_alike
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
@@ -71,7 +72,7 @@ class BroadcastReports(Outcomes):
         place = self.reported_place(node)
         grown = _growth(left.shape, right.shape)
         alike = chosen_alike(left, right)
-        if alike and not self.is_one_mask(left, right):
+        if alike and not S.cut_alike(left.shape[0], right.shape[0]) and not self.is_one_mask(left, right):
             return
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
@@ -97,6 +98,11 @@ class BroadcastReports(Outcomes):
             ) or any(
                 tensor.marks & _OWN_AXIS and self.is_asked_for_in(self.made_in_call(tensor), tensor, "spelled" in tensor.marks)
                 for tensor in (left, right)
+            ),
+            written_column=any(
+                tensor.marks & _OWN_AXIS and "kept" not in tensor.marks and self.is_asked_for_in(
+                    each, tensor, "spelled" in tensor.marks and "column" not in tensor.marks)
+                for each, tensor in ((left_node, left), (right_node, right))
             ),
             predicted=any(
                 self.is_shaped_by_callee(column) and is_predicted(self, row)
@@ -153,7 +159,8 @@ class BroadcastReports(Outcomes):
         said = "spelled" in tensor.marks and "column" not in tensor.marks
         if "kept" not in tensor.marks and self.is_asked_for_in(node, tensor, said):
             return True
-        return not images and self.is_shaped_by_callee(tensor)
+        # What a layer with one output made a column, no function makes one.
+        return not images and "column" not in tensor.marks and self.is_shaped_by_callee(tensor)
 
     def is_asked_for_in(self, node: ast.expr | None, tensor: Tensor, said: bool) -> bool:
         """Whether the expression itself asks for the axis; `y[96:]` does not, of a `y` that has it already."""
@@ -275,6 +282,9 @@ class BroadcastReports(Outcomes):
             reading=outcome.reading,
             mixed=outcome.mixed,
             averaged=outcome.averaged and not outcome.mixed,
+            by_mean=outcome.by_mean,
+            at_once=outcome.at_once,
+            doubled=outcome.doubled,
             suggestion=suggestion,
         )
 
@@ -546,4 +556,11 @@ def _spelled_here(node: ast.expr | None, said: bool) -> bool:
         node = node.func.value
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
         return False
-    return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in walk(node))
+    return said or any(
+        isinstance(each, ast.Subscript) or (isinstance(each, ast.Call) and not _keeps_places(each)) for each in walk(node)
+    )
+
+
+def _keeps_places(node: ast.Call) -> bool:
+    """`v.detach()`: what stands in an expression and gives no axis."""
+    return isinstance(node.func, ast.Attribute) and node.func.attr in SAME_ITEMS

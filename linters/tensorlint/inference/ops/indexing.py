@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
@@ -126,7 +128,7 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
             for _ in range(len(tensor.shape) - consumed):
                 axes.keep(*axes.take())
             continue
-        _one(tensor, axes, item)
+        _one(tensor, axes, item, call.node)
     while axes.at < len(axes.own_shape):
         axes.keep(*axes.take())
     if axes.advanced:
@@ -168,17 +170,19 @@ def _consumes(item: Value) -> int:
     if isinstance(item, Const) and isinstance(item.value, bool):
         raise Undecided
     if isinstance(item, Tensor):
-        if item.shape is None or item.dtype is None:
+        if item.shape is None or (item.dtype is None and len(item.shape) != 1):
             raise Undecided
         return len(item.shape) if item.dtype in ("bool", "uint8") else 1
     return 1
 
 
-def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
+def _one(tensor: Tensor, axes: _Axes, item: Value, node: ast.AST | None) -> None:
     axes.order.append(not isinstance(item, Slice) and not is_none(item))
     if isinstance(item, Slice):
         size, stride = axes.take()
         length, step = slice_length(size, item)
+        if S.cut_of(length) == ("slice", item, size):
+            length = S.cut_by(("slice", _written(node, axes.at - 1), size))
         if length != size or step != 1:
             axes.cut = True
         if step is None:
@@ -202,6 +206,14 @@ def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
         if isinstance(item, Const) and isinstance(size, int) and not -size <= item.value < size:
             raise Undecided
         axes.selected_at.append(len(axes.shape))
+        return
+    if isinstance(item, Tensor) and item.dtype is None and item.shape is not None and len(item.shape) == 1:
+        # Indices or a mask: both choose along one axis.
+        axes.take()
+        key = S.cut_of(item.shape[0])
+        count = S.cut_by(("chosen", item.shape[0]) if key is None else key)
+        axes.advanced[len(axes.shape)] = ((count,), (1,))
+        axes.keep(count, 0)
         return
     shape, dtype, strides = _index_array(item)
     if dtype in ("bool", "uint8"):
@@ -320,6 +332,32 @@ def slice_length(size: Size, item: Slice) -> tuple[Size, int | None]:
     step = 1 if is_none(item.step) else integer(item.step)
     if step is None or step == 0:
         return S.counter(), None
+    length, step = _slice_length(size, item, step)
+    alone = S.single(length)
+    if alone is not None and alone.counts and alone.cut is None and alone.name is None and size != length:
+        return S.cut_by(_cut(size, item)), step
+    return length, step
+
+
+def _written(node: ast.AST | None, axis: int) -> object:
+    """How the slice of an axis is written, where its bounds are not known: `i : min(i + 16, n)`."""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    part = parts[axis] if axis < len(parts) else None
+    return ast.dump(part) if isinstance(part, ast.Slice) else S.Symbol()
+
+
+def _cut(size: Size, item: Slice) -> tuple[object, ...]:
+    """What the slice cuts out of an axis of this size, () where that is one item."""
+    start = 0 if is_none(item.start) else size_of(item.start)
+    stop = size if is_none(item.stop) else size_of(item.stop)
+    if start is None or stop is None:
+        return ("slice", item, size)
+    width = S.subtract(stop, start)
+    return () if width in (0, 1) else ("slice", start, stop, size)
+
+
+def _slice_length(size: Size, item: Slice, step: int) -> tuple[Size, int | None]:
     start_none, stop_none = is_none(item.start), is_none(item.stop)
     if start_none and stop_none and step in (1, -1):
         return size, step

@@ -221,7 +221,7 @@ def _one(tensor: Tensor, axes: _Axes, item: Value, node: ast.AST | None) -> None
             raise Undecided
         if not shape:
             raise Undecided
-        count = S.counter()  # a mask may choose nothing
+        count = S.cut_by(("chosen", item))  # a mask may choose nothing
         for _ in shape:
             axes.take()
             axes.advanced[len(axes.shape)] = ((count,), (1,))

@@ -11,7 +11,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen, ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.products import agree
-from tensorlint.inference.ops.reducing import reduce
+from tensorlint.inference.ops.reducing import marked_reduction, reduce
 from tensorlint.inference.ops.results import NO_MARKS, NUMERIC, SPELLED, fresh, short, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.linear_algebra import least_of
@@ -79,9 +79,10 @@ def einsum(call: Call, subscripts: Value, operands: list[Value], **rest: Value) 
     if not isinstance(subscripts, Const) or not isinstance(subscripts.value, str):
         raise Undecided
     items = [ranked(call, item) for item in operands]
-    shape, _, _ = products.einsum_shape(subscripts.value, [item.shape or () for item in items])
+    shape, terms, output = products.einsum_shape(subscripts.value, [item.shape or () for item in items])
     dtype = products.common_dtype(call, "numpy", items) if values.is_none(rest["dtype"]) else None
-    return unplaced(call, "numpy", shape, dtype)
+    result, axes = unplaced(call, "numpy", shape, dtype), products.einsum_reduction(items, terms, output)
+    return result if axes is None else marked_reduction(result, items[0], axes)
 
 
 @op("numpy.tensordot numpy.linalg.tensordot", "a b axes=2")

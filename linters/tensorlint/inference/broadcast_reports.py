@@ -15,6 +15,7 @@ from tensorlint.inference.deliberate import (
     is_kept_again,
     is_predicted,
     of_itself,
+    of_one_matrix,
     repeats,
 )
 from tensorlint.inference.frames import found_ones
@@ -104,6 +105,7 @@ class BroadcastReports(Outcomes):
                     each, tensor, "spelled" in tensor.marks and "column" not in tensor.marks)
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
+            weighs_losses=_is_loss(left) or _is_loss(right),
             predicted=any(
                 self.is_shaped_by_callee(column) and is_predicted(self, row)
                 for column, row in ((left, right), (right, left)) if column.marks & _OWN_AXIS
@@ -128,7 +130,9 @@ class BroadcastReports(Outcomes):
             updates=bool(said or shaped) and not ranges and len(left.shape) != len(right.shape)
             and self.updates_column(node, (left_node, left) if len(left.shape) > len(right.shape) else (right_node, right)),
             images=images,
-            deliberate=repeats(node, left_node, right_node) or of_itself(
+            deliberate=repeats(node, left_node, right_node) or (
+                facts["operation"] == "multiplication" and of_one_matrix(left_node, right_node)
+            ) or of_itself(
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
@@ -467,6 +471,13 @@ def _one_kept(
     if "kept" not in column.marks or not _is_one_each(row) or _is_picked(node, called=not separates):
         return False
     return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
+
+
+def _is_loss(tensor: Tensor) -> bool:
+    """Whether a loss gave it, one for each item: `F.cross_entropy(x, y, reduction="none")`, or an object that is one."""
+    function = tensor.made.func if isinstance(tensor.made, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name.endswith(("loss", "cross_entropy", "criterion")) or name == "binary_cross_entropy_with_logits"
 
 
 def _is_ratio(left: Tensor, right: Tensor) -> bool:

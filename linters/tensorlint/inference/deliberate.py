@@ -39,6 +39,21 @@ def _bare(node: ast.AST | None) -> ast.AST | None:
                 return node
 
 
+def of_one_matrix(left: ast.AST | None, right: ast.AST | None) -> bool:
+    """Whether a column and a row are cut out of one matrix: `a[k + 1 :, [k]] * a[k, k + 1 :]`, as an elimination does."""
+    if not isinstance(left, ast.Subscript) or not isinstance(right, ast.Subscript):
+        return False
+    if not isinstance(left.value, (ast.Name, ast.Attribute)) or ast.dump(left.value) != ast.dump(right.value):
+        return False
+    # Of the first axis the one has several and the other one, where two columns of a table have all of both.
+    return _takes_one(left.slice) != _takes_one(right.slice)
+
+
+def _takes_one(index: ast.expr) -> bool:
+    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    return not isinstance(first, (ast.Slice, ast.List))
+
+
 def is_kept_again(left: ast.AST | None, right: ast.AST | None) -> bool:
     """Whether both are one reduction, once with its axis: `x.norm(dim=1, keepdim=True)` and `x.norm(dim=1)`, of which a
     table of pairs is made."""

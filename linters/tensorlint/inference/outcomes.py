@@ -20,8 +20,10 @@ WHOLE, PART = "outer:", "part:"
 # row and row.
 LINEAR = "linear:"
 _KEEP_NUMBERS = frozenset(["mean", "detach", "clone", "contiguous", "float", "double", "cpu", "cuda", "numpy"])
+_ADD = frozenset(["+", "-", "add", "sub", "subtract"])
 _MEANS = frozenset({"mean", "nanmean"})
-_OF_MEANS = frozenset({"dim", "axis", "keepdim", "keepdims", "dtype", "input", "a"})
+_OF_ADD = frozenset(["+", "-", "add", "sub", "subtract"])
+_MEANS = frozenset({"dim", "axis", "keepdim", "keepdims", "dtype", "input", "a"})
 # Which of them, or what is nearest: nobody asks that of a heap of n × n differences.
 _CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin", "kthvalue"])
 _INDICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax"])
@@ -43,8 +45,8 @@ class Outcome:
     says that it met another column, or went where columns go, so that the row should have been one. `mixed` says that it met
     another matrix, or what may be one, or went where a matrix is read as one. `averaged` says that of a sum nothing but the
     mean was taken, which is the number that a sum of row and row has. `by_mean` says that nothing but means made numbers of
-    it, `at_once` that the expression that made a number of it also made it, `doubled` that it met a matrix that came about
-    in the same way: `y * log(p) + (1 - y) * log(1 - p)`."""
+    it, `at_once` that the expression that made a number of it also made it, `doubled` that one that came about in the
+    same way was added to it: `y * log(p) + (1 - y) * log(1 - p)`."""
 
     shape: tuple[Size, ...]
     axes: tuple[int, ...]
@@ -197,7 +199,7 @@ class Outcomes(State):
                 elif any(each.shape == outcome.column_shape for each in others):
                     outcome.column = True
                 rest = (*operands[:at], *operands[at + 1 :])
-                outcome.doubled = outcome.doubled or any(
+                outcome.doubled = outcome.doubled or operation.rpartition(".")[2] in _ADD and any(
                     isinstance(each, Tensor) and not operand.marks & each.marks & self.outcomes.keys()
                     and self.grew_alike(each, outcome) for each in rest
                 )  # fmt: skip

@@ -49,11 +49,15 @@ def is_weighed_by_all(hazard: BroadcastHazard) -> bool:
 
 def is_factored(hazard: BroadcastHazard) -> bool:
     """Whether all of a table of products was added up, which is the product of two sums: nobody makes the table for it, also
-    where the column was made as one in another line. Its mean is taken, the sum in the expression that makes it, or the sum of
-    it and another such table, as of the two terms of a cross entropy. Of a table of sums the mean is as pointless."""
+    where reshape made the column in another line. Its mean is taken, the sum in the expression that makes it, or the sum of
+    it and another such table, as of the two terms of a cross entropy. Of a table of sums the mean is as pointless. A column
+    that was asked for in so many words, `[:, None]`, is one for a table, unless a layer made it, it weighs losses, or two
+    tables are added."""
     if hazard.context != "reduced" or hazard.reading != "heap" or hazard.mixed or hazard.ranges or hazard.deliberate:
         return False
     if hazard.written_column or hazard.written or not hazard.same_length or hazard.one_each:
+        return False
+    if hazard.spelled == "said" and not (hazard.layer_column or hazard.weighs_losses or (hazard.own_axis and hazard.doubled)):
         return False
     product = hazard.operation in ("multiplication", "division") or hazard.operation.endswith(("mul", "multiply"))
     if hazard.same_rank:

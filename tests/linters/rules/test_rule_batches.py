@@ -17,33 +17,35 @@ weight = torch.rand(3, 1)
 
 """
 FAULTS = {
-    "a slice": "for i in range(0, 90, 16):\n    xb, yb = X[i:i + 16], y[i:i + 16]\n    d = xb @ w - yb\n    cost = (d**2).mean()\n",
-    "a slice that ends with the data": "n = len(X)\nfor i in range(0, n, 16):\n    xb, yb = X[i:min(i + 16, n)], y[i:min(i + 16, n)]\n"
+    "a slice": "for i in range(0, 90, 8):\n    xb, yb = X[i:i + 8], y[i:i + 8]\n    d = xb @ w - yb\n    cost = (d**2).mean()\n",
+    "a slice that ends with the data": "n = len(X)\nfor i in range(0, n, 16):\n    xb, yb = X[i:min(i + 8, n)], y[i:min(i + 8, n)]\n"
     "    d = xb @ w - yb\n    cost = (d**2).mean()\n",
-    "a slice of two names": "for i in range(0, 90, 16):\n    first, last = i, i + 16\n    d = X[first:last, :] @ w - y[first:last]\n"
+    "a slice of two names": "for i in range(0, 90, 8):\n    first, last = i, i + 8\n    d = X[first:last, :] @ w - y[first:last]\n"
     "    cost = (d**2).mean()\n",
-    "a part of a permutation": "order = torch.randperm(90)\nfor i in range(0, 90, 16):\n    chosen = order[i:i + 16]\n"
+    "a part of a permutation": "order = torch.randperm(90)\nfor i in range(0, 90, 8):\n    chosen = order[i:i + 8]\n"
     "    d = features[chosen] @ weight - labels[chosen]\n    cost = d.pow(2).mean()\n",
     "of a generator": "def batches(x, t, size):\n    for i in range(0, len(x), size):\n        yield x[i:i + size], t[i:i + size]\n\n\n"
-    "for xb, yb in batches(X, y, 16):\n    d = xb @ w - yb\n    cost = (d**2).mean()\n",
+    "for xb, yb in batches(X, y, 8):\n    d = xb @ w - yb\n    cost = (d**2).mean()\n",
+    "of a generator, in a few rounds": "def batches(x, t, size):\n    for i in range(0, len(x), size):\n        yield x[i:i + size], t[i:i + size]\n\n\n"
+    "for xb, yb in batches(X, y, 40):\n    d = xb @ w - yb\n    cost = (d**2).mean()\n",
     "of a shuffled list": "def batches(size, x, t):\n    n = len(x)\n    places = list(range(n))\n    random.shuffle(places)\n"
     "    for i in range(0, n, size):\n        chosen = torch.tensor(places[i:min(i + size, n)])\n        yield x[chosen], t[chosen]\n\n\n"
-    "for xb, yb in batches(16, features, labels):\n    d = xb @ weight - yb\n    cost = d.pow(2).mean()\n",
-    "of a generator of dictionaries": "def batches():\n    for i in range(0, 90, 16):\n        yield {'x': X[i:i + 16], 'y': y[i:i + 16]}\n\n\n"
+    "for xb, yb in batches(8, features, labels):\n    d = xb @ weight - yb\n    cost = d.pow(2).mean()\n",
+    "of a generator of dictionaries": "def batches():\n    for i in range(0, 90, 8):\n        yield {'x': X[i:i + 8], 'y': y[i:i + 8]}\n\n\n"
     "for batch in batches():\n    d = batch['x'] @ w - batch['y']\n    cost = (d**2).mean()\n",
     "a mask": "known = np.random.rand(90) < 0.8\nd = X[known] @ w - y[known]\ncost = (d**2).mean()\n",
-    "counted hits": "for i in range(0, 90, 16):\n    d = (model(features[i:i + 16]) > 0.5) == (labels[i:i + 16] > 0.5)\n"
+    "counted hits": "for i in range(0, 90, 8):\n    d = (model(features[i:i + 8]) > 0.5) == (labels[i:i + 8] > 0.5)\n"
     "    rate = d.float().mean()\n",
-    "a function": "for i in range(0, 90, 16):\n    d = np.subtract(X[i:i + 16] @ w, y[i:i + 16])\n    cost = np.square(d).mean()\n",
+    "a function": "for i in range(0, 90, 8):\n    d = np.subtract(X[i:i + 8] @ w, y[i:i + 8])\n    cost = np.square(d).mean()\n",
 }
 RIGHT = {
-    "columns": "t = y[:, None]\nfor i in range(0, 90, 16):\n    d = X[i:i + 16] @ w - t[i:i + 16]\n    cost = (d**2).mean()\n",
-    "flat": "for i in range(0, 90, 16):\n    d = (X[i:i + 16] @ w)[:, 0] - y[i:i + 16]\n    cost = (d**2).mean()\n",
+    "columns": "t = y[:, None]\nfor i in range(0, 90, 8):\n    d = X[i:i + 8] @ w - t[i:i + 8]\n    cost = (d**2).mean()\n",
+    "flat": "for i in range(0, 90, 8):\n    d = (X[i:i + 8] @ w)[:, 0] - y[i:i + 8]\n    cost = (d**2).mean()\n",
     "one item each": "for i in range(90):\n    d = X[i:i + 1] @ w - y[i:i + 1]\n    cost = (d**2).mean()\n",
     "one item each, of a permutation": "order = torch.randperm(90)\nfor i in range(90):\n    chosen = order[i:i + 1]\n"
     "    d = features[chosen] @ weight - labels[chosen]\n    cost = d.pow(2).mean()\n",
-    "each with each": "for i in range(0, 90, 16):\n    d = X[i:i + 16, :1] - y\n    nearest = np.abs(d).argmin(axis=1)\n",
-    "a column asked for": "for i in range(0, 90, 16):\n    d = np.abs(y[i:i + 16, None] - y[i:i + 16]).sum(axis=1)\n",
+    "each with each": "for i in range(0, 90, 8):\n    d = X[i:i + 8, :1] - y\n    nearest = np.abs(d).argmin(axis=1)\n",
+    "a column asked for": "for i in range(0, 90, 8):\n    d = np.abs(y[i:i + 8, None] - y[i:i + 8]).sum(axis=1)\n",
     "an elimination": "a = np.random.rand(5, 5)\nfor k in range(4):\n    a[k + 1:, [k]] /= a[k, k]\n"
     "    a[k + 1:, k + 1:] -= a[k + 1:, [k]] * a[k, k + 1:]\n",
     "an elimination, sliced": "a = np.random.rand(5, 5)\na[1:, 1:] -= a[1:, 0:1] * a[0, 1:]\n",

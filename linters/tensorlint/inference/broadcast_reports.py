@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorlint.findings import Evidence
+from tensorlint.inference import sizes as S
 from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import (
     adds_its_transpose,
@@ -20,7 +21,6 @@ from tensorlint.inference.deliberate import (
 )
 from tensorlint.inference.frames import found_ones
 from tensorlint.inference.hazards import BroadcastContext, BroadcastHazard, WrongAxisHazard
-from tensorlint.inference import sizes as S
 from tensorlint.inference.ops.broadcasting import chosen_alike
 from tensorlint.inference.ops.results import MAGNITUDE, RETYPED
 from tensorlint.inference.outcomes import WHOLE, Outcomes
@@ -568,7 +568,8 @@ def _spelled_here(node: ast.expr | None, said: bool) -> bool:
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
         return False
     return said or any(
-        isinstance(each, ast.Subscript) or (isinstance(each, ast.Call) and not _keeps_places(each)) for each in walk(node)
+        isinstance(each, ast.Subscript) or (isinstance(each, ast.Call) and not _keeps_places(each))
+        for each in walk(node)
     )
 
 

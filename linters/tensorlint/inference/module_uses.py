@@ -104,7 +104,11 @@ class ModuleUses:
             while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _ITSELF:
                 mode = value.func.attr if _USES[value.func.attr] == "mode" else mode
                 value = value.func.value
-            made = self.resolve(value.func) if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) else None
+            made = (
+                self.resolve(value.func)
+                if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+                else None
+            )
             if not (isinstance(target, ast.Name) and isinstance(made, Library) and made.path == "torch.load"):
                 return None
         return mode if found else None

@@ -22,8 +22,7 @@ LINEAR = "linear:"
 _KEEP_NUMBERS = frozenset(["mean", "detach", "clone", "contiguous", "float", "double", "cpu", "cuda", "numpy"])
 _ADD = frozenset(["+", "-", "add", "sub", "subtract"])
 _MEANS = frozenset({"mean", "nanmean"})
-_OF_ADD = frozenset(["+", "-", "add", "sub", "subtract"])
-_MEANS = frozenset({"dim", "axis", "keepdim", "keepdims", "dtype", "input", "a"})
+_OF_MEANS = frozenset({"dim", "axis", "keepdim", "keepdims", "dtype", "input", "a"})
 # Which of them, or what is nearest: nobody asks that of a heap of n × n differences.
 _CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin", "kthvalue"])
 _INDICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax"])
@@ -199,10 +198,13 @@ class Outcomes(State):
                 elif any(each.shape == outcome.column_shape for each in others):
                     outcome.column = True
                 rest = (*operands[:at], *operands[at + 1 :])
-                outcome.doubled = outcome.doubled or operation.rpartition(".")[2] in _ADD and any(
-                    isinstance(each, Tensor) and not operand.marks & each.marks & self.outcomes.keys()
-                    and self.grew_alike(each, outcome) for each in rest
-                )  # fmt: skip
+                if operation.rpartition(".")[2] in _ADD and any(
+                    isinstance(each, Tensor)
+                    and not operand.marks & each.marks & self.outcomes.keys()
+                    and self.grew_alike(each, outcome)
+                    for each in rest
+                ):
+                    outcome.doubled = True
                 if operation.rpartition(".")[2] in _OF_MATRICES or any(
                     _may_be_matrix(each, operand) and not self.grew_alike(each, outcome) for each in rest
                 ):

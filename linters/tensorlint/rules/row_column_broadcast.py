@@ -57,7 +57,9 @@ def is_factored(hazard: BroadcastHazard) -> bool:
         return False
     if hazard.written_column or hazard.written or not hazard.same_length or hazard.one_each:
         return False
-    if hazard.spelled == "said" and not (hazard.layer_column or hazard.weighs_losses or (hazard.own_axis and hazard.doubled)):
+    if hazard.spelled == "said" and not (
+        hazard.layer_column or hazard.weighs_losses or (hazard.own_axis and hazard.doubled)
+    ):
         return False
     product = hazard.operation in ("multiplication", "division") or hazard.operation.endswith(("mul", "multiply"))
     if hazard.same_rank:

@@ -173,7 +173,22 @@ class BroadcastReports(Outcomes):
             if not isinstance(whole, Tensor) or whole.rank != tensor.rank or tensor.marks & _OWN_AXIS - whole.marks:
                 break
             node = node.value
-        return _spelled_here(node, said)
+        if said or node is None:
+            return _spelled_here(node, said)
+        return _spelled_here(node, said) and not any(
+            isinstance(each, ast.Call) and self.is_given_column(each, tensor) for each in walk(node)
+        )
+
+    def is_given_column(self, call: ast.Call, tensor: Tensor) -> bool:
+        """Whether the call is given a column of this shape already: `np.exp(column)`, `line(column, *found)`."""
+        return any(
+            isinstance(each, ast.Name)
+            and isinstance(held := self.peek(each), Tensor)
+            and held.shape == tensor.shape
+            and bool(held.marks & _OWN_AXIS)
+            for arg in call.args
+            for each in walk(arg)
+        )
 
     def is_selected(self, tensor: Tensor) -> bool:
         """Whether it is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""

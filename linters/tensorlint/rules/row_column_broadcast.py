@@ -80,6 +80,8 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return True
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
+    if hazard.operation == "indexing" and (hazard.spelled != "no" or hazard.written):
+        return False  # rows and columns to choose, each with each
     if not hazard.one_kept and is_factored(hazard):
         return True
     if hazard.one_kept and is_uneven(hazard):

@@ -1,4 +1,5 @@
-"""Batches: what one slice, mask or list of indices cuts out of a column and of a vector is of one length, whatever that is."""
+"""Batches: what one slice, mask or list of indices cuts out of a column and of a vector is of one length, whatever that is;
+and columns of indices."""
 
 from __future__ import annotations
 
@@ -96,3 +97,32 @@ def test_a_view_of_a_batch_of_one() -> None:
     code = TOP + "corpus = torch.rand(4, 50).t()\nfor i in range(50):\n    flat = corpus[i:i + 1].view(-1)\n"
     assert codes(code) == []
     run(code)
+
+
+INDICES = {
+    "of numpy": "t = np.random.randint(0, 3, (90, 1))\nd = X[np.arange(90), t]\ncost = -np.log(d).mean()\n",
+    "of torch": "t = torch.randint(0, 3, (90, 1))\nd = features[torch.arange(90), t]\ncost = -d.mean()\n",
+    "the largest": "d = X[np.arange(90), np.argsort(X, axis=1)[:, -1:]]\ncost = d.sum()\n",
+}
+CHOSEN = {
+    "rows and columns": "rows, columns = np.array([4, 7]), np.array([0, 2])\nd = X[rows[:, None], columns].sum()\n",
+    "reshaped rows": "rows, columns = np.array([4, 7]).reshape(-1, 1), np.array([0, 2])\nd = X[rows, columns].sum()\n",
+    "written rows": "rows, columns = np.array([[4], [7]]), np.array([0, 2])\nd = X[rows, columns].sum()\n",
+    "an open mesh": "d = X[np.ix_([4, 7], [0, 2])].sum()\n",
+    "some of each row": "best = np.argsort(X, axis=1)[:, :2]\nd = X[np.arange(90)[:, None], best].mean()\n",
+    "one of each row": "d = X[np.arange(90), X.argmax(axis=1)].mean()\n",
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_a_column_of_indices(name: str) -> None:
+    (found,) = findings(TOP + INDICES[name])
+    assert found.code == "TSR112"
+    assert "in indexing" in found.message
+    assert run(TOP + INDICES[name])["d"].shape == (90, 90)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_what_is_to_be_chosen(name: str) -> None:
+    assert codes(TOP + CHOSEN[name]) == []
+    run(TOP + CHOSEN[name])

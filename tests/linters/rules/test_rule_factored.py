@@ -56,3 +56,31 @@ def test_a_table_nobody_makes(name: str) -> None:
 def test_a_table_that_is_meant(name: str) -> None:
     assert codes(TOP + RIGHT[name]) == []
     run(TOP + RIGHT[name])
+
+
+COLUMNS = {
+    "what a function makes of a column": "def line(x, a, b):\n    return a * np.exp(-b * x)\n\n\nx = np.random.rand(20).reshape(-1, 1)\n"
+    "d = p - line(x, 2.0, 1.0)\ncost = np.sum(d**2)\n",
+    "a function of a column": "x = np.random.rand(20).reshape(-1, 1)\nd = p - np.exp(-2 * x)\ncost = np.mean(d**2)\n",
+    "a slope of a covariance": "x = np.random.rand(20, 1)\nslope = np.cov(x.T, p)[0, 1] / np.var(x)\n"
+    "d = p - (p.mean() + slope * (x - x.mean()))\ncost = np.sum(d**2)\n",
+}
+TABLES = {
+    "a function that makes a column": "def column(x):\n    return x.reshape(-1, 1)\n\n\ncost = np.exp(-((p - column(p + 1)) ** 2)).mean()\n",
+    "a column made in the call": "cost = np.exp(-((p - np.exp(-(p + 1).reshape(-1, 1))) ** 2)).mean()\n",
+    "a column made in the expression": "cost = np.exp(-((p - np.sqrt(y[:, None])) ** 2)).mean()\n",
+    "a grid that is read along an axis": "grid = np.linspace(0, 1, 20).reshape(-1, 1)\nerrors = ((p - np.exp(-grid)) ** 2).mean(axis=1)\n"
+    "best = grid[errors.argmin()]\n",
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_call_that_is_given_a_column_makes_none(name: str) -> None:
+    assert codes(TOP + COLUMNS[name]) == ["TSR112"]
+    assert run(TOP + COLUMNS[name])["d"].shape == (20, 20)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_call_that_makes_a_column(name: str) -> None:
+    assert codes(TOP + TABLES[name]) == []
+    run(TOP + TABLES[name])

@@ -8,7 +8,7 @@ from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops.arguments import always_at_least, at_least
-from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import leaf_dtype, nested
 from tensorlint.inference.ops.ranges import clipped
@@ -132,7 +132,10 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     while axes.at < len(axes.own_shape):
         axes.keep(*axes.take())
     if axes.advanced:
-        return _advanced(call, tensor, axes)
+        found = _advanced(call, tensor, axes)
+        if len(axes.advanced) > 1:
+            _tell_of_indices(call, items)
+        return found
     shape = tuple(axes.shape)
     marks = surviving(tensor.marks, shape)
     how = None
@@ -146,6 +149,17 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     return Tensor(
         tensor.framework, shape, strides, tensor.dtype, tensor.device, call.node, how, marks, layout_trail=trail
     )
+
+
+def _tell_of_indices(call: Call, items: list[Value]) -> None:
+    """Of a column of indices and a row of as many each meets each: `scores[np.arange(n), labels]` of labels `(n, 1)`."""
+    index = call.node.slice if isinstance(call.node, ast.Subscript) else None
+    nodes: list[ast.expr] = index.elts if isinstance(index, ast.Tuple) else []
+    found = [(item, node) for item, node in zip(items, nodes, strict=False) if isinstance(item, Tensor) and item.shape]
+    if len(found) == 2 and len(nodes) == len(items):
+        (left, first), (right, second) = found
+        if {left.rank, right.rank} == {1, 2}:
+            tell(call, "indexing", left, right, broadcast(left.shape or (), right.shape or ()), nodes=(first, second))
 
 
 def _read_as_tuple(index: Sequence) -> bool:

@@ -127,8 +127,17 @@ def trace(call: Call, a: Value, dtype: Value, **rest: Value) -> Value:
 def cov(call: Call, m: Value, y: Value, rowvar: Value, **rest: Value) -> Value:
     given = ranked(call, m)
     shape = given.shape or ()
-    if not values.is_none(y) or len(shape) > 2 or not shape:
+    if len(shape) > 2 or not shape:
         raise Undecided
+    if not values.is_none(y):
+        # Each row is a variable, of both, and a vector is one.
+        other = ranked(call, y).shape or ()
+        if not 1 <= len(other) <= 2 or arguments.flag(rowvar) is not True:
+            raise Undecided
+        both = S.add(shape[0] if len(shape) == 2 else 1, other[0] if len(other) == 2 else 1)
+        if not isinstance(both, int) and not S.surely_not_one(both):
+            raise Undecided
+        return unplaced(call, "numpy", (both, both), None, marks=NUMERIC)
     if len(shape) == 1:
         return Tensor("numpy", (), (), None, None, call.node)
     size = shape[0] if arguments.flag(rowvar) else shape[1]
@@ -136,7 +145,7 @@ def cov(call: Call, m: Value, y: Value, rowvar: Value, **rest: Value) -> Value:
         return Tensor("numpy", (), (), None, None, call.node)
     if not S.surely_not_one(size):
         raise Undecided
-    return unplaced(call, "numpy", (size, size), None)
+    return unplaced(call, "numpy", (size, size), None, marks=NUMERIC)
 
 
 def matrices(call: Call, value: Value) -> tuple[Tensor, Shape, Size, Size]:

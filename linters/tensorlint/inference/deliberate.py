@@ -8,11 +8,11 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor
 from tensorlint.inference.walking import walk
 
-# What gives the same numbers with axes added, dropped or moved, or in another type.
+# What gives the same numbers with axes added, dropped or moved, in another order or in another type.
 _SAME_NUMBERS = frozenset([
     "reshape", "view", "view_as", "squeeze", "unsqueeze", "flatten", "ravel", "expand_dims", "atleast_2d",
     "transpose", "t", "contiguous", "clone", "copy", "detach", "astype", "to", "float", "double", "long", "int",
-    "cpu", "numpy", "asarray", "as_tensor", "from_numpy", "expand", "expand_as", "broadcast_to",
+    "cpu", "numpy", "asarray", "as_tensor", "from_numpy", "expand", "expand_as", "broadcast_to", "sort", "unique",
 ])  # fmt: skip
 _LIBRARIES = frozenset({"np", "numpy", "torch"})
 _PREDICTS = frozenset({"predict", "dot", "matmul"})

@@ -69,6 +69,7 @@ TABLES = {
     "a function that makes a column": "def column(x):\n    return x.reshape(-1, 1)\n\n\ncost = np.exp(-((p - column(p + 1)) ** 2)).mean()\n",
     "a column made in the call": "cost = np.exp(-((p - np.exp(-(p + 1).reshape(-1, 1))) ** 2)).mean()\n",
     "a column made in the expression": "cost = np.exp(-((p - np.sqrt(y[:, None])) ** 2)).mean()\n",
+    "thresholds of the column itself": "scores = np.random.rand(20, 1)\nreached = scores >= np.sort(scores.ravel())\nshare = reached.mean(axis=0)\n",
     "a grid that is read along an axis": "grid = np.linspace(0, 1, 20).reshape(-1, 1)\nerrors = ((p - np.exp(-grid)) ** 2).mean(axis=1)\n"
     "best = grid[errors.argmin()]\n",
 }

@@ -190,8 +190,8 @@ class Calls(DatasetCalls):
         if dotted in words.RANDOM_PARTS:
             library, option = words.RANDOM_PARTS[dotted]
             seed, shuffles = keyword(node, option), keyword(node, "shuffle")
-            given = (seed is not None and not self.is_none(seed)) or any(each.arg is None for each in node.keywords)
-            if given or self.is_seeded(library) or (shuffles is not None and constant(shuffles) is not True):
+            is_given = (seed is not None and not self.is_none(seed)) or any(each.arg is None for each in node.keywords)
+            if is_given or self.is_seeded(library) or (shuffles is not None and constant(shuffles) is not True):
                 return None
             if dotted.startswith("sklearn.") and not (node.args and _are_places(node.args[0])):
                 return None  # of labels what is computed may well be the same: how many classes there are

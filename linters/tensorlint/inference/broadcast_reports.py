@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tensorlint.findings import Evidence
+from tensorlint.inference import sizes as S
 from tensorlint.inference.advice import Operand, one_shape
 from tensorlint.inference.deliberate import (
     adds_its_transpose,
@@ -15,6 +16,7 @@ from tensorlint.inference.deliberate import (
     is_kept_again,
     is_predicted,
     of_itself,
+    of_one_matrix,
     repeats,
 )
 from tensorlint.inference.frames import found_ones
@@ -71,7 +73,7 @@ class BroadcastReports(Outcomes):
         place = self.reported_place(node)
         grown = _growth(left.shape, right.shape)
         alike = chosen_alike(left, right)
-        if alike and not self.is_one_mask(left, right):
+        if alike and not S.cut_alike(left.shape[0], right.shape[0]) and not self.is_one_mask(left, right):
             return
         said = [tensor for tensor in (left, right) if "spelled" in tensor.marks]
         shaped = [tensor for tensor in (left, right) if "reshaped" in tensor.marks]
@@ -98,6 +100,12 @@ class BroadcastReports(Outcomes):
                 tensor.marks & _OWN_AXIS and self.is_asked_for_in(self.made_in_call(tensor), tensor, "spelled" in tensor.marks)
                 for tensor in (left, right)
             ),
+            written_column=any(
+                tensor.marks & _OWN_AXIS and "kept" not in tensor.marks and self.is_asked_for_in(
+                    each, tensor, "spelled" in tensor.marks and "column" not in tensor.marks)
+                for each, tensor in ((left_node, left), (right_node, right))
+            ),
+            weighs_losses=_is_loss(left) or _is_loss(right),
             predicted=any(
                 self.is_shaped_by_callee(column) and is_predicted(self, row)
                 for column, row in ((left, right), (right, left)) if column.marks & _OWN_AXIS
@@ -122,7 +130,9 @@ class BroadcastReports(Outcomes):
             updates=bool(said or shaped) and not ranges and len(left.shape) != len(right.shape)
             and self.updates_column(node, (left_node, left) if len(left.shape) > len(right.shape) else (right_node, right)),
             images=images,
-            deliberate=repeats(node, left_node, right_node) or of_itself(
+            deliberate=repeats(node, left_node, right_node) or (
+                facts["operation"] == "multiplication" and of_one_matrix(left_node, right_node)
+            ) or of_itself(
                 (left_node, left.made), (right_node, right.made)) or is_kept_again(left.made, right.made),
             written=self.is_written(left_node, left) and self.is_written(right_node, right),
             ranges=len(ranges), plain_ranges=all("coordinate" in tensor.marks for tensor in ranges),
@@ -153,7 +163,8 @@ class BroadcastReports(Outcomes):
         said = "spelled" in tensor.marks and "column" not in tensor.marks
         if "kept" not in tensor.marks and self.is_asked_for_in(node, tensor, said):
             return True
-        return not images and self.is_shaped_by_callee(tensor)
+        # What a layer with one output made a column, no function makes one.
+        return not images and "column" not in tensor.marks and self.is_shaped_by_callee(tensor)
 
     def is_asked_for_in(self, node: ast.expr | None, tensor: Tensor, said: bool) -> bool:
         """Whether the expression itself asks for the axis; `y[96:]` does not, of a `y` that has it already."""
@@ -162,7 +173,22 @@ class BroadcastReports(Outcomes):
             if not isinstance(whole, Tensor) or whole.rank != tensor.rank or tensor.marks & _OWN_AXIS - whole.marks:
                 break
             node = node.value
-        return _spelled_here(node, said)
+        if said or node is None:
+            return _spelled_here(node, said)
+        return _spelled_here(node, said) and not any(
+            isinstance(each, ast.Call) and self.is_given_column(each, tensor) for each in walk(node)
+        )
+
+    def is_given_column(self, call: ast.Call, tensor: Tensor) -> bool:
+        """Whether the call is given a column of this shape already: `np.exp(column)`, `line(column, *found)`."""
+        return any(
+            isinstance(each, ast.Name)
+            and isinstance(held := self.peek(each), Tensor)
+            and held.shape == tensor.shape
+            and bool(held.marks & _OWN_AXIS)
+            for arg in call.args
+            for each in walk(arg)
+        )
 
     def is_selected(self, tensor: Tensor) -> bool:
         """Whether it is the index of a largest element, kept with its axis: `argmax(1, keepdim=True)`, `argmax(1)[:, None]`."""
@@ -275,6 +301,9 @@ class BroadcastReports(Outcomes):
             reading=outcome.reading,
             mixed=outcome.mixed,
             averaged=outcome.averaged and not outcome.mixed,
+            by_mean=outcome.by_mean,
+            at_once=outcome.at_once,
+            doubled=outcome.doubled,
             suggestion=suggestion,
         )
 
@@ -459,6 +488,13 @@ def _one_kept(
     return (column.shape or ())[-1:] == (1,) and 1 not in (column.shape or ())[:-1]
 
 
+def _is_loss(tensor: Tensor) -> bool:
+    """Whether a loss gave it, one for each item: `F.cross_entropy(x, y, reduction="none")`, or an object that is one."""
+    function = tensor.made.func if isinstance(tensor.made, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name.endswith(("loss", "cross_entropy", "criterion")) or name == "binary_cross_entropy_with_logits"
+
+
 def _is_ratio(left: Tensor, right: Tensor) -> bool:
     """Whether one reduction over the last axis is divided by another one, and only one of them kept it."""
     column, row = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
@@ -546,4 +582,12 @@ def _spelled_here(node: ast.expr | None, said: bool) -> bool:
         node = node.func.value
     if node is None or isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):
         return False
-    return said or any(isinstance(each, (ast.Call, ast.Subscript)) for each in walk(node))
+    return said or any(
+        isinstance(each, ast.Subscript) or (isinstance(each, ast.Call) and not _keeps_places(each))
+        for each in walk(node)
+    )
+
+
+def _keeps_places(node: ast.Call) -> bool:
+    """`v.detach()`: what stands in an expression and gives no axis."""
+    return isinstance(node.func, ast.Attribute) and node.func.attr in SAME_ITEMS

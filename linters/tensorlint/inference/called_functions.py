@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import aliases
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.reducing import marked_reduction
 from tensorlint.inference.ops.table import STOPS
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
@@ -179,10 +180,12 @@ def _along_axis(interp: State, args: list[Value], kwargs: dict[str, Value], node
     result = interp.call(args[0], [row, *args[3:]], kwargs, node)
     interp.forget_since(log)
     if _is_number(result):
-        return Tensor("numpy", array.shape[:axis] + array.shape[axis + 1 :], None, None, None, node)
+        margin = Tensor("numpy", array.shape[:axis] + array.shape[axis + 1 :], None, None, None, node)
+        return marked_reduction(margin, array, (axis,))
     if not isinstance(result, Tensor) or result.framework != "numpy" or result.shape is None:
         return UNKNOWN
-    return Tensor("numpy", (*array.shape[:axis], *result.shape, *array.shape[axis + 1 :]), None, None, None, node)
+    margin = Tensor("numpy", (*array.shape[:axis], *result.shape, *array.shape[axis + 1 :]), None, None, None, node)
+    return marked_reduction(margin, array, (axis,)) if result.shape == () else margin
 
 
 def _is_number(value: Value) -> bool:

@@ -305,7 +305,9 @@ class Calls(State):
                         self.saw_handed_forward(self.attribute_of(receiver, name, func), node)
             elif self.takes_forward and name in CALLING_METHODS:
                 self.saw_forward_among(node, self.text_of(func))
-            if type(receiver) is Sequence and isinstance(held, (ast.Name, ast.Attribute)):
+            if type(receiver) is Sequence and (
+                isinstance(held, (ast.Name, ast.Attribute)) or self.is_value_of_dictionary(held, receiver)
+            ):
                 given = iterators.held_arguments(self, arguments[0], node)
                 changed = containers.mutate(self, receiver, name, given, arguments[1], held)
                 if changed is not None:
@@ -343,6 +345,13 @@ class Calls(State):
         if isinstance(receiver, Instance):
             return name not in receiver.fields and isinstance(self.find_in_class(receiver.cls, name), Function)
         return isinstance(receiver, Class) and isinstance(self.find_in_class(receiver, name), Function)
+
+    def is_value_of_dictionary(self, node: ast.expr, value: Sequence) -> bool:
+        """Whether the list is what a dictionary whose keys are known holds under a key that is written: `seen["y"]`."""
+        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant) or value.parts:
+            return False
+        whole = self.peek(node.value)
+        return isinstance(whole, Dictionary) and whole.items is not None and whole.items.get(node.slice.value) is value
 
     def starred_method(self, receiver: Value, name: str, node: ast.Call) -> Value:
         """A method of a tensor called with stars: `x.view(*shape)` is a tensor, nothing more."""

@@ -8,11 +8,11 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import Tensor
 from tensorlint.inference.walking import walk
 
-# What gives the same numbers with axes added, dropped or moved, or in another type.
+# What gives the same numbers with axes added, dropped or moved, in another order or in another type.
 _SAME_NUMBERS = frozenset([
     "reshape", "view", "view_as", "squeeze", "unsqueeze", "flatten", "ravel", "expand_dims", "atleast_2d",
     "transpose", "t", "contiguous", "clone", "copy", "detach", "astype", "to", "float", "double", "long", "int",
-    "cpu", "numpy", "asarray", "as_tensor", "from_numpy", "expand", "expand_as", "broadcast_to",
+    "cpu", "numpy", "asarray", "as_tensor", "from_numpy", "expand", "expand_as", "broadcast_to", "sort", "unique",
 ])  # fmt: skip
 _LIBRARIES = frozenset({"np", "numpy", "torch"})
 _PREDICTS = frozenset({"predict", "dot", "matmul"})
@@ -37,6 +37,21 @@ def _bare(node: ast.AST | None) -> ast.AST | None:
                 node = base
             case _:
                 return node
+
+
+def of_one_matrix(left: ast.AST | None, right: ast.AST | None) -> bool:
+    """Whether a column and a row are cut out of one matrix: `a[k + 1 :, [k]] * a[k, k + 1 :]`, as an elimination does."""
+    if not isinstance(left, ast.Subscript) or not isinstance(right, ast.Subscript):
+        return False
+    if not isinstance(left.value, (ast.Name, ast.Attribute)) or ast.dump(left.value) != ast.dump(right.value):
+        return False
+    # Of the first axis the one has several and the other one, where two columns of a table have all of both.
+    return _takes_one(left.slice) != _takes_one(right.slice)
+
+
+def _takes_one(index: ast.expr) -> bool:
+    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    return not isinstance(first, (ast.Slice, ast.List))
 
 
 def is_kept_again(left: ast.AST | None, right: ast.AST | None) -> bool:

@@ -499,7 +499,7 @@ class Expressions(State):
         if value is UNKNOWN:
             return UNKNOWN
         if type(value) is Tensor:
-            found = indexing.getitem(self.call_context("indexing", node), value, index)
+            found = self.with_outer(indexing.getitem(self.call_context("indexing", node), value, index))
             if value.shape is not None:
                 return found
             if (

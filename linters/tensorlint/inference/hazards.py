@@ -72,7 +72,10 @@ class BroadcastHazard(Hazard):
     `both_said` is true where the code asks for a size-1 axis of both, `both_summed` where the other one is a reduction too, `ratio` where one such reduction is divided by another.
     `updates` is true where the result is given the name that the column had, `images` where both have two or more
     last axes in common.
-    `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too.
+    `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too,
+    `by_mean` where means are all that made numbers of it, `at_once` where the reduction's expression also made it,
+    `doubled` where it met a matrix that came about in the same way. `written_column` is true where the axis is asked for in the operation's own expression,
+    `weighs_losses` where an unreduced loss is one of the two.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes, and `refused` that the loss broadcasts nothing and raises.
     `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many,
@@ -113,6 +116,11 @@ class BroadcastHazard(Hazard):
     images: bool = False
     mixed: bool = False
     averaged: bool = False
+    by_mean: bool = False
+    at_once: bool = False
+    doubled: bool = False
+    written_column: bool = False
+    weighs_losses: bool = False
     reading: Literal["heap", "along", "chosen"] = "heap"
     loss: bool = False
     refused: bool = False

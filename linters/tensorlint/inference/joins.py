@@ -371,8 +371,20 @@ def _one_of(a: Size, b: Size) -> Size:
     for size in (a, b):
         smallest = least(size)
         if smallest is None or smallest < 1:
-            return S.counter()
-    return S.symbol()
+            return S.cut_by(S.cut_of(a) or ()) if S.cut_alike(a, b) else S.counter()
+    made = S.Symbol()
+    first, second = _batches(a), _batches(b)
+    if first and second:
+        made.cut = tuple(sorted({*first, *second}))
+    return S.of_symbol(made)
+
+
+def _batches(size: Size) -> tuple[int, ...]:
+    """The lengths that a batch is known to have one of: the last one may be shorter, in all that is cut in the same way."""
+    if isinstance(size, int):
+        return (size,) if size > 1 else ()
+    cut = S.cut_of(size) or ()
+    return tuple(each for each in cut if isinstance(each, int)) if all(isinstance(each, int) for each in cut) else ()
 
 
 def join_tensors(a: Tensor, b: Tensor) -> Tensor:

@@ -55,6 +55,9 @@ _AROUND_MODULE = frozenset([
     "fairscale.nn.data_parallel.ShardedDataParallel", "apex.parallel.DistributedDataParallel",
     "peft.get_peft_model", "peft.PeftModel.from_pretrained",
 ])  # fmt: skip
+# Methods of accelerate's and Lightning's launchers that give back, prepared, what they are given, in its order.
+_PREPARE = frozenset(["prepare", "prepare_model", "setup", "setup_module"])
+_LAUNCHERS = frozenset(["accelerator", "fabric"])
 _WRAPS_ITERABLE = frozenset(["reversed", "list", "tuple", "iter", "sorted"])
 _OTHER_FRAMEWORKS = ("paddle", "mindspore", "oneflow", "jittor", "tinygrad", "mxnet", "mlx", "keras", "flax")
 
@@ -288,6 +291,9 @@ class ModuleEvidence(ModuleUses):
                     continue  # not there yet
                 elif iterated:
                     yield self._element(value, target, node.id, depth)
+                elif (given := self._prepared(target, value, node.id)) is not None:
+                    if not binds(given, node.id):  # `model, optimizer = accelerator.prepare(model, optimizer)`
+                        yield self._kind(given, depth + 1)
                 else:
                     yield self._bound(target, value, depth)
             if found:
@@ -299,6 +305,37 @@ class ModuleEvidence(ModuleUses):
         if not isinstance(target, ast.Name):  # a part of something unpacked
             return None
         return self._kind(value, depth + 1)
+
+    def _prepared(self, target: ast.AST | None, value: ast.expr | None, name: str) -> ast.expr | None:
+        """What was given in the place that the name has among what a launcher gives back, each of it prepared."""
+        if not isinstance(value, ast.Call) or any(isinstance(each, ast.Starred) for each in value.args):
+            return None
+        if isinstance(value.func, (ast.Name, ast.Attribute)) and not isinstance(target, ast.Name):
+            made = self.resolve(value.func)
+            if isinstance(made, Library) and made.path == "deepspeed.initialize":
+                first = isinstance(target, ast.Tuple) and bool(target.elts) and binds(target.elts[0], name)
+                return next((each.value for each in value.keywords if first and each.arg == "model"), None)
+        if not isinstance(value.func, ast.Attribute) or value.func.attr not in _PREPARE:
+            return None
+        receiver = value.func.value
+        if last_name(receiver) not in _LAUNCHERS and not self._is_launcher(receiver):
+            return None
+        if isinstance(target, ast.Name):
+            return value.args[0] if len(value.args) == 1 else None
+        if not isinstance(target, ast.Tuple) or len(target.elts) != len(value.args):
+            return None
+        return next((given for part, given in zip(target.elts, value.args, strict=True) if binds(part, name)), None)
+
+    def _is_launcher(self, node: ast.expr) -> bool:
+        """Whether an accelerate.Accelerator or a Fabric is all that the name is bound to."""
+        found = next((each for scope in self._scopes(node) if (each := list(bindings(scope, ast.unparse(node))))), [])
+        return bool(found) and all(
+            isinstance(value, ast.Call)
+            and isinstance(value.func, (ast.Name, ast.Attribute))
+            and isinstance(made := self.resolve(value.func), Library)
+            and made.path.rpartition(".")[2] in ("Accelerator", "Fabric")
+            for _, value, _ in found
+        )
 
     def _annotated(self, parameter: ast.arg) -> Kind | None:
         """What a parameter's annotation says, taken at its word: `base: nn.Linear`, `block: Block | None`."""

@@ -23,6 +23,10 @@ _USES = {
 }
 
 
+# Methods of a module that give the module itself.
+_ITSELF = frozenset(["to", "cuda", "cpu", "eval", "train", "half"])
+
+
 class ModuleUses:
     """A part of `ModuleEvidence`, which knows the file's tree and what its names are."""
 
@@ -89,7 +93,25 @@ class ModuleUses:
             return None
         if "hooks" in used or len(used) >= 2:
             return " and ".join(f"{text}.{name}()" for name in list(used.values())[:2]) + " are a module's"
+        if isinstance(area, (ast.Module, *FUNCTIONS)) and (mode := self._mode_of_loaded(area, text, used.get("mode"))):
+            return f"what torch.load gave has the {mode}() of a module"
         return None
+
+    def _mode_of_loaded(self, area: ast.AST, name: str, mode: str | None) -> str | None:
+        """`eval` or `train`, called of what torch.load gave where that is all that the name is bound to."""
+        found = [(target, value) for target, value, _ in bindings(area, name)]
+        for target, value in found:
+            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _ITSELF:
+                mode = value.func.attr if _USES[value.func.attr] == "mode" else mode
+                value = value.func.value
+            made = (
+                self.resolve(value.func)
+                if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute)
+                else None
+            )
+            if not (isinstance(target, ast.Name) and isinstance(made, Library) and made.path == "torch.load"):
+                return None
+        return mode if found else None
 
     def _is_rebound(self, area: ast.AST, name: str) -> bool:
         """Whether the name may mean one object where it is used as a module and another one elsewhere in the scope."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorlint.inference import aliases, iterators, kind_tests, known_axes, numbers, ops, table_values
 from tensorlint.inference import sizes as S
-from tensorlint.inference.containers import share
+from tensorlint.inference.containers import joined_items, share
 from tensorlint.inference.contents import given_by_operators, items_of, one_within
 from tensorlint.inference.ops import arguments, dtypes, elementwise, modules
 from tensorlint.inference.ops.unknown_arguments import is_unknown
@@ -47,6 +47,7 @@ from tensorlint.inference.values import (
     opaque_anew,
     size_of,
 )
+from tensorlint.inference.variants import varying
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -460,6 +461,16 @@ class Operators(State):
         self.end_perhaps(proven)
         return aliases.joined(share(first), share(second))
 
+    def tensors_added(self, left: Sequence, right: Sequence) -> list[Value]:
+        """What is added to a list, where both sides hold tensors and nothing else; a size of this round of a loop is another
+        one in the next."""
+        held = left.items if left.items is not None else [left.element]
+        added = right.items if right.items is not None else [right.element]
+        if not all(type(each) is Tensor for each in (*held, *added)):
+            return []
+        start = self.loop_start
+        return list(added) if start is None else [varying(each, start) for each in added]
+
     def sequence_operation(self, sign: str, left: Value, right: Value) -> Value:
         if sign == "+" and isinstance(left, Sequence) and isinstance(right, Sequence) and left.kind == right.kind:
             if left.items is not None and right.items is not None and len(left.items) + len(right.items) <= _MOST_ADDED:
@@ -473,6 +484,8 @@ class Operators(State):
                     kin = moved(side.kin, len(other.items))
             tail = (*left.tail, *right.items) if right.items is not None else right.tail
             tail = tuple(tail) if left.kind == "tuple" else ()
+            if left.kind == "list" and (tensors := self.tensors_added(left, right)):
+                return Sequence("list", None, joined_items(left, tensors), length)
             one = one_within([left, right])
             if any(is_numbering(item) for side in (left, right) for item in items_of(side)[:_MAX_ITEMS]):
                 numbered = any_key()

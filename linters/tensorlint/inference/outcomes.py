@@ -20,6 +20,8 @@ WHOLE, PART = "outer:", "part:"
 # row and row.
 LINEAR = "linear:"
 _KEEP_NUMBERS = frozenset(["mean", "detach", "clone", "contiguous", "float", "double", "cpu", "cuda", "numpy"])
+_ADD = frozenset(["+", "-", "add", "sub", "subtract"])
+_MEANS = frozenset({"mean", "nanmean"})
 _OF_MEANS = frozenset({"dim", "axis", "keepdim", "keepdims", "dtype", "input", "a"})
 # Which of them, or what is nearest: nobody asks that of a heap of n × n differences.
 _CHOICES = frozenset(["argmin", "argmax", "nanargmin", "nanargmax", "min", "amin", "nanmin", "kthvalue"])
@@ -41,7 +43,9 @@ class Outcome:
     at which either happened. `along` and `chosen` say that it was reduced, or chosen from, along one of its axes. `column`
     says that it met another column, or went where columns go, so that the row should have been one. `mixed` says that it met
     another matrix, or what may be one, or went where a matrix is read as one. `averaged` says that of a sum nothing but the
-    mean was taken, which is the number that a sum of row and row has."""
+    mean was taken, which is the number that a sum of row and row has. `by_mean` says that nothing but means made numbers of
+    it, `at_once` that the expression that made a number of it also made it, `doubled` that one that came about in the
+    same way was added to it: `y * log(p) + (1 - y) * log(1 - p)`."""
 
     shape: tuple[Size, ...]
     axes: tuple[int, ...]
@@ -55,6 +59,9 @@ class Outcome:
     column: bool = False
     mixed: bool = False
     averaged: bool = False
+    by_mean: bool = False
+    at_once: bool = False
+    doubled: bool = False
 
     @property
     def reading(self) -> Reading:
@@ -116,6 +123,8 @@ class Outcomes(State):
                 first = not (outcome.reduced or outcome.partly)
                 same = mean and self.is_read_once(int(mark.partition(":")[2]), node)
                 outcome.averaged = same and (first or outcome.averaged)
+                outcome.by_mean = name in _MEANS and (first or outcome.by_mean)
+                outcome.at_once = outcome.at_once or self.is_within(int(mark.partition(":")[2]), node)
                 self._became_number(node, tensor, outcome, whole)
                 outcome.chosen = outcome.chosen or (not whole and name in _INDICES)
             elif whole and tensor.rank == len(outcome.shape) and set(facts["axes"]) & set(outcome.axes):
@@ -126,10 +135,15 @@ class Outcomes(State):
                 if mean:
                     result.marks |= {_linear(mark)}
 
+    def is_within(self, cause: int, reduction: ast.AST) -> bool:
+        """Whether the operation, of this id, stands in the reduction."""
+        cause = self.operations_elsewhere.get(cause, cause)
+        return any(id(each) == cause for each in walk(reduction))
+
     def is_read_once(self, cause: int, reduction: ast.AST) -> bool:
         """Whether the operation, of this id, stands in the reduction, or in a name that is read there only."""
         cause = self.operations_elsewhere.get(cause, cause)
-        if any(id(each) == cause for each in walk(reduction)):
+        if self.is_within(cause, reduction):
             return True
         names = [each.id for each in walk(reduction) if isinstance(each, ast.Name)]
         read = [
@@ -184,6 +198,13 @@ class Outcomes(State):
                 elif any(each.shape == outcome.column_shape for each in others):
                     outcome.column = True
                 rest = (*operands[:at], *operands[at + 1 :])
+                if operation.rpartition(".")[2] in _ADD and any(
+                    isinstance(each, Tensor)
+                    and not operand.marks & each.marks & self.outcomes.keys()
+                    and self.grew_alike(each, outcome)
+                    for each in rest
+                ):
+                    outcome.doubled = True
                 if operation.rpartition(".")[2] in _OF_MATRICES or any(
                     _may_be_matrix(each, operand) and not self.grew_alike(each, outcome) for each in rest
                 ):

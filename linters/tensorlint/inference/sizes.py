@@ -23,7 +23,7 @@ class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
     __slots__ = (
-        "counts", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "signed", "since", "variant", "written",
+        "counts", "cut", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "signed", "since", "variant", "written",
     )  # fmt: skip
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
@@ -40,6 +40,9 @@ class Symbol:
         self.signed = False
         # The number of a round: that is 0, and 1, in one or another, whatever it is called.
         self.numbers = False
+        # What cut it out of an axis, where that is likely to leave several, or () where it leaves one at most: two lengths
+        # that one thing cut out of axes of one length are the same.
+        self.cut: tuple[object, ...] | None = None
         # How the code writes it where it has no name for it: `len(rows)`.
         self.written: str | None = None
         self.serial = next(_serial)
@@ -110,8 +113,27 @@ def counter(*, variant: bool = False, numbers: bool = False, signed: bool = Fals
 def another(atom: Symbol, *, plural: bool = False, variant: bool = False) -> Poly:
     """A new size, which may be 0 where this one may."""
     made = Symbol(None, plural=plural, variant=variant)
-    made.counts, made.numbers, made.signed = atom.counts, atom.numbers, atom.signed
+    made.counts, made.numbers, made.signed, made.cut = atom.counts, atom.numbers, atom.signed, atom.cut
     return of_symbol(made)
+
+
+def cut_by(key: tuple[object, ...]) -> Poly:
+    """A length that something cut out of an axis, which may be 0."""
+    atom = Symbol(None)
+    atom.counts, atom.cut = True, key
+    return of_symbol(atom)
+
+
+def cut_of(size: Size) -> tuple[object, ...] | None:
+    """What cut the length out of an axis, None where nothing is known to."""
+    alone = single(size)
+    return None if alone is None else alone.cut
+
+
+def cut_alike(a: Size, b: Size) -> bool:
+    """Whether both are the length, as a rule not 1, of what one thing cut out of axes of one length: a batch."""
+    first, second = single(a), single(b)
+    return first is not None and second is not None and bool(first.cut) and first.cut == second.cut
 
 
 def settle(size: Size) -> Size:
@@ -119,7 +141,10 @@ def settle(size: Size) -> Size:
     atoms = symbols(size)
     if not any(atom.variant for atom in atoms):
         return size
-    return counter() if any(atom.counts for atom in atoms) else symbol()
+    if not any(atom.counts for atom in atoms):
+        return symbol()
+    alone = single(size)
+    return counter() if alone is None or alone.cut is None else cut_by(alone.cut)
 
 
 def of_symbol(atom: Symbol) -> Poly:

@@ -47,6 +47,28 @@ def is_weighed_by_all(hazard: BroadcastHazard) -> bool:
     return hazard.operation in ("multiplication", "division")
 
 
+def is_factored(hazard: BroadcastHazard) -> bool:
+    """Whether all of a table of products was added up, which is the product of two sums: nobody makes the table for it, also
+    where reshape made the column in another line. Its mean is taken, the sum in the expression that makes it, or the sum of
+    it and another such table, as of the two terms of a cross entropy. Of a table of sums the mean is as pointless. A column
+    that was asked for in so many words, `[:, None]`, is one for a table, unless a layer made it, it weighs losses, or two
+    tables are added."""
+    if hazard.context != "reduced" or hazard.reading != "heap" or hazard.mixed or hazard.ranges or hazard.deliberate:
+        return False
+    if hazard.written_column or hazard.written or not hazard.same_length or hazard.one_each:
+        return False
+    if hazard.spelled == "said" and not (
+        hazard.layer_column or hazard.weighs_losses or (hazard.own_axis and hazard.doubled)
+    ):
+        return False
+    product = hazard.operation in ("multiplication", "division") or hazard.operation.endswith(("mul", "multiply"))
+    if hazard.same_rank:
+        return hazard.rank == 2 and product and (hazard.by_mean or hazard.doubled) and not hazard.both_said
+    if product:
+        return hazard.by_mean or hazard.doubled or hazard.at_once
+    return hazard.by_mean and hazard.operation == "addition"
+
+
 def is_accident(hazard: BroadcastHazard) -> bool:
     """Whether a row that met a column looks like an accident.
 
@@ -58,6 +80,10 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         return True
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False
+    if hazard.operation == "indexing" and (hazard.spelled != "no" or hazard.written):
+        return False  # rows and columns to choose, each with each
+    if not hazard.one_kept and is_factored(hazard):
+        return True
     if hazard.one_kept and is_uneven(hazard):
         # The number is right, and only more is computed than needs to be.
         return not (hazard.averaged and hazard.both_summed)

@@ -49,9 +49,20 @@ WRONG = {
     "written again, of torch": program("return (A - 1) - (A - 1).mean(1)", torch=True),
     "written again, of a field": "import numpy as np\n\n\nclass Model:\n    def __init__(self, n):\n        self.A = np.ones((n, n))\n\n"
     "    def normalise(self, eps=1e-3):\n        self.A = (self.A + eps) / (self.A + eps).sum(axis=1)\n\n\nm = Model(3)\nm.normalise()\n",
+    "by an einsum": program("return A / np.einsum('ij->i', A)"),
+    "of squares by an einsum": program("d = np.sqrt(np.einsum('ij,ij->i', A, A))", "return A / d"),
+    "by an einsum of torch": program("return A / torch.einsum('ij->i', A)", torch=True),
+    "along an axis": program("return A / np.apply_along_axis(np.linalg.norm, 1, A)"),
+    "along an axis, by a function of the program's own": program(
+        "d = np.apply_along_axis(lambda row: row.max() - row.min(), 1, A)", "return A / d"
+    ),
     "of another sum": program("A = A + M", "return A / A.sum(axis=1)"),
 }
 RIGHT = {
+    "the columns by an einsum": program("return A / np.einsum('ij->j', A) / np.einsum('ij,ij->j', A, A)"),
+    "an einsum made a column": program("return A / np.einsum('ij->i', A)[:, None]"),
+    "an einsum with another matrix": program("return A / np.einsum('ij,ji->i', A, M)"),
+    "along the other axis": program("return A / np.apply_along_axis(np.sum, 0, A)"),
     "both sides at once": program("d = A.sum(axis=1)", "return A / np.sqrt(d) / np.sqrt(d)[:, None]"),
     "both sides of a name": program("s = np.sqrt(A.sum(axis=1))", "A = A / s", "return A / s.reshape(-1, 1)"),
     "both sides without a name": program("return A / A.sum(axis=1) / A.sum(axis=1)[:, np.newaxis]"),

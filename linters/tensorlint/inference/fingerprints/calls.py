@@ -187,6 +187,15 @@ class Calls(DatasetCalls):
                 if self.is_seeded(library) or keyword(node, "generator") is not None:
                     return Value("unknown", dotted=dotted)
                 return Value("unknown", (Trait("M6", f"{dotted}() is drawn without a seed", node),), dotted=dotted)
+        if dotted in words.RANDOM_PARTS:
+            library, option = words.RANDOM_PARTS[dotted]
+            seed, shuffles = keyword(node, option), keyword(node, "shuffle")
+            is_given = (seed is not None and not self.is_none(seed)) or any(each.arg is None for each in node.keywords)
+            if is_given or self.is_seeded(library) or (shuffles is not None and constant(shuffles) is not True):
+                return None
+            if dotted.startswith("sklearn.") and not (node.args and _are_places(node.args[0])):
+                return None  # of labels what is computed may well be the same: how many classes there are
+            return Value("unknown", (Trait("M6", f"{dotted}() is drawn without a seed", node),), dotted=dotted)
         if dotted.startswith("torch.nn.") and dotted == f"torch.nn.{last}":
             if last in words.RANDOM_LAYERS and not self.is_seeded("torch"):
                 trait = Trait("M6", f"the weights of {dotted} {UNSEEDED_WEIGHTS}", node)
@@ -424,3 +433,11 @@ class Calls(DatasetCalls):
         if name == "pop":
             return Value("unknown", tuple(self.ordered(base, node)))
         return UNKNOWN
+
+
+def _are_places(node: ast.expr) -> bool:
+    """Whether the expression gives the places of items: `range(n)`, `list(range(n))`, `np.arange(n)`."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in ("range", "arange") or (name == "list" and bool(node.args) and _are_places(node.args[0]))

@@ -122,6 +122,11 @@ GLOBAL_DRAWS = (
         ),
     ),
 )
+# What parts its arguments at random: whose seed it takes, unless this argument gives it one.
+RANDOM_PARTS = {
+    "sklearn.model_selection.train_test_split": ("numpy", "random_state"),
+    "torch.utils.data.random_split": ("torch", "generator"),
+}
 # Generators that take their seed from the operating system unless they are given one (argument 0 or `seed`).
 SEEDED_BY_ARGUMENT = frozenset(["random.Random", "numpy.random.default_rng", "numpy.random.RandomState"])
 SEEDED_BY_ARGUMENT |= frozenset(

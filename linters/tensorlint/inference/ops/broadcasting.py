@@ -64,7 +64,7 @@ def grows(shape: Shape, other: Shape) -> bool:
 
 def chosen_alike(left: Tensor, right: Tensor) -> bool:
     """Whether one mask chose the rows of both, `out[mask]` and `y[mask]`, of which one has an axis of size 1 too many. How
-    many it chose is not known, and each meets each other one."""
+    many it chose is not known, and each meets each other one. So it is of one slice, `x[i : i + 16]` and `y[i : i + 16]`."""
     column, row = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
     if (
         column.shape is None
@@ -76,6 +76,8 @@ def chosen_alike(left: Tensor, right: Tensor) -> bool:
         return False
     if isinstance(column.shape[0], int) or isinstance(row.shape[0], int):
         return False
+    if S.cut_alike(column.shape[0], row.shape[0]):
+        return True
     chosen = _chosen_by(column.made)
     return chosen is not None and chosen == _chosen_by(row.made)
 
@@ -127,7 +129,9 @@ def tell_any(call: Call, operation: str, operands: Sequence[Value], shape: Shape
     for first, second in combinations(range(len(operands)), 2):
         left, right = operands[first], operands[second]
         if isinstance(left, Tensor) and isinstance(right, Tensor) and left.shape and right.shape:
-            if grows(left.shape, right.shape) and grows(right.shape, left.shape):
+            if (grows(left.shape, right.shape) and grows(right.shape, left.shape)) or (
+                S.cut_alike(left.shape[0], right.shape[0]) and chosen_alike(left, right)
+            ):
                 tell(call, operation, left, right, shape, (first - before, second - before))
                 return
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 from tensorlint.inference import layout
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops.arguments import always_at_least, at_least
-from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import leaf_dtype, nested
 from tensorlint.inference.ops.ranges import clipped
@@ -126,11 +128,14 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
             for _ in range(len(tensor.shape) - consumed):
                 axes.keep(*axes.take())
             continue
-        _one(tensor, axes, item)
+        _one(tensor, axes, item, call.node)
     while axes.at < len(axes.own_shape):
         axes.keep(*axes.take())
     if axes.advanced:
-        return _advanced(call, tensor, axes)
+        found = _advanced(call, tensor, axes)
+        if len(axes.advanced) > 1:
+            _tell_of_indices(call, items)
+        return found
     shape = tuple(axes.shape)
     marks = surviving(tensor.marks, shape)
     how = None
@@ -144,6 +149,17 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
     return Tensor(
         tensor.framework, shape, strides, tensor.dtype, tensor.device, call.node, how, marks, layout_trail=trail
     )
+
+
+def _tell_of_indices(call: Call, items: list[Value]) -> None:
+    """Of a column of indices and a row of as many each meets each: `scores[np.arange(n), labels]` of labels `(n, 1)`."""
+    index = call.node.slice if isinstance(call.node, ast.Subscript) else None
+    nodes: list[ast.expr] = index.elts if isinstance(index, ast.Tuple) else []
+    found = [(item, node) for item, node in zip(items, nodes, strict=False) if isinstance(item, Tensor) and item.shape]
+    if len(found) == 2 and len(nodes) == len(items):
+        (left, first), (right, second) = found
+        if {left.rank, right.rank} == {1, 2}:
+            tell(call, "indexing", left, right, broadcast(left.shape or (), right.shape or ()), nodes=(first, second))
 
 
 def _read_as_tuple(index: Sequence) -> bool:
@@ -168,17 +184,19 @@ def _consumes(item: Value) -> int:
     if isinstance(item, Const) and isinstance(item.value, bool):
         raise Undecided
     if isinstance(item, Tensor):
-        if item.shape is None or item.dtype is None:
+        if item.shape is None or (item.dtype is None and len(item.shape) != 1):
             raise Undecided
         return len(item.shape) if item.dtype in ("bool", "uint8") else 1
     return 1
 
 
-def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
+def _one(tensor: Tensor, axes: _Axes, item: Value, node: ast.AST | None) -> None:
     axes.order.append(not isinstance(item, Slice) and not is_none(item))
     if isinstance(item, Slice):
         size, stride = axes.take()
         length, step = slice_length(size, item)
+        if S.cut_of(length) == ("slice", item, size):
+            length = S.cut_by(("slice", _written(node, axes.at - 1), size))
         if length != size or step != 1:
             axes.cut = True
         if step is None:
@@ -203,13 +221,21 @@ def _one(tensor: Tensor, axes: _Axes, item: Value) -> None:
             raise Undecided
         axes.selected_at.append(len(axes.shape))
         return
+    if isinstance(item, Tensor) and item.dtype is None and item.shape is not None and len(item.shape) == 1:
+        # Indices or a mask: both choose along one axis.
+        axes.take()
+        key = S.cut_of(item.shape[0])
+        count = S.cut_by(("chosen", item.shape[0]) if key is None else key)
+        axes.advanced[len(axes.shape)] = ((count,), (1,))
+        axes.keep(count, 0)
+        return
     shape, dtype, strides = _index_array(item)
     if dtype in ("bool", "uint8"):
         if dtype == "uint8" and tensor.framework != "torch":
             raise Undecided
         if not shape:
             raise Undecided
-        count = S.counter()  # a mask may choose nothing
+        count = S.cut_by(("chosen", item))  # a mask may choose nothing
         for _ in shape:
             axes.take()
             axes.advanced[len(axes.shape)] = ((count,), (1,))
@@ -320,6 +346,32 @@ def slice_length(size: Size, item: Slice) -> tuple[Size, int | None]:
     step = 1 if is_none(item.step) else integer(item.step)
     if step is None or step == 0:
         return S.counter(), None
+    length, step = _slice_length(size, item, step)
+    alone = S.single(length)
+    if alone is not None and alone.counts and alone.cut is None and alone.name is None and size != length:
+        return S.cut_by(_cut(size, item)), step
+    return length, step
+
+
+def _written(node: ast.AST | None, axis: int) -> object:
+    """How the slice of an axis is written, where its bounds are not known: `i : min(i + 16, n)`."""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    part = parts[axis] if axis < len(parts) else None
+    return ast.dump(part) if isinstance(part, ast.Slice) else S.Symbol()
+
+
+def _cut(size: Size, item: Slice) -> tuple[object, ...]:
+    """What the slice cuts out of an axis of this size, () where that is one item."""
+    start = 0 if is_none(item.start) else size_of(item.start)
+    stop = size if is_none(item.stop) else size_of(item.stop)
+    if start is None or stop is None:
+        return ("slice", item, size)
+    width = S.subtract(stop, start)
+    return () if width in (0, 1) else ("slice", start, stop, size)
+
+
+def _slice_length(size: Size, item: Slice, step: int) -> tuple[Size, int | None]:
     start_none, stop_none = is_none(item.start), is_none(item.stop)
     if start_none and stop_none and step in (1, -1):
         return size, step

@@ -172,6 +172,16 @@ def einsum_shape(equation: str, shapes: list[Shape]) -> tuple[Shape, list[str], 
     return tuple(result), terms, output
 
 
+def einsum_reduction(tensors: list[Tensor], terms: list[str], output: str) -> tuple[int, ...] | None:
+    """The axes over which an einsum sums one tensor, or its squares: `ij,ij->i` of it and itself; None where it does more."""
+    term, whole = terms[0], tensors[0]
+    if any(each != term for each in terms) or any(each is not whole for each in tensors) or "." in term + output:
+        return None
+    axes = tuple(axis for axis, letter in enumerate(term) if letter not in output)
+    kept = "".join(letter for letter in term if letter in output)
+    return axes if axes and output == kept and len(set(term)) == len(term) else None
+
+
 def einsum_layout(tensors: list[Tensor], terms: list[str], output: str, shape: Shape) -> Strides | None:
     """The strides of `torch.einsum`: a view for one permuted operand; for two, what sumproduct_pair's bmm gives."""
     if any("." in term for term in terms):

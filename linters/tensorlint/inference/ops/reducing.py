@@ -76,6 +76,14 @@ def reduce(
     return result
 
 
+def marked_reduction(result: Tensor, source: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """A result that is `source` reduced over these axes, none of them kept."""
+    marks = result.marks | REDUCTION
+    if result.shape and axes and axes[0] == len(result.shape):
+        marks |= DROPPED
+    return values.copy(result, marks=marks, source=source, reduced=axes)
+
+
 def _words(call: Call, axes: tuple[int, ...], rank: int, keep: bool) -> str:
     name = call.name.rpartition(".")[2]
     if len(axes) == rank:

@@ -11,7 +11,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen, ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.products import agree
-from tensorlint.inference.ops.reducing import reduce
+from tensorlint.inference.ops.reducing import marked_reduction, reduce
 from tensorlint.inference.ops.results import NO_MARKS, NUMERIC, SPELLED, fresh, short, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.linear_algebra import least_of
@@ -79,9 +79,10 @@ def einsum(call: Call, subscripts: Value, operands: list[Value], **rest: Value) 
     if not isinstance(subscripts, Const) or not isinstance(subscripts.value, str):
         raise Undecided
     items = [ranked(call, item) for item in operands]
-    shape, _, _ = products.einsum_shape(subscripts.value, [item.shape or () for item in items])
+    shape, terms, output = products.einsum_shape(subscripts.value, [item.shape or () for item in items])
     dtype = products.common_dtype(call, "numpy", items) if values.is_none(rest["dtype"]) else None
-    return unplaced(call, "numpy", shape, dtype)
+    result, axes = unplaced(call, "numpy", shape, dtype), products.einsum_reduction(items, terms, output)
+    return result if axes is None else marked_reduction(result, items[0], axes)
 
 
 @op("numpy.tensordot numpy.linalg.tensordot", "a b axes=2")
@@ -126,8 +127,17 @@ def trace(call: Call, a: Value, dtype: Value, **rest: Value) -> Value:
 def cov(call: Call, m: Value, y: Value, rowvar: Value, **rest: Value) -> Value:
     given = ranked(call, m)
     shape = given.shape or ()
-    if not values.is_none(y) or len(shape) > 2 or not shape:
+    if len(shape) > 2 or not shape:
         raise Undecided
+    if not values.is_none(y):
+        # Each row is a variable, of both, and a vector is one.
+        other = ranked(call, y).shape or ()
+        if not 1 <= len(other) <= 2 or arguments.flag(rowvar) is not True:
+            raise Undecided
+        both = S.add(shape[0] if len(shape) == 2 else 1, other[0] if len(other) == 2 else 1)
+        if not isinstance(both, int) and not S.surely_not_one(both):
+            raise Undecided
+        return unplaced(call, "numpy", (both, both), None, marks=NUMERIC)
     if len(shape) == 1:
         return Tensor("numpy", (), (), None, None, call.node)
     size = shape[0] if arguments.flag(rowvar) else shape[1]
@@ -135,7 +145,7 @@ def cov(call: Call, m: Value, y: Value, rowvar: Value, **rest: Value) -> Value:
         return Tensor("numpy", (), (), None, None, call.node)
     if not S.surely_not_one(size):
         raise Undecided
-    return unplaced(call, "numpy", (size, size), None)
+    return unplaced(call, "numpy", (size, size), None, marks=NUMERIC)
 
 
 def matrices(call: Call, value: Value) -> tuple[Tensor, Shape, Size, Size]:

@@ -9,6 +9,7 @@ from tensorlint.inference.ops import arguments, dtypes, products
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.elementwise import elementwise
 from tensorlint.inference.ops.products import agree
+from tensorlint.inference.ops.reducing import marked_reduction
 from tensorlint.inference.ops.results import SPELLED, common_device, fresh, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
@@ -107,7 +108,9 @@ def einsum(call: Call, equation: Value, operands: list[Value]) -> Value:
     if dtype in ("bool", "uint8", "int8", "int16", "int32"):
         dtype = None  # an axis that is summed up before the product is summed up in int64
     strides = products.einsum_layout(items, terms, output, shape)
-    return Tensor("torch", shape, strides, dtype, common_device(items), call.node)
+    result = Tensor("torch", shape, strides, dtype, common_device(items), call.node)
+    axes = products.einsum_reduction(items, terms, output)
+    return result if axes is None else marked_reduction(result, items[0], axes)
 
 
 @op("torch.tensordot", "a b dims=2 / out=None")

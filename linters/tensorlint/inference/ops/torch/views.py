@@ -51,10 +51,27 @@ def view_as_shape(call: Call, input: Tensor, target: Shape) -> Tensor:
     if result.legal is False:
         call.report("view", tensor=input, target=shape, result=result)
     else:
+        if result.legal is None:
+            tell_of_batch(call, input, shape)
         tell_of_branches(call, input, target)
     # After an illegal view the program has stopped; what a repaired one gives is contiguous or a view.
     strides = result.strides if result.legal else layout.contiguous(shape) if result.legal is False else None
     return seen(call, input, shape, strides, marks=reshaping.reshaped_marks(input, shape))
+
+
+def tell_of_batch(call: Call, input: Tensor, target: Shape) -> None:
+    """A view that torch refuses of a batch, `data[i : i + 16]`, whatever its length, unless that is 1."""
+    cut = {atom for size in (*(input.shape or ()), *target) for atom in S.symbols(size) if atom.cut}
+    if not cut or input.strides is None:
+        return
+    batch: dict[S.Symbol, Size] = {atom: S.of_symbol(S.Symbol(plural=True)) for atom in cut}
+    shape, strides, wanted = (
+        tuple(S.substitute(size, batch) for size in sizes) for sizes in (input.shape or (), input.strides, target)
+    )
+    several = copy(input, shape=shape, strides=strides)
+    result = reshaping.view(several, wanted)
+    if result.legal is False:
+        call.report("view", tensor=several, target=wanted, result=result)
 
 
 def tell_of_branches(call: Call, input: Tensor, target: Shape) -> None:

@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     any_key,
+    has_some,
     is_none,
 )
 from tensorlint.inference.variants import any_of, made_anew, varying
@@ -79,7 +80,9 @@ class Iteration(State):
         if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
             return Sequence(kind, None, born=self.steps)
         length = self.length_of(known) if plain and kind != "set" else None
-        return Sequence(kind, None, UNKNOWN if spent else element, length, born=self.steps)
+        # One condition may hold for none of them.
+        some = has_some(known) if plain else False if any(each.ifs for each in node.generators) else None
+        return Sequence(kind, None, UNKNOWN if spent else element, length, born=self.steps, some=some)
 
     def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
         first = self.eval(node.generators[0].iter)

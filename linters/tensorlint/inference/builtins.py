@@ -416,7 +416,13 @@ def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     if len(args) == 3:
         interp.made_by_call(args[1], args[2])
         return one_within([args[2]])
-    return UNKNOWN
+    cls = args[0].cls if len(args) == 1 and isinstance(args[0], Instance) else None
+    held = (
+        []
+        if cls is None
+        else [one for base in method_order(cls) if isinstance(base, Class) for one in base.held.values()]
+    )
+    return one_within(each for each in held if not isinstance(each, Function))
 
 
 def _property(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -508,7 +514,7 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
         known = interp.iterate(args[0])
         # Which item comes next depends on what was taken before.
         return interp.any_item(known) if len(args) == 1 else default
-    return UNKNOWN
+    return one_within(args)
 
 
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -240,7 +240,11 @@ class Following(State):
         self.frame, self.file = frame, file
         try:
             if isinstance(code, ast.Lambda):
-                return share(self.eval(code.body))
+                value = self.eval(code.body)
+                if not frame.facts.is_generator:
+                    return share(value)
+                self.forget_since(changed)  # it runs when somebody asks for what it yields, if ever
+                return self.returned(frame, False)
             before = self.steps
             self.block(code.body, ALWAYS)
             self.budget -= self.steps - before

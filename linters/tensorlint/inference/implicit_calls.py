@@ -156,8 +156,10 @@ class ImplicitCalls(State):
         for value in values:
             if type(value) not in CALLED:
                 continue
-            if type(value) is Function and type(value.node) is ast.Lambda:
-                self.saw_handed_lambda(value)
+            if type(value) is Function:
+                self.stray_given([value])
+                if type(value.node) is ast.Lambda:
+                    self.saw_handed_lambda(value)
             if may_change(value):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
                 if aliases.TIES.on and type(value) is Function and self.reached_from(value).reshapes:
@@ -370,6 +372,11 @@ def _is_same(function: Value, other: Value) -> bool:
 
 
 _NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+
+
+def may_give(code: ast.AST) -> bool:
+    """Whether the function may give what one of its names or attributes holds."""
+    return kept_with(code, "held given", lambda: _held_given(code)) != _NOTHING
 
 
 def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:

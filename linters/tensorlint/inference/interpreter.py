@@ -101,6 +101,7 @@ _ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "toc
 # Words of a file whose arrays may be others', which numpy's functions ask what they give.
 _ASKED = frozenset({"dask", "cupy", "xarray", "pint", "awkward", "__array_function__"})
 # Methods by which the right operand's class decides what an operator gives.
+_OF_TORCH = frozenset({"F", "nn", "functional", "torch"})
 _REFLECTED = re.compile(r"def __r(?:add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor)__")
 # Attributes of a class by which its objects go before numpy's arrays.
 _BEFORE_ARRAYS = frozenset({"__array_ufunc__", "__array_priority__"})
@@ -236,6 +237,15 @@ class Interpreter(
             self.rebound = replace(self.rebound, attributes=self.rebound.attributes | imports.replaced)
         self.imports = imports
         self.patched = file.facts.library_attributes() | imports.replaced
+        if self.rebound.patched:
+            imported = file.facts.imported | {"torch", "numpy", "builtins"}
+            self.patched |= {name for root, name in self.rebound.patched if root in imported}
+        self.patched_signs = decided_by_classes(self.patched)  # `torch.Tensor.__add__ = f`
+        # `F.linear = f`, which `nn.Linear` calls.
+        patched = (*file.facts.stored_below, *self.rebound.patched) if self.patched else ()
+        self.patched_in_layers = frozenset(
+            name for root, name in patched if root in _OF_TORCH and name[:1].islower() and name in self.patched
+        )
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text

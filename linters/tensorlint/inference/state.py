@@ -106,6 +106,8 @@ class State:
     quiet: frozenset[ast.AST] | None
     rebound: Rebound
     patched: frozenset[str]
+    patched_signs: frozenset[str]
+    patched_in_layers: frozenset[str]
     analysed: set[tuple[ast.AST, int]]
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]

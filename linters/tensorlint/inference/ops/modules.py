@@ -91,6 +91,17 @@ def known(path: str) -> bool:
 
 
 @cache
+def may_call(path: str, patched: frozenset[str]) -> bool:
+    """Whether the layer, or one that it holds, may call one of these functions of torch, which the program has replaced."""
+    kind = path.rpartition(".")[2].lower()
+    if path in CONTAINERS or "attention" in kind or "transformer" in kind:
+        return True
+    if "interpolate" in patched and "upsampl" in kind:
+        return True
+    return any(name.replace("_", "").rstrip("123d") in kind for name in patched)
+
+
+@cache
 def settings(path: str) -> frozenset[str]:
     """What can be assigned to a layer and changes what calling it gives."""
     found = _find(path)

@@ -161,7 +161,7 @@ class DistantChanges:
     def taken(self, node: ast.Call, initialiser: bool) -> None:
         """`layer = owner.layers.pop(0)`, `return owner.insert(0, layer)`."""
         func = node.func
-        if type(func) is ast.Attribute and func.attr in _PUTS:
+        if type(func) is ast.Attribute and func.attr in _PUTS and not (node.args and _is_text(node.args[0])):
             self.call(node, initialiser)
 
     def call(self, node: ast.Call, initialiser: bool) -> None:
@@ -348,7 +348,7 @@ class DistantChanges:
             for value in given:
                 if isinstance(value, ast.Name):
                     held[value.id] = sure or held.get(value.id, False)
-                elif value in calls and _unpacks(value):
+                elif value in calls and _unpacks(value) and not parameter.of_method:
                     self.anywhere.add(MEMBERS)
                 else:
                     self._change_held(value, sure)
@@ -698,6 +698,10 @@ def _given(call: ast.Call, parameter: _Parameter) -> list[ast.expr]:
         return [call]
     found = [word.value for word in call.keywords if word.arg == parameter.name]
     return found or (call.args[parameter.place : parameter.place + 1] if parameter.place >= 0 else []) or [call]
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _unpacks(call: ast.Call) -> bool:

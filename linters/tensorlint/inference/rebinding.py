@@ -222,8 +222,6 @@ class _Walk:
                         self.target(target, owner, method)
                 elif isinstance(node, ast.Attribute) and node.attr in _PARTS and node not in self.looked:
                     self.unknown_name(node.value, owner, method, _reach(node))  # in other hands
-                elif isinstance(node, ast.Attribute) and node.attr in _GLOBALS_OF and node not in self.looked:
-                    self.found.globals = None
                 self.block(children(node), owner, method)
 
     def target(self, target: ast.expr, owner: ast.ClassDef | None, method: str) -> None:
@@ -292,6 +290,9 @@ class _Walk:
         elif name == "multiple" and isinstance(func, ast.Attribute):
             self.found.attributes.update(each.arg for each in node.keywords if each.arg)
             self.add_globals(each.arg for each in node.keywords if each.arg)
+        elif name == "dict" and isinstance(func, ast.Attribute) and node.args:  # `mock.patch.dict(...)`
+            if _is_namespace(node.args[0]):
+                self.found.globals = None
         elif name == "patch" and node.args:
             self.dotted(node.args[0])
         elif isinstance(func, ast.Attribute) and name in _CHANGES:

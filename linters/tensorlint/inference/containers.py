@@ -356,7 +356,7 @@ def _forget_progress(iterator: Sequence) -> None:
     if iterator.items is not None:
         iterator.element = joined_items(iterator, [])
         iterator.items = None
-    iterator.length = iterator.totals = None
+    iterator.length = iterator.totals = iterator.some = None
 
 
 def within(value: Value) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import children, statements, walk
 from tensorlint.inference.words import is_mentioned_once, lines_with
 
 # Stands for the layers that a container holds, among the settings that may have changed.
@@ -101,6 +101,7 @@ class _Parameter(NamedTuple):
     name: str
     place: int
     of_method: bool
+    of_class: bool = False  # of an initialiser, by the name of its class
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -313,7 +314,7 @@ class DistantChanges:
 
     def finish(self, tree: ast.Module, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
-        waiting = dict.fromkeys(self.filled)
+        waiting = dict.fromkeys([*self.filled, *((each, False) for each in self._given_on(tree, text))])
         self.filled = []
         # A function that is mentioned once, where it is defined, is called by other files, if by any.
         filled = [each for each in waiting if text is None or not is_mentioned_once(each[0].function, text)]
@@ -322,14 +323,30 @@ class DistantChanges:
         seen = set(filled)
         while filled and MEMBERS not in self.anywhere:
             # What a function is given may be what another one was given.
-            filled = [each for each in dict.fromkeys(self._finish(filled, tree, text)) if each not in seen]
+            further = [*self._finish(filled, tree, text), *((each, False) for each in self._given_on(tree, text))]
+            filled = [each for each in dict.fromkeys(further) if each not in seen]
             seen.update(filled)
+
+    def _given_on(self, tree: ast.Module, text: str | None) -> Iterator[_Parameter]:
+        """The parameters of initialisers that keep what they are given where members are taken out: `self.layers = layers`."""
+        changed = [name for of in (self.of_class, self.of_any) for name, settings in of.items() if MEMBERS in settings]
+        names = {name for name in changed if text is None or f".{name} = " in text}
+        for cls in statements(tree) if names else ():
+            for method in cls.body if isinstance(cls, ast.ClassDef) else ():
+                if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+                    continue
+                places = [each.arg for each in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)]
+                for statement in method.body:
+                    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
+                        target, given = statement.targets[0], statement.value.id
+                        if isinstance(target, ast.Attribute) and target.attr in names and given in places:
+                            yield _Parameter(cls.name, given, places.index(given) - 1, False, True)
 
     def _finish(
         self, filled: list[tuple[_Parameter, bool]], tree: ast.Module, text: str | None
     ) -> Iterator[tuple[_Parameter, bool]]:
         names = {each.function for each, _ in filled}
-        surely = {each.function for each, sure in filled if sure or not each.of_method}
+        surely = {each.function for each, sure in filled if sure or not (each.of_method or each.of_class)}
         nodes = _nodes_near(tree, text, names)
         calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
@@ -603,8 +620,8 @@ def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
     module = next(scope for scope in scopes if isinstance(scope, ast.Module))
     found: dict[ast.AST, None] = {}
     lines = sorted(lines)
-    for inner, statements in zip(_innermost(functions, lines), _innermost(module.body, lines), strict=True):
-        found.update(dict.fromkeys(inner or statements))
+    for inner, outside in zip(_innermost(functions, lines), _innermost(module.body, lines), strict=True):
+        found.update(dict.fromkeys(inner or outside))
     return list(found)
 
 

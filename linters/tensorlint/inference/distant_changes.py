@@ -331,8 +331,9 @@ class DistantChanges:
         """The parameters of initialisers that keep what they are given where members are taken out: `self.layers = layers`."""
         changed = [name for of in (self.of_class, self.of_any) for name, settings in of.items() if MEMBERS in settings]
         names = {name for name in changed if text is None or f".{name} = " in text}
-        for cls in statements(tree) if names else ():
-            for method in cls.body if isinstance(cls, ast.ClassDef) else ():
+        classes = [each for each in statements(tree) if isinstance(each, ast.ClassDef)] if names else []
+        for cls in classes:
+            for method in cls.body:
                 if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
                     continue
                 places = [each.arg for each in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)]

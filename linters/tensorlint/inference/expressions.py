@@ -30,7 +30,7 @@ from tensorlint.inference.containers import contained, share, within
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.frames import Frame
+from tensorlint.inference.frames import Frame, Inner
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
@@ -178,6 +178,8 @@ class Expressions(State):
         before = env.get(name)
         self.assign(node.target, share(value), node.value)
         self.named.add(name)
+        if type(self.frame.env) is Inner:
+            self.named_within.append((name, value))
         if before is not None and self.places and self.places[-1] is None and name not in self.frame.facts.shared:
             env[name] = aliases.joined(before, value)  # in what may not be evaluated: `flag and (x := ...)`
         return value
@@ -269,7 +271,8 @@ class Expressions(State):
 
     def eval_lambda(self, node: ast.Lambda) -> Value:
         self.frames.append(self.frame)
-        return Function(node, self.frame, defaults=self.defaults_of(node.args))
+        scope = self.scope_within(node) if type(self.frame.env) is Inner else self.frame
+        return Function(node, scope, defaults=self.defaults_of(node.args))
 
     def eval_starred(self, node: ast.Starred) -> Value:
         self.eval(node.value)

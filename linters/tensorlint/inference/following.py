@@ -248,6 +248,8 @@ class Following(State):
             before = self.steps
             self.block(code.body, ALWAYS)
             self.budget -= self.steps - before
+            if frame.facts.is_generator or isinstance(code, ast.AsyncFunctionDef):
+                self.forget_since(changed)  # how much of it runs, and when, nobody knows yet
             if frame.dead and not (frame.returns or frame.facts.is_generator or isinstance(code, ast.AsyncFunctionDef)):
                 return NEVER
             return self.returned(frame, isinstance(code, ast.AsyncFunctionDef))

@@ -197,11 +197,13 @@ class Interpreter(
         self.memory: dict[Any, Any] = {}
         self.appended: dict[ast.Name, tuple[Frame, Value | S.Size | None]] = {}
         self.named: set[str] = set()  # what `:=` has bound
+        self.named_within: list[tuple[str, Value]] = []  # and to what, in the comprehension that is followed
         self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
         self.crowd = Opaque(None, variant=True)  # what many lists may hold after calls of what nobody knows
         self.shared_names: dict[str, tuple[Value, ...]] = {}  # what names have held that functions may bind anew
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.not_kept: list[Value] = []  # those of which there are too many, while what they do is looked at
+        self.scopes_within: list[Frame] = []  # of functions that the comprehension makes which is followed
         self.strayed: dict[int, Value] = {}  # objects that are kept where nobody looks for them: see `strays.py`
         self.strays_changed: tuple[int, int, str | None] = 0, 0, None  # how many changes and strays there were
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`

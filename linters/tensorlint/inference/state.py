@@ -105,6 +105,8 @@ class State:
     completing: int
     quiet: frozenset[ast.AST] | None
     rebound: Rebound
+    scopes_within: list[Frame]
+    named_within: list[tuple[str, Value]]
     patched: frozenset[str]
     patched_signs: frozenset[str]
     patched_in_layers: frozenset[str]

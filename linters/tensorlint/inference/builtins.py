@@ -386,7 +386,8 @@ def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     defined = set(re.findall(r"\w+", text)) if isinstance(text, str) else set()
     for name, value in interp.frame.env.items():
         if name in defined or not isinstance(value, (Function, Class, Library, ModuleScope)):
-            interp.frame.env[name] = UNKNOWN
+            interp.frame.env[name] = one_within([value])  # which it may still hold
+    interp.escape(args, kwargs)
     interp.mutations.append((interp, None))
     return UNKNOWN
 

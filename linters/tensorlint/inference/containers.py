@@ -201,6 +201,8 @@ def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     """A deque drops items at its other end: what its items have in common is known, and not how many there are."""
     if name not in ("append", "appendleft") or len(args) != 1:
         return None
+    if receiver.parts:
+        interp.touch(receiver, None)
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
     if receiver.shared or not _only_here(interp, receiver, target):
         if type(args[0]) in (Sequence, Dictionary):

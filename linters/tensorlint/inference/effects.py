@@ -155,6 +155,10 @@ class Effects(State):
             found = self.held_by_name(*place)
             if type(found) is Instance and not found.generic:
                 self.stray([found])  # something else may hold it from here on
+        if self.strayed and (reached.names or reached.lent_names or attributes):
+            # Of something that nobody knows, it may be.
+            for name in (None, *attributes):
+                self.change_strayed(name)
         around: list[Value] = []
         assigned = attributes & self.assigned_to_layers  # while what holds the layers is known
         if assigned:

@@ -15,6 +15,7 @@ from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     LENGTH,
     UNKNOWN,
     Attribute,
@@ -175,6 +176,8 @@ class ImplicitCalls(State):
                 if value.parts or value.fields:
                     self.escape_value(value, 0, gone)
             elif type(value) in _CHANGED:
+                if type(value) is LibraryObject and value.path in CONTAINERS:
+                    self.stray([value])  # something else may hold it from here on
                 if not reads_tables:
                     self.forget_tables(value)
                 self.escape_value(value, 0, gone)

@@ -12,6 +12,7 @@ from tensorlint.inference.implicit_calls import may_give
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
+    Const,
     Dictionary,
     Function,
     Instance,
@@ -22,6 +23,18 @@ from tensorlint.inference.values import (
 )
 
 _MOST = 200
+# Methods that give a module a part, or an object an attribute, by a name.
+_SETTERS = frozenset(
+    [
+        "add_module",
+        "register_module",
+        "register_buffer",
+        "register_parameter",
+        "set_submodule",
+        "__setattr__",
+        "__delattr__",
+    ]
+)
 
 
 class Strays(State):
@@ -74,6 +87,10 @@ class Strays(State):
 
     def call_strayed(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
         """A method is called of something that nobody knows, which may be one of the strays."""
+        if name in _SETTERS:
+            self.change_strayed(str(args[0].value) if args and isinstance(args[0], Const) else None)
+        elif name in layer_changes.FORWARD_HOOKS and layer_changes.may_return(args[:1]):
+            self.change_strayed(layer_changes.CHANGED)
         if not any(cls.has(name) for cls in self.classes):
             return
         for each in everything_within(self.all_strayed(list(self.strayed.values()))):

@@ -21,6 +21,15 @@ import torch.nn as nn
 Z = torch.zeros
 
 
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
 class Obj:
     def __init__(self):
         self.w = Z(2, 3)
@@ -36,6 +45,10 @@ KINDS = {
     "an item of a list": ("[Z(2, 3)]", "d[0]", "g[0] = Z(9)"),
     "an attribute": ("Obj()", "d.w", "g.w = Z(9)"),
     "by a method": ("Obj()", "d.w", "g.set()"),
+    "a queue": ("collections.deque([Z(2, 3)])", "d[0]", "g.appendleft(Z(9))"),
+    "a part of a module": ("Model()", "d(Z(2, 3))", "g.add_module('layer', nn.Linear(3, 9))"),
+    "a member of layers": ("nn.ModuleList([nn.Linear(3, 4)])", "d[0](Z(2, 3))", "g[0] = nn.Linear(3, 9)"),
+    "a hook of a layer": ("nn.Linear(3, 4)", "d(Z(2, 3))", "g.register_forward_hook(lambda m, i, o: Z(9))"),
 }
 # What stands before, and what gives `d`.
 WAYS = {
@@ -77,6 +90,7 @@ WAYS = {
     "one of several by type": (
         "@functools.singledispatch\ndef f(q): return q\n@f.register(int)\ndef _(q): return d", "f(3)"
     ),
+    "a text that is run": ("ns = {'q': d}\nexec('r = q', ns)", "ns['r']"),
     "a format": ("keep = []\nclass R:\n    def __format__(self, s): keep.append(d); return ''\nf'{R()}'", "keep[0]"),
     "an attribute of a module": ("sys.zz = d", "sys.zz"),
     "an attribute of a member": ("class E(enum.Enum):\n    A = 1\nE.A.u = d", "E.A.u"),
@@ -96,6 +110,8 @@ def test_what_python_calls_by_itself_gives_what_is_changed(way: str, kind: str, 
     for source in (
         f"d = {made}\nx = {read}\n{body}\ny = {read}\nz = y\n",
         f"def go():\n{_indented(f'd = {made}')}{_indented(body)}{_indented(f'y = {read}')}go()\n",
+        f"box = types.SimpleNamespace()\nd = {made}\n{before}\nbox.g = {gives}\nx = {read}\n"
+        f"def later():\n    g = box.g\n    {change}\nlater()\ny = {read}\nz = y\n",
         f"def go(d):\n{_indented(body)}d = {made}\nx = {read}\ngo(d)\ny = {read}\nz = y\n",
     ):
         assert wrong_claims(tmp_path / "program.py", _HEAD + source) == {}

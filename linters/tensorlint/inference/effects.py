@@ -155,10 +155,8 @@ class Effects(State):
             found = self.held_by_name(*place)
             if type(found) is Instance and not found.generic:
                 self.stray([found])  # something else may hold it from here on
-        if self.strayed and (reached.names or reached.lent_names or attributes):
-            # Of something that nobody knows, it may be.
-            for name in (None, *attributes):
-                self.change_strayed(name)
+        if self.strayed and not later and (reached.names or reached.lent_names or attributes):
+            self.change_strayed(None, *sorted(attributes))  # of something that nobody knows, it may be
         around: list[Value] = []
         assigned = attributes & self.assigned_to_layers  # while what holds the layers is known
         if assigned:

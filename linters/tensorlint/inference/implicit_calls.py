@@ -35,7 +35,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
 )
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import parameters_of, walk
 
 _DEEPEST = 4
 _MOST_KEPT = 20
@@ -377,9 +377,10 @@ def _is_same(function: Value, other: Value) -> bool:
 _NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 
 
-def may_give(code: ast.AST) -> bool:
-    """Whether the function may give what one of its names or attributes holds."""
-    return kept_with(code, "held given", lambda: _held_given(code)) != _NOTHING
+def names_given(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names in a function that are none of its parameters, if it may give what one of them holds."""
+    names = kept_with(code, "held given", lambda: _held_given(code))[0]
+    return names - parameters_of(code.args) if names else names
 
 
 def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:

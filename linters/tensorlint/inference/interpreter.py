@@ -205,7 +205,12 @@ class Interpreter(
         self.not_kept: list[Value] = []  # those of which there are too many, while what they do is looked at
         self.scopes_within: list[Frame] = []  # of functions that the comprehension makes which is followed
         self.strayed: dict[int, Value] = {}  # objects that are kept where nobody looks for them: see `strays.py`
-        self.strays_changed: tuple[int, int, str | None] = 0, 0, None  # how many changes and strays there were
+        self.given_by_strays: dict[ast.AST, list[Value]] = {}
+        self.strays_changed: tuple[int, int, tuple[str | None, ...]] = (
+            0,
+            0,
+            (),
+        )  # how many changes and strays there were
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}

@@ -121,7 +121,8 @@ class State:
     shared_names: dict[str, tuple[Value, ...]]
     crowd: Opaque
     strayed: dict[int, Value]
-    strays_changed: tuple[int, int, str | None]
+    given_by_strays: dict[ast.AST, list[Value]]
+    strays_changed: tuple[int, int, tuple[str | None, ...]]
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]

@@ -354,10 +354,12 @@ class Assignments(State):
                     self.forget_fields(receiver)
                     self.not_followed(shown, [receiver, value], {})
                     hold_still(receiver, [value])
+                    self.stray([value])
                     return
                 if isinstance(shown, Instance) and self.find_in_class(shown.cls, "__set__") is not None:
                     self.forget_fields(receiver)
                     hold_still(receiver, [value])
+                    self.stray([value])
                     receiver.fields[name] = UNKNOWN
                     return
                 if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:

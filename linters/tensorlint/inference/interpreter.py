@@ -251,7 +251,11 @@ class Interpreter(
         # `F.linear = f`, which `nn.Linear` calls.
         patched = (*file.facts.stored_below, *self.rebound.patched) if self.patched else ()
         self.patched_in_layers = frozenset(
-            name for root, name in patched if root in _OF_TORCH and name[:1].islower() and name in self.patched
+            name
+            for root, name in patched
+            if root in _OF_TORCH
+            and name in self.patched
+            and (ops.function(f"torch.nn.functional.{name}") or ops.function(f"torch.{name}"))
         )
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()

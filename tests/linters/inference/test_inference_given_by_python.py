@@ -77,6 +77,9 @@ WAYS = {
         "class R:\n    @property\n    def u(self): return self.k\n    @u.setter\n    def u(self, v): self.k = v\no = R()\no.u = d",
         "o.k",
     ),
+    "a descriptor that keeps it": (
+        "class De:\n    def __set__(self, o, v): o.k = v\nclass R:\n    u = De()\no = R()\no.u = d", "o.k"
+    ),
     "a property of a metaclass": (
         "class T(type):\n    @property\n    def u(cls): return d\nclass R(metaclass=T): pass", "R.u"
     ),

@@ -109,7 +109,8 @@ def _known(source: str) -> dict[str, object]:
 
 
 KNOWN = {
-    "another function of torch": ("F.scaled_dot_product_attention = other\n", {"d": (2, 4), "f": (2, 3), "g": (2, 3)}),
+    "another function of torch": ("F.scaled_dot_product_attention = other\n", {"d": (2, 4), "g": (2, 3), "k": (2, 4)}),
+    "an attribute of torch": ("torch.kept = [1]\n", {"d": (2, 4), "f": (2, 3), "k": (2, 4)}),
     "a method": ("torch.Tensor.__repr__ = other\n", {"d": (2, 4), "g": (2, 3)}),
     "a name of its own": ("def sum_of(rows):\n    return 7\n", {"h": (3,)}),
     "globals that are read": ("print(use.__globals__['kept'])\n", {"b": (2, 3), "a": (2, 3)}),

@@ -90,11 +90,16 @@ def known(path: str) -> bool:
     return _find(path) is not None
 
 
+_OF_ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
+
+
 @cache
 def may_call(path: str, patched: frozenset[str]) -> bool:
     """Whether the layer, or one that it holds, may call one of these functions of torch, which the program has replaced."""
     kind = path.rpartition(".")[2].lower()
-    if path in CONTAINERS or "attention" in kind or "transformer" in kind:
+    if path in CONTAINERS:
+        return not patched <= _OF_ATTENTION
+    if "attention" in kind or "transformer" in kind:
         return True
     if "interpolate" in patched and "upsampl" in kind:
         return True

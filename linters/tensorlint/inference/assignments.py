@@ -366,9 +366,13 @@ class Assignments(State):
                     # A setter, which may set any attribute.
                     self.forget_fields(receiver)
                     self.not_followed(shown, [receiver, value], {})
+                    hold_still(receiver, [value])
+                    self.stray([value])
                     return
                 if isinstance(shown, Instance) and self.find_in_class(shown.cls, "__set__") is not None:
                     self.forget_fields(receiver)
+                    hold_still(receiver, [value])
+                    self.stray([value])
                     receiver.fields[name] = UNKNOWN
                     return
                 if isinstance(shown, Function) and shown.kind == "cached" and self.perhaps_left:
@@ -653,7 +657,7 @@ class Assignments(State):
         value.items, value.element = None, any_item_of(value)
         if isinstance(value, Sequence):
             forget_shown(value)
-            value.length = value.totals = value.kin = None
+            value.length = value.totals = value.kin = value.some = None
             iterators.spend(self, value)
         else:
             for each in value.alike or ():
@@ -751,7 +755,8 @@ def forget_shown(value: Sequence) -> None:
     """The list has changed: what was known of what may be this list is not known any more."""
     shown, value.shown = value.shown, ()
     for each in shown:
-        each.items, each.element, each.length, each.totals, each.kin = None, any_item_of(each), None, None, None
+        each.items, each.element = None, any_item_of(each)
+        each.length = each.totals = each.kin = each.some = None
         forget_shown(each)
 
 

@@ -36,6 +36,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     an_integer,
+    has_some,
     integer,
     is_none,
     number,
@@ -175,7 +176,7 @@ def _to_sequence(kind: Any) -> Any:
             return Sequence("set", None, known.element, born=interp.steps)
         element = made_anew(known.element, S.symbol_serial()) if known.kind == "iterator" else known.element
         items = None if known.items is None else list(known.items)
-        return Sequence(kind, items, element, known.length, born=interp.steps)
+        return Sequence(kind, items, element, known.length, born=interp.steps, some=known.some)
 
     return convert
 
@@ -199,7 +200,9 @@ def _enumerate(interp: State, args: list[Value], kwargs: dict[str, Value], node:
         items = [Sequence("tuple", [Const(start + at), item]) for at, item in enumerate(known.items)]
         return Sequence("iterator", list(items))
     place = Number(S.counter(variant=True, numbers=True))  # another one in each round
-    return Sequence("iterator", None, Sequence("tuple", [place, _any_round(interp, known)]), known.length)
+    return Sequence(
+        "iterator", None, Sequence("tuple", [place, _any_round(interp, known)]), known.length, some=known.some
+    )
 
 
 def _any_round(interp: State, known: Sequence) -> Value:
@@ -217,13 +220,13 @@ def _reversed(interp: State, args: list[Value], kwargs: dict[str, Value], node: 
     known = interp.iterate(args[0]) if args else Sequence("iterator")
     if known.items is not None:
         return Sequence("iterator", list(reversed(known.items)))
-    return Sequence("iterator", None, known.element, known.length)
+    return Sequence("iterator", None, known.element, known.length, some=known.some)
 
 
 def _sorted(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     known = interp.iterate(args[0]) if args else Sequence("iterator")
     interp.ask_each(kwargs.get("key", NONE), known, node)
-    return Sequence("list", None, interp.each_of(known), interp.length_of(known))
+    return Sequence("list", None, interp.each_of(known), interp.length_of(known), some=has_some(known))
 
 
 def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -234,7 +237,7 @@ def _filter(interp: State, args: list[Value], kwargs: dict[str, Value], node: as
     element = interp.each_of(known)
     if type(element) is Dictionary:  # which of them, if there are several
         element = Opaque(None, variant=True, parts=(element,))
-    return Sequence("iterator", None, element)
+    return Sequence("iterator", None, element, some=False)
 
 
 def _map(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -254,7 +257,7 @@ def _mapped(interp: State, function: Value, known: Sequence, node: ast.AST | Non
         )
     start = S.symbol_serial()
     element = interp.call(function, [interp.any_item(known)], {}, node)
-    return Sequence("iterator", None, interp.varying(element, start), interp.length_of(known))
+    return Sequence("iterator", None, interp.varying(element, start), interp.length_of(known), some=has_some(known))
 
 
 def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -386,7 +389,8 @@ def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     defined = set(re.findall(r"\w+", text)) if isinstance(text, str) else set()
     for name, value in interp.frame.env.items():
         if name in defined or not isinstance(value, (Function, Class, Library, ModuleScope)):
-            interp.frame.env[name] = UNKNOWN
+            interp.frame.env[name] = one_within([value])  # which it may still hold
+    interp.escape(args, kwargs)
     interp.mutations.append((interp, None))
     return UNKNOWN
 
@@ -416,7 +420,13 @@ def _type(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
     if len(args) == 3:
         interp.made_by_call(args[1], args[2])
         return one_within([args[2]])
-    return UNKNOWN
+    cls = args[0].cls if len(args) == 1 and isinstance(args[0], Instance) else None
+    held = (
+        []
+        if cls is None
+        else [one for base in method_order(cls) if isinstance(base, Class) for one in base.held.values()]
+    )
+    return one_within(each for each in held if not isinstance(each, Function))
 
 
 def _property(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
@@ -508,7 +518,7 @@ def _next(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.
         known = interp.iterate(args[0])
         # Which item comes next depends on what was taken before.
         return interp.any_item(known) if len(args) == 1 else default
-    return UNKNOWN
+    return one_within(args)
 
 
 def _iter(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

@@ -748,6 +748,9 @@ class Calls(State):
         if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
             self.escape(args, kwargs)
             return UNKNOWN
+        if self.patched_in_layers and modules.may_call(receiver.path, self.patched_in_layers):
+            self.escape(args, kwargs)
+            return UNKNOWN
         for value in args:
             if (type(value) in _OF_STAND_INS or self.stand_ins) and _stands_in(value, self.stand_ins):
                 self.escape(args, kwargs)

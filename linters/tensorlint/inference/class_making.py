@@ -59,6 +59,7 @@ class ClassMaking(State):
     def made_by_call(self, bases: Value, body: Value) -> None:
         """`type("Name", bases, body)`: a class that derives from these; from any of the file's, where they are unknown."""
         fields = body if isinstance(body, Dictionary) else Dictionary(None)
+        self.stray_given((fields.items or {}).values())
         if not isinstance(bases, Sequence) or bases.items is None:
             self.derived.append((None, fields))
             return

@@ -59,6 +59,10 @@ from tensorlint.inference.values import (
 from tensorlint.inference.variants import stands_for_several
 from tensorlint.inference.walking import walk
 
+# Special methods that are followed where they are called, or give nothing.
+_FOLLOWED = frozenset(
+    ["__init__", "__post_init__", "__call__", "__len__", "__repr__", "__str__", "__hash__", "__bool__"]
+)
 _RECORDS = frozenset({"dataclasses.dataclass", "typing.NamedTuple", "torch.jit.NamedTuple"})
 # Decorators that leave a function callable as it is written.
 _TRANSPARENT = (
@@ -142,6 +146,12 @@ class Classes(Inheritance):
         for value in frame.env.values():
             hook = self.find_in_class(value.cls, "__set_name__") if isinstance(value, Instance) else None
             makers += [hook] if isinstance(hook, Function) else []
+        makes = any(isinstance(base, Library) and base.path == "builtins.type" for base in method_order(cls))
+        self.stray_given(
+            value
+            for name, value in frame.env.items()
+            if makes or ((name[:2] == "__" and name not in _FOLLOWED) and isinstance(value, Function))
+        )
         self.forget_what_metaclass_changes(cls, meta or UNKNOWN)
         self.changed_by_makers(cls, makers)
         for name in self.set_on_classes & cls.held.keys() if not cls.scope.file.own else ():
@@ -274,6 +284,7 @@ class Classes(Inheritance):
                     function.registered = True
                 else:
                     function.decorated = True
+                    self.stray_given([function])
                 if isinstance(value, Function) and not only_wraps(value.node, 1 + (target is not decorator)):
                     if not self.is_decorator_of_file(decorator):  # or it is followed, see `made_by_decorators`
                         self.not_followed(value, [], {})
@@ -515,6 +526,9 @@ class Classes(Inheritance):
                 )
             if value.generic and (name in value.cls.unstable or name in self.file.facts.unstable_attributes):
                 return Opaque(None)
+            if isinstance(found, Instance) and isinstance(get := self.find_in_class(found.cls, "__get__"), Function):
+                bound = Function(get.node, get.scope, get.owner, found, get.defaults, "function", get.decorated)
+                return self.unseen_result(bound, [value], {})
             return self.given_to_classes(cls, value.given) if found is UNKNOWN else found
         if BASE in value.fields and (found := self.attribute_of_base(value, name, node)) is not None:
             return found

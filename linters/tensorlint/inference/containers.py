@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     any_key,
+    has_some,
     integer,
     is_numbering,
     number,
@@ -92,14 +93,15 @@ def mutate(
         if before is not None and len(before) < _MAX_ITEMS and not receiver.shared:
             changed = Sequence("list", [*before, args[0]])
         else:
-            changed = Sequence("list", None, joined_items(receiver, [args[0]]))
+            changed = Sequence("list", None, joined_items(receiver, [args[0]]), some=True)
     elif name == "insert" and len(args) == 2:
-        changed = Sequence("list", None, joined_items(receiver, [args[1]]))
+        changed = Sequence("list", None, joined_items(receiver, [args[1]]), some=True)
     elif name == "extend" and more is not None and not receiver.shared:
         if before is not None and more.items is not None and len(before) + len(args) < _MAX_ITEMS:
             changed = Sequence("list", [*before, *args])
         else:
-            changed = Sequence("list", None, joined_items(receiver, args))
+            some = has_some(receiver) or (has_some(more) and more.kind != "iterator") or None
+            changed = Sequence("list", None, joined_items(receiver, args), some=some)
     elif name == "pop":
         at = integer(args[0]) if args else -1
         if before is not None and at is not None and -len(before) <= at < len(before) and not receiver.shared:
@@ -199,6 +201,8 @@ def _queue(interp: State, receiver: Sequence, name: str, args: list[Value], targ
     """A deque drops items at its other end: what its items have in common is known, and not how many there are."""
     if name not in ("append", "appendleft") or len(args) != 1:
         return None
+    if receiver.parts:
+        interp.touch(receiver, None)
     item = args[0] if interp.loop_start is None else varying(args[0], interp.loop_start)
     if receiver.shared or not _only_here(interp, receiver, target):
         if type(args[0]) in (Sequence, Dictionary):
@@ -274,7 +278,11 @@ def call_method(interp: State, receiver: Value, name: str, args: list[Value], kw
     if isinstance(receiver, Sequence):
         if name == "copy" and receiver.kind == "list":
             return Sequence(
-                "list", None if receiver.items is None else list(receiver.items), receiver.element, receiver.length
+                "list",
+                None if receiver.items is None else list(receiver.items),
+                receiver.element,
+                receiver.length,
+                some=receiver.some,
             )
         if name == "numel" and receiver.items is not None:
             sizes = [size_of(item) for item in receiver.items]
@@ -350,7 +358,7 @@ def _forget_progress(iterator: Sequence) -> None:
     if iterator.items is not None:
         iterator.element = joined_items(iterator, [])
         iterator.items = None
-    iterator.length = iterator.totals = None
+    iterator.length = iterator.totals = iterator.some = None
 
 
 def within(value: Value) -> None:

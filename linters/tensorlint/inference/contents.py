@@ -158,7 +158,7 @@ def is_forgotten_itself(value: Sequence | Dictionary) -> bool:
     if value.items is not None or not (element is UNKNOWN or (type(element) is Opaque and element.variant)):
         return False
     if isinstance(value, Sequence):
-        counted = value.length is not None or value.totals is not None or value.kin is not None
+        counted = value.length is not None or value.totals is not None or value.kin is not None or bool(value.some)
         return value.kind in _CHANGING and not (counted or value.shown)
     return not value.alike
 

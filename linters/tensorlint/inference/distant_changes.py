@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import children, statements, walk
 from tensorlint.inference.words import is_mentioned_once, lines_with
 
 # Stands for the layers that a container holds, among the settings that may have changed.
@@ -101,6 +101,7 @@ class _Parameter(NamedTuple):
     name: str
     place: int
     of_method: bool
+    of_class: bool = False  # of an initialiser, by the name of its class
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -157,6 +158,12 @@ class DistantChanges:
             self._change(target.value, MEMBERS, initialiser)
         elif value is None or _may_be_layer(value):  # of a tensor, a list, ... it may be
             self._change(target.value, PERHAPS_MEMBERS, initialiser)
+
+    def taken(self, node: ast.Call, initialiser: bool) -> None:
+        """`layer = owner.layers.pop(0)`, `return owner.insert(0, layer)`."""
+        func = node.func
+        if type(func) is ast.Attribute and func.attr in _PUTS and not (node.args and _is_text(node.args[0])):
+            self.call(node, initialiser)
 
     def call(self, node: ast.Call, initialiser: bool) -> None:
         """`owner.append(...)`."""
@@ -268,12 +275,11 @@ class DistantChanges:
         """Perhaps other layers in what the name holds, as far as the scope tells what that is; whether it does not tell."""
         values = self.aliases.pop(name, [])  # each of them once: they may stand for one another
         for value in values:
-            while isinstance(value, ast.Subscript):
-                value = value.value
-            if isinstance(value, ast.Attribute):
-                self.of_any.setdefault(value.attr, set()).add(MEMBERS)
-            elif isinstance(value, ast.Name) and value.id != name and self._is_free(value.id, scope):
-                self.of_names.add(value.id)
+            for each in _held_in(value):
+                if isinstance(each, ast.Attribute):
+                    self.of_any.setdefault(each.attr, set()).add(MEMBERS)
+                elif isinstance(each, ast.Name) and each.id != name and self._is_free(each.id, scope):
+                    self.of_names.add(each.id)
         parameter = _parameter(scope, name)
         if parameter is not None:
             self.filled.append((parameter, False))
@@ -298,26 +304,50 @@ class DistantChanges:
 
     def _change_held(self, value: _Bound, sure: bool) -> None:
         """Other layers in what the value holds: nothing else does if it is new, an attribute, or anything (if that is `sure`)."""
-        if not _is_new(value):
-            while isinstance(value, ast.Subscript):
-                value = value.value
-            if isinstance(value, ast.Attribute):
-                self.of_any.setdefault(value.attr, set()).add(MEMBERS)
-            elif sure:
+        if _is_new(value):
+            return
+        for each in (None,) if value is None else _held_in(value):
+            if isinstance(each, ast.Attribute):
+                self.of_any.setdefault(each.attr, set()).add(MEMBERS)
+            elif sure or (isinstance(each, ast.Call) and _name(each.func) in _GIVE_LAYERS):
                 self.anywhere.add(MEMBERS)
 
     def finish(self, tree: ast.Module, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
-        waiting = dict.fromkeys(self.filled)
+        waiting = dict.fromkeys([*self.filled, *((each, False) for each in self._given_on(tree, text))])
         self.filled = []
         # A function that is mentioned once, where it is defined, is called by other files, if by any.
         filled = [each for each in waiting if text is None or not is_mentioned_once(each[0].function, text)]
         if any(sure for _, sure in waiting.keys() - filled):
             self.anywhere.add(MEMBERS)
-        if not filled or MEMBERS in self.anywhere:
-            return
+        seen = set(filled)
+        while filled and MEMBERS not in self.anywhere:
+            # What a function is given may be what another one was given.
+            further = [*self._finish(filled, tree, text), *((each, False) for each in self._given_on(tree, text))]
+            filled = [each for each in dict.fromkeys(further) if each not in seen]
+            seen.update(filled)
+
+    def _given_on(self, tree: ast.Module, text: str | None) -> Iterator[_Parameter]:
+        """The parameters of initialisers that keep what they are given where members are taken out: `self.layers = layers`."""
+        changed = [name for of in (self.of_class, self.of_any) for name, settings in of.items() if MEMBERS in settings]
+        names = {name for name in changed if text is None or f".{name} = " in text}
+        classes = [each for each in statements(tree) if isinstance(each, ast.ClassDef)] if names else []
+        for cls in classes:
+            for method in cls.body:
+                if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+                    continue
+                places = [each.arg for each in (*method.args.posonlyargs, *method.args.args, *method.args.kwonlyargs)]
+                for statement in method.body:
+                    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Name):
+                        target, given = statement.targets[0], statement.value.id
+                        if isinstance(target, ast.Attribute) and target.attr in names and given in places:
+                            yield _Parameter(cls.name, given, places.index(given) - 1, False, True)
+
+    def _finish(
+        self, filled: list[tuple[_Parameter, bool]], tree: ast.Module, text: str | None
+    ) -> Iterator[tuple[_Parameter, bool]]:
         names = {each.function for each, _ in filled}
-        surely = {each.function for each, sure in filled if sure}
+        surely = {each.function for each, sure in filled if sure or not (each.of_method or each.of_class)}
         nodes = _nodes_near(tree, text, names)
         calls = [node for node in nodes if isinstance(node, ast.Call) and _name(node.func) in names]
         called = {call.func for call in calls}
@@ -328,6 +358,7 @@ class DistantChanges:
         for call in calls:
             of.setdefault(_name(call.func), []).append(call)
         held: dict[str, bool] = {}  # by names, and whether surely
+        seen: set[str] = set()
         for parameter, sure in filled:
             given = [part for call in of.get(parameter.function, ()) for part in _given(call, parameter)]
             if sure and not given:
@@ -335,12 +366,32 @@ class DistantChanges:
             for value in given:
                 if isinstance(value, ast.Name):
                     held[value.id] = sure or held.get(value.id, False)
+                elif value in calls and _unpacks(value) and not parameter.of_method:
+                    self.anywhere.add(MEMBERS)
                 else:
                     self._change_held(value, sure)
-        bound = _bound_in(_nodes_near(tree, text, held)) if held else {}
-        for name, sure in held.items():
-            for each in bound.get(name, [None]):
-                self._change_held(each, sure)
+        while held:
+            nodes = _nodes_near(tree, text, held)
+            bound = _bound_in(nodes)
+            further: list[_Bound] = []
+            for name, sure in held.items():
+                for each in bound.get(name, [None]):
+                    if not isinstance(each, ast.arg):
+                        self._change_held(each, sure)
+                        further.append(each)
+            for node in nodes:
+                if isinstance(node, _FUNCTIONS):
+                    for name, sure in held.items():
+                        if (given_on := _parameter(node, name)) is not None:
+                            yield given_on, sure
+                elif isinstance(node, (ast.comprehension, ast.For)) and isinstance(node.target, ast.Name):
+                    if node.target.id in held:
+                        for each in _held_in(node.iter):
+                            self._change_held(each, held[node.target.id])
+                        further.append(node.iter)
+            seen |= held.keys()
+            names_held = (each.id for value in further for each in _held_in(value) if isinstance(each, ast.Name))
+            held = {name: False for name in names_held if name not in seen}
 
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
@@ -570,8 +621,8 @@ def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
     module = next(scope for scope in scopes if isinstance(scope, ast.Module))
     found: dict[ast.AST, None] = {}
     lines = sorted(lines)
-    for inner, statements in zip(_innermost(functions, lines), _innermost(module.body, lines), strict=True):
-        found.update(dict.fromkeys(inner or statements))
+    for inner, outside in zip(_innermost(functions, lines), _innermost(module.body, lines), strict=True):
+        found.update(dict.fromkeys(inner or outside))
     return list(found)
 
 
@@ -667,6 +718,14 @@ def _given(call: ast.Call, parameter: _Parameter) -> list[ast.expr]:
     return found or (call.args[parameter.place : parameter.place + 1] if parameter.place >= 0 else []) or [call]
 
 
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _unpacks(call: ast.Call) -> bool:
+    return any(isinstance(each, ast.Starred) for each in call.args) or any(word.arg is None for word in call.keywords)
+
+
 def _is_new(value: _Bound) -> bool:
     """Whether the value is an object that nothing else holds, or one that the interpreter follows."""
     if isinstance(value, ast.Call):
@@ -684,6 +743,39 @@ def _is_new(value: _Bound) -> bool:
     if isinstance(value, ast.BinOp):  # a list and another make a third
         return isinstance(value.left, _LISTS) or isinstance(value.right, _LISTS)
     return isinstance(value, _DISPLAYS)
+
+
+# What gives layers that something else holds, or an item of what it is given.
+_GIVE_LAYERS = frozenset(["children", "modules", "named_children", "named_modules", "get_submodule", "getattr"])
+_GIVE_ITEMS = frozenset(
+    ["list", "tuple", "zip", "enumerate", "reversed", "sorted", "iter", "next", "cast", "vars", "filter", "chain"]
+)
+
+
+def _held_in(value: _Bound) -> Iterator[_Bound]:
+    """The names, attributes and calls that the value may be, or an item of it."""
+    waiting: list[_Bound] = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (ast.Subscript, ast.Starred, ast.NamedExpr, ast.Await)):
+            waiting.append(value.value)
+        elif isinstance(value, (ast.Tuple, ast.List, ast.Set)):
+            waiting += value.elts
+        elif isinstance(value, ast.Dict):
+            waiting += value.values
+        elif isinstance(value, ast.IfExp):
+            waiting += (value.body, value.orelse)
+        elif isinstance(value, ast.BoolOp):
+            waiting += value.values
+        elif isinstance(value, ast.Call) and _name(value.func) in _GIVE_ITEMS:
+            waiting += value.args
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _VIEWS:
+            waiting.append(value.func.value)
+        elif not isinstance(value, ast.Constant):
+            yield value
+
+
+_VIEWS = frozenset(["values", "items", "get"])
 
 
 def _is_model(value: _Bound, name: str) -> bool:

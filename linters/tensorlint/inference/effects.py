@@ -151,6 +151,12 @@ class Effects(State):
         if reached.shared:
             bound = [*given, *(self.held_by_name(*place) or UNKNOWN for place in reached.given_names)]
             self.hold_shared(reached.shared, bound)
+        for place in reached.lent_names:
+            found = self.held_by_name(*place)
+            if type(found) is Instance and not found.generic:
+                self.stray([found])  # something else may hold it from here on
+        if self.strayed and not later and (reached.names or reached.lent_names or attributes):
+            self.change_strayed(None, *sorted(attributes))  # of something that nobody knows, it may be
         around: list[Value] = []
         assigned = attributes & self.assigned_to_layers  # while what holds the layers is known
         if assigned:

@@ -30,7 +30,7 @@ from tensorlint.inference.containers import contained, share, within
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
-from tensorlint.inference.frames import Frame
+from tensorlint.inference.frames import Frame, Inner
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
@@ -88,6 +88,15 @@ _HELD = frozenset({Sequence, Dictionary})
 # Parts of a function that can be changed.
 _GLOBAL = re.compile(r"global (\w+(?:, \w+)*)")
 _BUILTINS = frozenset(dir(builtins))
+
+
+def _is_called_otherwise(value: Value, name: str) -> bool:
+    """Whether it is a function that was not defined by that name: `len = lambda rows: ...`."""
+    if isinstance(value, Function):
+        return getattr(value.node, "name", "") != name
+    return isinstance(value, (Partial, Attribute))
+
+
 # Attributes by which the names of functions are found: of frames, of cells.
 _OF_FRAMES = frozenset({"f_locals", "f_globals", "cell_contents", "gi_frame", "tb_frame"})
 _TOLD_APART = RESHAPING | _OF_FRAMES
@@ -128,12 +137,20 @@ class Expressions(State):
             if value is None:
                 if (name in self.patched and "builtins" in self.file.text) or self.is_bound_around(name):
                     return UNKNOWN
-                if name in self.shared_names or (name not in _BUILTINS and name in self.declared_global()):
+                if name in self.shared_names or name in self.declared_global():
                     return self.held_shared(name)  # which functions alone bind
                 return _builtin(name)
         if type(value) is Imported:
             return self.resolve(value)
+        if name in _BUILTINS and _is_called_otherwise(value, name) and self.module_binds(name, value):
+            return UNKNOWN  # until then it is the builtin, and the function may have been called before
         return self.held_shared(name) if value is UNKNOWN and name in self.shared_names else value
+
+    def module_binds(self, name: str, value: Value) -> bool:
+        frame = self.frame
+        while frame.parent is not None:
+            frame = frame.parent
+        return frame is not self.frame and frame.env.get(name) is value
 
     def declared_global(self) -> set[str]:
         """The names that functions of the file declare global."""
@@ -161,6 +178,8 @@ class Expressions(State):
         before = env.get(name)
         self.assign(node.target, share(value), node.value)
         self.named.add(name)
+        if type(self.frame.env) is Inner:
+            self.named_within.append((name, value))
         if before is not None and self.places and self.places[-1] is None and name not in self.frame.facts.shared:
             env[name] = aliases.joined(before, value)  # in what may not be evaluated: `flag and (x := ...)`
         return value
@@ -252,7 +271,8 @@ class Expressions(State):
 
     def eval_lambda(self, node: ast.Lambda) -> Value:
         self.frames.append(self.frame)
-        return Function(node, self.frame, defaults=self.defaults_of(node.args))
+        scope = self.scope_within(node) if type(self.frame.env) is Inner else self.frame
+        return Function(node, scope, defaults=self.defaults_of(node.args))
 
     def eval_starred(self, node: ast.Starred) -> Value:
         self.eval(node.value)

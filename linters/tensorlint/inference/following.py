@@ -8,7 +8,7 @@ from operator import is_
 from types import NoneType
 from typing import Any
 
-from tensorlint.inference import declared, table_values
+from tensorlint.inference import declared, rounds, table_values
 from tensorlint.inference.aliases import joined, tie
 from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import method_order
@@ -46,6 +46,7 @@ from tensorlint.inference.values import (
     Value,
     copy,
     is_none,
+    opaque_serial,
 )
 from tensorlint.inference.variants import freshen, varying
 from tensorlint.inference.walking import parameters_of, walk
@@ -229,7 +230,7 @@ class Following(State):
             if name in bound:
                 self.hold_shared([name], [bound[name]])
                 bound[name] = UNKNOWN
-        changed, begun = len(self.mutations), self.steps
+        changed, begun, met = len(self.mutations), self.steps, opaque_serial()
         self.depth += 1
         self.active.append(code)
         self.trail.append(node)
@@ -240,10 +241,17 @@ class Following(State):
         self.frame, self.file = frame, file
         try:
             if isinstance(code, ast.Lambda):
-                return share(self.eval(code.body))
+                value = self.eval(code.body)
+                if not frame.facts.is_generator:
+                    return share(value)
+                self.forget_since(changed)  # it runs when somebody asks for what it yields, if ever
+                return self.returned(frame, False)
             before = self.steps
             self.block(code.body, ALWAYS)
             self.budget -= self.steps - before
+            if frame.facts.is_generator or isinstance(code, ast.AsyncFunctionDef):
+                if not rounds.are_own(self.mutations[changed:], (begun, met)):
+                    self.forget_since(changed)  # how much of it runs, and when, nobody knows yet
             if frame.dead and not (frame.returns or frame.facts.is_generator or isinstance(code, ast.AsyncFunctionDef)):
                 return NEVER
             return self.returned(frame, isinstance(code, ast.AsyncFunctionDef))

@@ -20,7 +20,10 @@ Environment = dict[str, Value]
 
 
 class Inner(Environment):
-    """The names that a comprehension sees. It binds its own, and changes what the others hold for those around it too."""
+    """The names that a comprehension sees. It binds its own, by its `targets`, and changes what the others hold for those
+    around it too."""
+
+    targets: tuple[ast.expr, ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -15,6 +15,7 @@ from tensorlint.inference.kept import kept_with
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    CONTAINERS,
     LENGTH,
     UNKNOWN,
     Attribute,
@@ -34,7 +35,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
 )
-from tensorlint.inference.walking import walk
+from tensorlint.inference.walking import parameters_of, walk
 
 _DEEPEST = 4
 _MOST_KEPT = 20
@@ -156,8 +157,10 @@ class ImplicitCalls(State):
         for value in values:
             if type(value) not in CALLED:
                 continue
-            if type(value) is Function and type(value.node) is ast.Lambda:
-                self.saw_handed_lambda(value)
+            if type(value) is Function:
+                self.stray_given([value])
+                if type(value.node) is ast.Lambda:
+                    self.saw_handed_lambda(value)
             if may_change(value):
                 self.not_followed(value, [item for each in values for item in held_by(each)], {}, later=True)
                 if aliases.TIES.on and type(value) is Function and self.reached_from(value).reshapes:
@@ -173,6 +176,8 @@ class ImplicitCalls(State):
                 if value.parts or value.fields:
                     self.escape_value(value, 0, gone)
             elif type(value) in _CHANGED:
+                if type(value) is LibraryObject and value.path in CONTAINERS:
+                    self.stray([value])  # something else may hold it from here on
                 if not reads_tables:
                     self.forget_tables(value)
                 self.escape_value(value, 0, gone)
@@ -370,6 +375,12 @@ def _is_same(function: Value, other: Value) -> bool:
 
 
 _NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+
+
+def names_given(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names in a function that are none of its parameters, if it may give what one of them holds."""
+    names = kept_with(code, "held given", lambda: _held_given(code))[0]
+    return names - parameters_of(code.args) if names else names
 
 
 def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:

@@ -62,9 +62,13 @@ class Instances(State):
     def construct(self, cls: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if cls.made_otherwise:
             self.escape(args, kwargs)
+            gives: list[Value] = []
             for name in ("__new__", "__init__"):
-                self.not_followed(self.find_in_class(cls, name) or UNKNOWN, [cls, *args], kwargs)
-            return Opaque(None)
+                method = self.find_in_class(cls, name)
+                self.not_followed(method or UNKNOWN, [cls, *args], kwargs)
+                if isinstance(method, Function):
+                    gives += self.lists_given(method, [cls, *args], kwargs, modules=True)
+            return Opaque(None, tuple(gives))
         instance = Instance(cls, made=node, born=self.steps)
         record = _generated_from(cls)
         if record is not None:

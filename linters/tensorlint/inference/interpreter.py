@@ -101,6 +101,7 @@ _ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "toc
 # Words of a file whose arrays may be others', which numpy's functions ask what they give.
 _ASKED = frozenset({"dask", "cupy", "xarray", "pint", "awkward", "__array_function__"})
 # Methods by which the right operand's class decides what an operator gives.
+_OF_TORCH = frozenset({"F", "nn", "functional", "torch"})
 _REFLECTED = re.compile(r"def __r(?:add|sub|mul|truediv|floordiv|mod|pow|matmul|and|or|xor)__")
 # Attributes of a class by which its objects go before numpy's arrays.
 _BEFORE_ARRAYS = frozenset({"__array_ufunc__", "__array_priority__"})
@@ -196,13 +197,20 @@ class Interpreter(
         self.memory: dict[Any, Any] = {}
         self.appended: dict[ast.Name, tuple[Frame, Value | S.Size | None]] = {}
         self.named: set[str] = set()  # what `:=` has bound
+        self.named_within: list[tuple[str, Value]] = []  # and to what, in the comprehension that is followed
         self.names_given: list[tuple[S.Symbol, Opaque | None]] = []
         self.crowd = Opaque(None, variant=True)  # what many lists may hold after calls of what nobody knows
         self.shared_names: dict[str, tuple[Value, ...]] = {}  # what names have held that functions may bind anew
         self.kept: list[Value] = []  # functions that lists, dictionaries and attributes hold
         self.not_kept: list[Value] = []  # those of which there are too many, while what they do is looked at
+        self.scopes_within: list[Frame] = []  # of functions that the comprehension makes which is followed
         self.strayed: dict[int, Value] = {}  # objects that are kept where nobody looks for them: see `strays.py`
-        self.strays_changed: tuple[int, int, str | None] = 0, 0, None  # how many changes and strays there were
+        self.given_by_strays: dict[ast.AST, list[Value]] = {}
+        self.strays_changed: tuple[int, int, tuple[str | None, ...]] = (
+            0,
+            0,
+            (),
+        )  # how many changes and strays there were
         self.derived: list[tuple[Class | None, Dictionary]] = []  # of `type("Name", (Base,), {...})`
         self.changed_later: dict[str, bool] = {}
         self.lines_changing: dict[tuple[str, str], list[int]] = {}
@@ -236,6 +244,19 @@ class Interpreter(
             self.rebound = replace(self.rebound, attributes=self.rebound.attributes | imports.replaced)
         self.imports = imports
         self.patched = file.facts.library_attributes() | imports.replaced
+        if self.rebound.patched:
+            imported = file.facts.imported | {"torch", "numpy", "builtins"}
+            self.patched |= {name for root, name in self.rebound.patched if root in imported}
+        self.patched_signs = decided_by_classes(self.patched)  # `torch.Tensor.__add__ = f`
+        # `F.linear = f`, which `nn.Linear` calls.
+        patched = (*file.facts.stored_below, *self.rebound.patched) if self.patched else ()
+        self.patched_in_layers = frozenset(
+            name
+            for root, name in patched
+            if root in _OF_TORCH
+            and name in self.patched
+            and (ops.function(f"torch.nn.functional.{name}") or ops.function(f"torch.{name}"))
+        )
         rebinding.share_globals(self.rebound, file.facts.scopes[file.tree])
         self.analysed: set[tuple[ast.AST, int]] = set()
         self.uses_torch = "torch" in file.text

@@ -10,7 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
 from tensorlint.inference.contents import one_within, variant_of
-from tensorlint.inference.frames import Environment, Inner
+from tensorlint.inference.frames import Environment, Frame, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -28,9 +28,11 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     any_key,
+    has_some,
     is_none,
 )
 from tensorlint.inference.variants import any_of, made_anew, varying
+from tensorlint.inference.walking import walk
 
 _MOST_LETTERS = 64
 
@@ -79,7 +81,9 @@ class Iteration(State):
         if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
             return Sequence(kind, None, born=self.steps)
         length = self.length_of(known) if plain and kind != "set" else None
-        return Sequence(kind, None, UNKNOWN if spent else element, length, born=self.steps)
+        # One condition may hold for none of them.
+        some = has_some(known) if plain else False if any(each.ifs for each in node.generators) else None
+        return Sequence(kind, None, UNKNOWN if spent else element, length, born=self.steps, some=some)
 
     def eval_dict_comprehension(self, node: ast.DictComp) -> Value:
         first = self.eval(node.generators[0].iter)
@@ -158,7 +162,7 @@ class Iteration(State):
         found: list[list[Value]] = []
         for item in items:
             self.frame.env = self.names_within(outer)
-            self.assign(target, item, None)
+            self.bind_target(target, item)
             made = [(part, self.eval(part)) for part in parts]
             found.append([share(value) if isinstance(part, ast.Name) else contained(value) for part, value in made])
         self.rounds = outer_rounds
@@ -168,19 +172,58 @@ class Iteration(State):
         """Back to the names around it, of which only `:=` has bound some."""
         within = self.frame.env
         self.frame.env = outer
+        if self.scopes_within and type(outer) is not Inner:  # which find whatever the last round has left
+            scopes = self.scopes_within[:]
+            self.scopes_within.clear()
+            for name in {name for scope in scopes for name in scope.env}:
+                one = one_within([scope.env[name] for scope in scopes if name in scope.env])
+                for scope in scopes:
+                    if name in scope.env:
+                        scope.env[name] = one
+        if self.named_within:
+            for name in {name for name, _ in self.named_within}:
+                values = [value for each, value in self.named_within if each == name]
+                for value in values:
+                    self.keep(value)  # a function that somebody may call by that name
+                outer[name] = one_within([outer.get(name, UNKNOWN), *values])
+            if type(outer) is not Inner:
+                self.named_within.clear()
         for name in self.named:
-            if within.get(name) is not outer.get(name):
+            if within.get(name) is not outer.get(name) and not isinstance(outer.get(name), Opaque):
                 outer[name] = UNKNOWN
 
     def names_within(self, outer: Environment) -> Environment:
         """The names around a comprehension that it sees: those of a class's body it does not, but in its first iterable."""
-        return Inner() if self.frame.is_class else Inner(outer)
+        inner = Inner() if self.frame.is_class else Inner(outer)
+        if type(outer) is Inner:
+            inner.targets = outer.targets
+        return inner
+
+    def bind_target(self, target: ast.expr, value: Value) -> None:
+        """Bind the names of a comprehension's own."""
+        env = self.frame.env
+        if type(env) is Inner:
+            env.targets = (*env.targets, target)
+        self.assign(target, value, None)
+
+    def scope_within(self, code: ast.Lambda) -> Frame:
+        """The scope that a function sees which a comprehension makes: that of the comprehension too, where it reads its names."""
+        frame, env = self.frame, self.frame.env
+        assert type(env) is Inner
+        own = {part.id for target in env.targets for part in walk(target) if isinstance(part, ast.Name)}
+        captured = own.intersection(part.id for part in walk(code.body) if isinstance(part, ast.Name))
+        if not captured:
+            return frame
+        scope = Frame(code, frame.file, frame, {name: env[name] for name in captured & env.keys()})
+        scope.facts.assigned.update(dict.fromkeys(captured, 2))
+        self.scopes_within.append(scope)
+        return scope
 
     def enter_generators(self, generators: list[ast.comprehension], first: Sequence) -> None:
         self.frame.env = self.names_within(self.frame.env)
         for position, generator in enumerate(generators):
             iterable = first if position == 0 else self.iterate(self.eval(generator.iter))
-            self.assign(generator.target, self.any_item(iterable), None)
+            self.bind_target(generator.target, self.any_item(iterable))
             for condition in generator.ifs:
                 if self.truth(self.eval(condition)) is False:
                     self.assign(generator.target, UNKNOWN, None)  # what comes behind is not looked at for any item

@@ -35,6 +35,7 @@ from tensorlint.inference.values import (
     Value,
     an_integer,
     copy,
+    has_some,
     is_named_tuple,
     is_none,
     is_numbering,
@@ -133,7 +134,8 @@ def _join_sequences(a: Sequence, b: Sequence, joined: _Joined) -> Sequence:
         items = [join(x, y, joined) for x, y in zip(a.items, b.items, strict=True)]
         return showing(Sequence(a.kind, items, parts=_either(a, b)))
     length = a.length if a.length is not None and a.length == b.length else None
-    return showing(Sequence(a.kind, None, join_elements(a, b, joined), length, parts=_either(a, b)))
+    some = False if a.some is False or b.some is False else (has_some(a) and has_some(b)) or None
+    return showing(Sequence(a.kind, None, join_elements(a, b, joined), length, parts=_either(a, b), some=some))
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})

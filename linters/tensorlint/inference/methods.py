@@ -187,6 +187,8 @@ class Methods(State):
         if self.strayed and name in CHANGES and type(receiver) in _NOT_KNOWN:
             self.change_strayed(None)
             self.stray(args)
+        elif self.strayed and type(receiver) in _NOT_KNOWN:
+            self.call_strayed(name, args, kwargs)
         if type(receiver) is Tensor:
             result = self.call_tensor_method(receiver, name, args, kwargs, node)
             if result is UNKNOWN:

@@ -128,7 +128,9 @@ def _yields(function: ast.AST) -> bool:
 
 
 # Expressions that give an object that something else holds.
-_STAND_FOR = frozenset({ast.Attribute, ast.Subscript, ast.Name})
+_STAND_FOR = frozenset({
+    ast.Attribute, ast.Subscript, ast.Name, ast.Tuple, ast.List, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Call,
+})  # fmt: skip
 _SETTERS = frozenset(
     {"add_module", "register_module", "set_submodule", "register_buffer", "register_parameter", "__setattr__"}
 )
@@ -186,6 +188,8 @@ class _Walk:
         for statement in body:
             kind = type(statement)
             if kind is ast.Assign:
+                if type(statement.value) is ast.Call:  # type: ignore[attr-defined]
+                    facts.distant.taken(statement.value, initialiser)  # type: ignore[attr-defined]
                 for target in statement.targets:  # type: ignore[attr-defined]
                     if type(target) is ast.Name:  # as most are
                         self.bind(scope, target.id, weight)
@@ -194,7 +198,8 @@ class _Walk:
                     else:
                         self.target(scope, target, weight, initialiser, statement.value)  # type: ignore[attr-defined]
             elif kind in _WITHOUT_NAMES:
-                continue
+                if kind is ast.Return and type(statement.value) is ast.Call:  # type: ignore[attr-defined]
+                    facts.distant.taken(statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.AnnAssign or kind is ast.AugAssign:
                 # What is changed in place is itself afterwards.
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]

@@ -151,6 +151,8 @@ class Operators(State):
 
     def known_operation(self, sign: str, left: Value, right: Value, node: ast.AST) -> Value:
         """Of two values of which one at least is more than an object that nobody knows."""
+        if sign in self.patched_signs:
+            return UNKNOWN
         if type(left) is Tensor or type(right) is Tensor:
             return self.tensor_operation(sign, left, right, node)
         if type(left) is Const and type(right) is Const:

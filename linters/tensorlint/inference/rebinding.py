@@ -51,6 +51,8 @@ _SOUGHT = {
     "__dict__": ("__dict__",),
     "__class__": ("__class__ =",),
     "__bases__": ("__bases__ =",),
+    **{name: (f".{name} =",) for name in ("__getattribute__", "__code__", "__defaults__", "__kwdefaults__")},
+    **{name: (f".{name}",) for name in ("__globals__", "f_globals")},
     "__set__": (".__set__(",),
     "fset": (".fset(",),
     "vars": ("vars(",),
@@ -64,6 +66,8 @@ _SOUGHT = {
     **{f"_{kind}": (f"._{kind}",) for kind in ("modules", "parameters", "buffers")},
 }
 _NAMESPACES = ("globals", "locals", "vars")
+_GLOBALS_OF = ("__globals__", "f_globals")
+_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 # What a change reaches: any attribute, or what torch.nn keeps in a dictionary of the module's own.
 Reach = Literal["any", "modules", "tensors", "parts"]
 _PARTS: dict[str, Reach] = {"_modules": "modules", "_parameters": "parts", "_buffers": "parts"}
@@ -98,6 +102,8 @@ class Rebound:
     modules: set[ast.ClassDef | None] = field(default_factory=set)
     tensors: set[ast.ClassDef | None] = field(default_factory=set)
     globals: set[str] | None = field(default_factory=set)
+    # Names that are patched, with the first word of what they are patched in: a library, it may be.
+    patched: set[tuple[str, str]] = field(default_factory=set)
 
     def attribute(self, name: str, cls: ast.ClassDef) -> bool:
         """Whether the attribute of the class's instances may be another than the one that was assigned."""
@@ -222,8 +228,18 @@ class _Walk:
         if isinstance(target, (ast.Tuple, ast.List)):
             for each in target.elts:
                 self.target(each, owner, method)
-        elif isinstance(target, ast.Attribute) and target.attr in ("__dict__", "__class__", "__bases__"):
+        elif isinstance(target, ast.Attribute) and target.attr in (
+            "__dict__",
+            "__class__",
+            "__bases__",
+            "__getattribute__",
+        ):
             self.unknown_name(target.value, owner, method)
+        elif isinstance(target, ast.Attribute) and target.attr in _OF_FUNCTIONS:
+            made = target.value
+            name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
+            self.found.attributes.add(name)
+            self.add_globals([name])
         elif isinstance(target, ast.Attribute) and target.attr in _PARTS:
             if not (_is_self(target.value) and method in _INITIALISERS):
                 self.unknown_name(target.value, owner, method, _reach(target))
@@ -231,7 +247,7 @@ class _Walk:
             holder = _attribute_store(target.value)
             if holder is not None:
                 self.named(target.slice, holder, owner, method, _reach(target.value))
-            elif _is_call_of(target.value, _NAMESPACES):
+            elif _is_namespace(target.value):
                 self.global_name(target.slice)
 
     def call(self, node: ast.Call, owner: ast.ClassDef | None, method: str) -> None:
@@ -254,6 +270,7 @@ class _Walk:
                 and isinstance(arguments[1], ast.Constant)
                 and not (_is_self(arguments[0]) and method not in _INITIALISERS)
             ):  # `setattr(model, "norm", layer)` is followed as an assignment is
+                self.patch(arguments[0], arguments[1])
                 part = name == "setattr" and names_part_of(arguments[1], arguments[0], self.scope)
                 self.named(arguments[1], arguments[0], owner, method, "modules" if part else "any")
         elif name == "set_submodule" and isinstance(func, ast.Attribute) and node.args:
@@ -269,9 +286,13 @@ class _Walk:
             self.found.attributes.add(func.value.attr)  # `Box.n.__set__(box, 5)`
         elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
             self.named(node.args[1], node.args[0], owner, "")
+            self.patch(node.args[0], node.args[1])
         elif name == "multiple" and isinstance(func, ast.Attribute):
             self.found.attributes.update(each.arg for each in node.keywords if each.arg)
             self.add_globals(each.arg for each in node.keywords if each.arg)
+        elif name == "dict" and isinstance(func, ast.Attribute) and node.args:  # `mock.patch.dict(...)`
+            if _is_namespace(node.args[0]):
+                self.found.globals = None
         elif name == "patch" and node.args:
             self.dotted(node.args[0])
         elif isinstance(func, ast.Attribute) and name in _CHANGES:
@@ -283,7 +304,7 @@ class _Walk:
                     if node.args or name in ("clear", "popitem"):
                         self.unknown_name(holder, owner, method, _reach(func.value))
                     self.found.attributes.update(each.arg for each in node.keywords if each.arg)
-            elif _is_call_of(func.value, _NAMESPACES):
+            elif _is_namespace(func.value):
                 if node.args:
                     self.found.globals = None
                 self.add_globals(each.arg for each in node.keywords if each.arg)
@@ -353,7 +374,16 @@ class _Walk:
     def dotted(self, path: ast.expr) -> None:
         if isinstance(path, ast.Constant) and isinstance(path.value, str):
             self.found.attributes.add(path.value.rpartition(".")[2])
+            self.found.patched.add((path.value.partition(".")[0], path.value.rpartition(".")[2]))
             self.add_globals([path.value.rpartition(".")[2]])
+
+    def patch(self, holder: ast.expr, name: ast.expr) -> None:
+        """`mock.patch.object(torch, "relu", f)`, `monkeypatch.setattr(np.random, "rand", f)`."""
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            while isinstance(holder, ast.Attribute):
+                holder = holder.value
+            if isinstance(holder, ast.Name):
+                self.found.patched.add((holder.id, name.value))
 
     def global_name(self, key: ast.expr) -> None:
         if isinstance(key, ast.Constant):
@@ -397,9 +427,11 @@ def _looked_at(node: ast.AST) -> Iterator[ast.AST]:
     elif isinstance(node, ast.Subscript):
         yield node.value
     elif isinstance(node, ast.Call):
-        if isinstance(node.func, (ast.Name, ast.Attribute)) and (
-            (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in _READS
-        ):
+        if (
+            isinstance(node.func, (ast.Name, ast.Attribute))
+            and ((node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in _READS)
+            and not (isinstance(node.func, ast.Attribute) and node.func.attr == "dict")
+        ):  # `mock.patch.dict(...)`
             yield from node.args
         yield from (word.value for word in node.keywords if word.arg is None)
     elif isinstance(node, ast.Compare):
@@ -418,6 +450,11 @@ def _looked_at(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_call_of(node: ast.expr, names: tuple[str, ...]) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def _is_namespace(node: ast.expr) -> bool:
+    """`globals()`, `f.__globals__`."""
+    return _is_call_of(node, _NAMESPACES) or (isinstance(node, ast.Attribute) and node.attr in _GLOBALS_OF)
 
 
 def _is_self(node: ast.expr | None) -> bool:

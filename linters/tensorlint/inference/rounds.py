@@ -76,6 +76,7 @@ def is_any(entry: Value, again: Value, since: int) -> bool:
     something else holds.)"""
     if type(entry) is Sequence and type(again) is Sequence:
         alike = entry.kind == again.kind and entry.items is again.items is None and entry.length == again.length
+        alike = alike and entry.some is again.some
         if (
             not alike
             or entry.shape_of is not again.shape_of
@@ -131,7 +132,7 @@ def same(a: Value, b: Value) -> bool:
     if isinstance(a, Sequence) and isinstance(b, Sequence) and a.kind == b.kind and a.shape_of is b.shape_of:
         if a.items is None or b.items is None:
             alike = same(a.element, b.element) or _same_but_for_sizes(a.element, b.element)
-            return a.items is b.items and a.length == b.length and alike
+            return a.items is b.items and a.length == b.length and a.some is b.some and alike
         return len(a.items) == len(b.items) and all(same(x, y) for x, y in zip(a.items, b.items, strict=True))
     if isinstance(a, Number) and isinstance(b, Number):
         return a.size == b.size

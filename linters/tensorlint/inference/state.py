@@ -105,7 +105,11 @@ class State:
     completing: int
     quiet: frozenset[ast.AST] | None
     rebound: Rebound
+    scopes_within: list[Frame]
+    named_within: list[tuple[str, Value]]
     patched: frozenset[str]
+    patched_signs: frozenset[str]
+    patched_in_layers: frozenset[str]
     analysed: set[tuple[ast.AST, int]]
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]
@@ -117,7 +121,8 @@ class State:
     shared_names: dict[str, tuple[Value, ...]]
     crowd: Opaque
     strayed: dict[int, Value]
-    strays_changed: tuple[int, int, str | None]
+    given_by_strays: dict[ast.AST, list[Value]]
+    strays_changed: tuple[int, int, tuple[str | None, ...]]
     derived: list[tuple[Class | None, Dictionary]]
     changed_later: dict[str, bool]
     lines_changing: dict[tuple[str, str], list[int]]

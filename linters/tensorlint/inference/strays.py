@@ -4,23 +4,44 @@ of libraries, in namespaces. Whatever is changed of which nobody knows what it i
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable
 
 from tensorlint.inference import layer_changes
 from tensorlint.inference.contents import everything_within, is_forgotten_itself, one_within
+from tensorlint.inference.implicit_calls import names_given
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
+    Class,
+    Const,
     Dictionary,
     Function,
     Instance,
+    Library,
     LibraryObject,
+    ModuleScope,
     Opaque,
     Sequence,
     Value,
 )
 
 _MOST = 200
+_MOST_GIVING = 32
+_BUILTINS = frozenset(dir(builtins))
+_NO_VARIABLES = (Class, Library, ModuleScope)
+# Methods that give a module a part, or an object an attribute, by a name.
+_SETTERS = frozenset(
+    [
+        "add_module",
+        "register_module",
+        "register_buffer",
+        "register_parameter",
+        "set_submodule",
+        "__setattr__",
+        "__delattr__",
+    ]
+)
 
 
 class Strays(State):
@@ -36,27 +57,75 @@ class Strays(State):
                 self.strayed[id(each)] = each
 
     def stray_given(self, functions: Iterable[Value]) -> None:
-        """What the functions give is found by calling something else: a module whose hook, or `forward`, one of them is."""
+        """What the functions give is found by calling something else: a module whose hook, or `forward`, one of them is, an
+        operator, a class that a metaclass makes. What that is depends on what their names hold by then."""
         for each in functions:
-            if isinstance(each, Function):
-                self.stray(self.lists_given(each, [], {}, modules=True))
+            if isinstance(each, Function) and len(self.strayed) < _MOST_GIVING and self.gives_by_name(each):
+                self.strayed[id(each.node)] = each
 
-    def change_strayed(self, name: str | None) -> None:
-        """Something that nobody knows has other items from here on, or another attribute of that name."""
-        now = len(self.mutations), len(self.strayed), name
+    def gives_by_name(self, function: Function) -> bool:
+        """Whether the function may give what a variable around it holds."""
+        names = names_given(function.node)
+        own = function.scope.file.facts.scopes.get(function.node)
+        if own is not None:
+            names = names - own.assigned.keys()
+        imported = function.scope.file.facts.imported
+        return any(
+            not isinstance(function.scope.lookup(name), _NO_VARIABLES)
+            for name in names - imported
+            if name not in _BUILTINS
+        )
+
+    def change_strayed(self, *names: str | None) -> None:
+        """Something that nobody knows has other items from here on (None), or another attribute of one of these names."""
+        strays = list(self.strayed.values())
+        givers = any(isinstance(each, Function) for each in strays)
+        now = len(self.mutations), self.steps if givers else len(strays), names
         if now == self.strays_changed:
             return  # as by the line before
-        for each in everything_within(self.strayed.values()):
+        attributes = {name for name in names if name is not None}
+        for each in everything_within(self.all_strayed(strays) if givers else strays):
             if isinstance(each, (Sequence, Dictionary)):
-                if name is None and not is_forgotten_itself(each):
+                if None in names and not is_forgotten_itself(each):
                     self.forget_own_contents(each)
                     self.mutations.append((each, None))
             elif isinstance(each, Instance):
-                if name is not None and not each.generic:
-                    self.forget_attributes(each, {name})
+                if attributes and not each.generic:
+                    self.forget_attributes(each, attributes)
             elif isinstance(each, LibraryObject) and each.path.startswith("torch.nn."):
-                if name is not None:
+                for name in attributes:
                     layer_changes.change_attribute_unseen(self, each, name)
-                elif each.path in CONTAINERS:
+                if each.path in CONTAINERS and None in names:
                     layer_changes.change_unseen(self, each)
-        self.strays_changed = len(self.mutations), len(self.strayed), name
+        self.strays_changed = len(self.mutations), self.steps if givers else len(strays), names
+
+    def all_strayed(self, strays: list[Value]) -> list[Value]:
+        """The strays, and what the functions among them give now."""
+        found: list[Value] = []
+        for each in strays:
+            if not isinstance(each, Function):
+                found.append(each)
+                continue
+            settled = each.scope.parent is None and each.scope.finished  # its names hold what they hold
+            given = self.given_by_strays.get(each.node) if settled else None
+            if given is None:
+                given = self.lists_given(each, [], {}, modules=True)
+                if settled:
+                    self.given_by_strays[each.node] = given
+            found += given
+        return found
+
+    def call_strayed(self, name: str, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """A method is called of something that nobody knows, which may be one of the strays."""
+        if name in _SETTERS:
+            self.change_strayed(str(args[0].value) if args and isinstance(args[0], Const) else None)
+        elif name in layer_changes.FORWARD_HOOKS and layer_changes.may_return(args[:1]):
+            self.change_strayed(layer_changes.CHANGED)
+        if not any(cls.has(name) for cls in self.classes):
+            return
+        for each in everything_within(self.all_strayed(list(self.strayed.values()))):
+            if isinstance(each, Instance) and not each.generic:
+                method = self.find_in_class(each.cls, name)
+                if isinstance(method, Function):
+                    bound = Function(method.node, method.scope, method.owner, each, method.defaults, "function")
+                    self.runs_unseen(bound, args, kwargs)

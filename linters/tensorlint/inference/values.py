@@ -89,6 +89,11 @@ class Parts(tuple[Value, ...]):
         return tuple(map(id, self))
 
 
+def has_some(sequence: Sequence) -> bool | None:
+    """Whether it has an item; None where that is not known, False where there is none or a condition may have left none."""
+    return bool(sequence.items) if sequence.items is not None else sequence.some
+
+
 def are_seen(parts: tuple[Value, ...], seen: set[int]) -> bool:
     """Whether all of the parts were gone through before, by their ids."""
     return seen.issuperset(parts.ids if type(parts) is Parts else map(id, parts))
@@ -343,6 +348,8 @@ class Sequence(Value):
     born: int = 0
     # Of an iterator that something holds: whether it has been gone through, and may be at its end.
     spent: bool = False
+    # Whether it surely has an item, where nobody knows how many; False where a condition chooses among them, which may leave none.
+    some: bool | None = None
     # The dictionary that a view shows, and what it held when the view was made.
     view_of: tuple[Dictionary, dict[Any, Value]] | None = None
 

@@ -181,7 +181,8 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
                 made[id(value)] = showing(Sequence(value.kind, items, parts=_itself(value)))
             return made[id(value)]
         length = None if any(atom.since >= start for atom in S.symbols(value.length or 0)) else value.length
-        return showing(Sequence(value.kind, None, varying(value.element, start), length, parts=_itself(value)))
+        element = varying(value.element, start)
+        return showing(Sequence(value.kind, None, element, length, parts=_itself(value), some=value.some))
     if isinstance(value, (Instance, LibraryObject)):
         return _each_its_own(value, start)
     return value

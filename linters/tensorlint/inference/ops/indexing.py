@@ -10,7 +10,7 @@ from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops.arguments import always_at_least, at_least
 from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.dtypes import OBJECT
-from tensorlint.inference.ops.literals import leaf_dtype, nested
+from tensorlint.inference.ops.literals import PERHAPS_NONE, leaf_dtype, nested
 from tensorlint.inference.ops.ranges import clipped
 from tensorlint.inference.ops.results import ITEM, SPELLED, surviving
 from tensorlint.inference.ops.table import Call, Undecided
@@ -262,6 +262,7 @@ def _index_array(item: Value) -> tuple[Shape, str, Strides | None]:
         shape, leaves = nested(item)
         if leaves is None or any(isinstance(leaf, Tensor) for leaf in leaves):
             raise Undecided
+        leaves = [leaf for leaf in leaves if leaf is not PERHAPS_NONE]  # a list without items chooses nothing
         dtype = leaf_dtype(leaves, "numpy", None) if leaves else "int64"
         if dtype not in ("bool", "int64"):
             raise Undecided

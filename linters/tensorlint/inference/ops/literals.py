@@ -27,6 +27,9 @@ from tensorlint.inference.values import (
     size_of,
 )
 
+# Beside the leaves of what may be empty: of no numbers at all an array of the library's default type is made.
+PERHAPS_NONE = Library("no leaves, perhaps")
+
 _KINDS = ("bool", "int64", "float64", "complex128")
 
 
@@ -54,7 +57,7 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         span = S.subtract(value.stop, value.start)
         length = ranges.clipped(span)
         if not arguments.at_least(span, 1):
-            return (length,), [] if length == 0 else None  # of no numbers at all numpy makes floats
+            return (length,), [] if length == 0 else [Scalar("int"), PERHAPS_NONE]
         return (length,), [Scalar("int")]
     if not isinstance(value, Sequence) or depth > 8 or value.kind not in ("list", "tuple"):
         raise Undecided
@@ -64,15 +67,18 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         inner, leaves = nested(value.element, depth + 1, numbers=numbers)
         # Rows of different lengths are refused, and a list that is made an array is taken to hold several.
         inner = tuple(S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for size in inner)
-        if value.length is None:
-            return (S.of_symbol(S.Symbol(None, plural=True)), *inner), leaves
+        length = S.of_symbol(S.Symbol(None, plural=True)) if value.length is None else value.length
+        if value.some is True:
+            return (length, *inner), leaves
         # `[0] * i`: without an item there is neither a row to tell the other axes nor a number to tell the type.
-        fewest = arguments.least(value.length, 2, 2)  # where sizes are neither 0 nor 1
-        if fewest is None or fewest < 1:
+        fewest = arguments.least(length, 2, 2)  # where sizes are neither 0 nor 1
+        if fewest is None or fewest < 1 or value.some is False:
             if inner:
                 raise Undecided
-            leaves = None
-        return (value.length, *inner), leaves
+            leaves = _perhaps(leaves)
+        elif not inner and _is_of_any_length(length):
+            leaves = _perhaps(leaves)
+        return (length, *inner), leaves
     if not value.items:
         return (0,), []
     rows: list[tuple[Shape, list[Value] | None]] = []
@@ -102,13 +108,28 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         if kinds is None or leaves is None:
             kinds = None
             continue
+        if not (PERHAPS_NONE in leaves and PERHAPS_NONE in kinds.values()):
+            kinds.pop(PERHAPS_NONE, None)  # beside a row that has items each has
+            leaves = [leaf for leaf in leaves if leaf is not PERHAPS_NONE]
         for leaf in leaves:
             kinds.setdefault(_kind(leaf), leaf)
     return (len(value.items), *shape), None if kinds is None else list(kinds.values())
 
 
+def _perhaps(leaves: list[Value] | None) -> list[Value] | None:
+    return None if leaves is None else [*(leaf for leaf in leaves if leaf is not PERHAPS_NONE), PERHAPS_NONE]
+
+
+def _is_of_any_length(length: S.Size) -> bool:
+    """Whether nobody speaks of the length: what is gone through may have been empty."""
+    atom = S.single(length)
+    return atom is not None and atom.name is None and atom.written is None and atom.plural
+
+
 def _kind(leaf: Value) -> object:
     """Leaves of one kind weigh the same in the array's type."""
+    if leaf is PERHAPS_NONE:
+        return leaf
     if isinstance(leaf, Tensor):
         return leaf.dtype or leaf
     if isinstance(leaf, Const) and type(leaf.value) is int and not -(2**63) <= leaf.value < 2**63:
@@ -122,6 +143,9 @@ def leaf_dtype(leaves: list[Value] | None, framework: Framework, default: str | 
         return None
     if not leaves:
         return "float64" if framework == "numpy" else default
+    if PERHAPS_NONE in leaves:
+        of_some = leaf_dtype([leaf for leaf in leaves if leaf is not PERHAPS_NONE], framework, default)
+        return of_some if of_some == leaf_dtype([], framework, default) else None
     kind = -1
     arrays: str | None = None
     for leaf in leaves:

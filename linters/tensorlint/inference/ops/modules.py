@@ -90,6 +90,22 @@ def known(path: str) -> bool:
     return _find(path) is not None
 
 
+_OF_ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
+
+
+@cache
+def may_call(path: str, patched: frozenset[str]) -> bool:
+    """Whether the layer, or one that it holds, may call one of these functions of torch, which the program has replaced."""
+    kind = path.rpartition(".")[2].lower()
+    if path in CONTAINERS:
+        return not patched <= _OF_ATTENTION
+    if "attention" in kind or "transformer" in kind:
+        return True
+    if "interpolate" in patched and "upsampl" in kind:
+        return True
+    return any(name.replace("_", "").rstrip("123d") in kind for name in patched)
+
+
 @cache
 def settings(path: str) -> frozenset[str]:
     """What can be assigned to a layer and changes what calling it gives."""

@@ -1,0 +1,105 @@
+"""Lists that a comprehension makes of what may be empty: of no numbers at all the libraries make floats."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
+
+_HEAD = "import numpy as np\nimport torch\n\n\ndef f(q, n):\n"
+_CALL = "f([], 0)\n"
+# Of what goes through `q`, or chooses from what is known.
+LISTS = {
+    "lengths": "[len(t) for t in q]",
+    "those chosen": "[t for t in [1, 2] if t > 5 + n]",
+    "numbers of rounds": "[i for i, t in enumerate(q)]",
+    "rounds chosen": "[i for i in range(12) if i > 20 + n]",
+    "constants": "[1 for t in q]",
+    "truths": "[True for t in q]",
+    "mapped": "list(map(len, q))",
+    "chosen by a function": "list(filter(lambda t: t > 5 + n, [1, 2, 3]))",
+    "a tuple": "tuple(len(t) for t in q)",
+    "sorted": "sorted(len(t) for t in q)",
+    "reversed": "list(reversed([len(t) for t in q]))",
+    "two loops": "[1 for i in range(3) for j in range(i - 2)]",
+    "one of two": "[len(t) for t in q] if n else [len(t) for t in q]",
+    "within another": "[[len(t) for t in q], [len(t) for t in q]]",
+}
+MADE = {
+    "torch.tensor": "torch.tensor({})",
+    "torch.as_tensor": "torch.as_tensor({})",
+    "np.array": "np.array({})",
+    "np.asarray": "np.asarray({})",
+    "np.abs": "np.abs({})",
+    "np.sort": "np.sort({})",
+    "np.zeros_like": "np.zeros_like({})",
+    "a sum": "np.array({}) + 1",
+    "by way of numpy": "torch.from_numpy(np.array({}))",
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("listed", LISTS)
+def test_an_array_of_a_list_that_may_be_empty_is_of_no_known_type(listed: str, made: str, tmp_path: Path) -> None:
+    source = f"{_HEAD}    x = {MADE[made].format(LISTS[listed])}\n    return x\n\n\n{_CALL}"
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+FILLED = {
+    "a loop": "for t in q:\n        rows.append(len(t))",
+    "a condition": "for t in range(9):\n        if t > 20 + n:\n            rows.append(t)",
+    "extended": "rows.extend(len(t) for t in q)",
+}
+
+
+@pytest.mark.parametrize("filled", FILLED)
+def test_nor_is_one_of_a_list_that_a_loop_may_leave_empty(filled: str, tmp_path: Path) -> None:
+    source = f"{_HEAD}    rows = []\n    {FILLED[filled]}\n    x = torch.tensor(rows)\n    y = np.array(rows)\n{_CALL}"
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+ROWS = ["[(1, 2) for t in range(12) if t > 20 + n]", "[[0.5, t] for t in range(9) if t > 20 + n]"]
+
+
+@pytest.mark.parametrize("rows", ROWS)
+def test_rows_among_which_a_condition_chooses_may_be_none(rows: str, tmp_path: Path) -> None:
+    source = f"{_HEAD}    x = torch.tensor({rows})\n    y = np.array({rows})\n{_CALL}"
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def _types(body: str) -> dict[str, tuple[object, object]]:
+    source = f"import numpy as np\nimport torch\n\n\ndef f(q, n, x: torch.Tensor):\n    b, c = x.shape\n    {body}\n"
+    return {row.name: (row.shape, row.dtype) for row in analyse(ast.parse(source), source).bindings}
+
+
+KNOWN = {
+    "y = torch.tensor([1, 2, 3])": ((3,), "int64"),
+    "y = torch.tensor([len(q)])": ((1,), "int64"),
+    "y = torch.tensor([i for i in range(n)])": (("n",), "int64"),
+    "y = np.array([i * i for i in range(b)])": (("b",), "int64"),
+    "y = np.array([2 for _ in range(12)])": ((12,), "int64"),
+    "y = torch.tensor([0.5 for t in q])": (("?",), "float32"),
+    "y = np.array([float(t) for t in q if t])": (("?",), "float64"),
+    "y = torch.tensor([len(t) for t in q], dtype=torch.long)": (("?",), "int64"),
+    "y = torch.tensor([[i, 1] for i in range(n)])": (("n", 2), "int64"),
+    "y = np.array([(len(t), 2) for t in q])": (("?", 2), "int64"),
+    "y = torch.tensor([[len(t) for t in q], [1, 2]])": ((2, 2), "int64"),
+    "y = x[[i for i in range(9) if i in q]]": (("?", "c"), None),
+    "y = x[[int(i) for i in q]]": (("?", "c"), None),
+    "rows = [1]\n    for t in q:\n        rows.append(2)\n    y = torch.tensor(rows)": (("?",), "int64"),
+}
+
+
+@pytest.mark.parametrize("body", KNOWN)
+def test_of_a_list_that_has_items_the_type_stays_known(body: str) -> None:
+    shape, dtype = KNOWN[body]
+    found = _types(body)["y"]
+    assert found[0] == shape
+    assert dtype is None or found[1] == dtype

@@ -86,7 +86,7 @@ class Strays(State):
         attributes = {name for name in names if name is not None}
         for each in everything_within(self.all_strayed(strays) if givers else strays):
             if isinstance(each, (Sequence, Dictionary)):
-                if None in names and not is_forgotten_itself(each):
+                if None in names and not (_is_tuple(each) or is_forgotten_itself(each)):
                     self.forget_own_contents(each)
                     self.mutations.append((each, None))
             elif isinstance(each, Instance):
@@ -112,6 +112,8 @@ class Strays(State):
                 given = self.lists_given(each, [], {}, modules=True)
                 if settled:
                     self.given_by_strays[each.node] = given
+            if settled and not given:
+                del self.strayed[id(each.node)]  # as most of those that a package registers
             found += given
         return found
 
@@ -129,3 +131,7 @@ class Strays(State):
                 if isinstance(method, Function):
                     bound = Function(method.node, method.scope, method.owner, each, method.defaults, "function")
                     self.runs_unseen(bound, args, kwargs)
+
+
+def _is_tuple(value: Sequence | Dictionary) -> bool:
+    return isinstance(value, Sequence) and value.kind == "tuple"

@@ -4,11 +4,13 @@ of libraries, in namespaces. Whatever is changed of which nobody knows what it i
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Iterable
 
 from tensorlint.inference import layer_changes
 from tensorlint.inference.contents import everything_within, is_forgotten_itself, one_within
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.implicit_calls import names_given
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -28,6 +30,7 @@ from tensorlint.inference.values import (
 
 _MOST = 200
 _MOST_GIVING = 32
+_DEEPEST = 4  # functions that call one another
 _BUILTINS = frozenset(dir(builtins))
 _NO_VARIABLES = (Class, Library, ModuleScope)
 # Methods that give a module a part, or an object an attribute, by a name.
@@ -63,28 +66,35 @@ class Strays(State):
             if isinstance(each, Function) and len(self.strayed) < _MOST_GIVING and self.gives_by_name(each):
                 self.strayed[id(each.node)] = each
 
-    def gives_by_name(self, function: Function) -> bool:
-        """Whether the function may give what a variable around it holds."""
-        names = names_given(function.node)
-        own = function.scope.file.facts.scopes.get(function.node)
+    def gives_by_name(self, function: Function, asked: frozenset[ast.AST] = frozenset()) -> bool:
+        """Whether the function may give what a variable around it holds, or a function that it calls."""
+        code = function.node
+        if code in asked:
+            return False
+        names = names_given(code)
+        facts = function.scope.file.facts
+        own = facts.scopes.get(code)
         if own is not None:
             names = names - own.assigned.keys()
-        imported = function.scope.file.facts.imported
-        return any(
-            not isinstance(function.scope.lookup(name), _NO_VARIABLES)
-            for name in names - imported
-            if name not in _BUILTINS
-        )
+        for name in names - facts.imported:
+            value = function.scope.lookup(name)
+            if isinstance(value, _NO_VARIABLES) or (value is None and name in _BUILTINS):
+                continue
+            if isinstance(value, Function) and len(asked) < _DEEPEST and _is_bound_once(value.scope, name):
+                if not self.gives_by_name(value, asked | {code}):
+                    continue
+            return True
+        return False
 
     def change_strayed(self, *names: str | None) -> None:
         """Something that nobody knows has other items from here on (None), or another attribute of one of these names."""
         strays = list(self.strayed.values())
-        givers = any(isinstance(each, Function) for each in strays)
-        now = len(self.mutations), self.steps if givers else len(strays), names
+        changing = not all(map(_is_settled, strays))  # what they give depends on what has been followed
+        now = len(self.mutations), self.steps if changing else len(strays), names
         if now == self.strays_changed:
             return  # as by the line before
         attributes = {name for name in names if name is not None}
-        for each in everything_within(self.all_strayed(strays) if givers else strays):
+        for each in everything_within(self.all_strayed(strays)):
             if isinstance(each, (Sequence, Dictionary)):
                 if None in names and not (_is_tuple(each) or is_forgotten_itself(each)):
                     self.forget_own_contents(each)
@@ -97,7 +107,7 @@ class Strays(State):
                     layer_changes.change_attribute_unseen(self, each, name)
                 if each.path in CONTAINERS and None in names:
                     layer_changes.change_unseen(self, each)
-        self.strays_changed = len(self.mutations), self.steps if givers else len(strays), names
+        self.strays_changed = len(self.mutations), self.steps if changing else len(self.strayed), names
 
     def all_strayed(self, strays: list[Value]) -> list[Value]:
         """The strays, and what the functions among them give now."""
@@ -106,7 +116,7 @@ class Strays(State):
             if not isinstance(each, Function):
                 found.append(each)
                 continue
-            settled = each.scope.parent is None and each.scope.finished  # its names hold what they hold
+            settled = _is_settled(each)
             given = self.given_by_strays.get(each.node) if settled else None
             if given is None:
                 given = self.lists_given(each, [], {}, modules=True)
@@ -131,6 +141,15 @@ class Strays(State):
                 if isinstance(method, Function):
                     bound = Function(method.node, method.scope, method.owner, each, method.defaults, "function")
                     self.runs_unseen(bound, args, kwargs)
+
+
+def _is_bound_once(scope: Frame, name: str) -> bool:
+    return scope.facts.textual.get(name) == 1
+
+
+def _is_settled(value: Value) -> bool:
+    """Whether it is no function, or one whose names hold what they hold: the module has been followed."""
+    return not isinstance(value, Function) or (value.scope.parent is None and value.scope.finished)
 
 
 def _is_tuple(value: Sequence | Dictionary) -> bool:

@@ -314,14 +314,16 @@ class DistantChanges:
 
     def finish(self, tree: ast.Module, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
-        waiting = dict.fromkeys([*self.filled, *((each, False) for each in self._given_on(tree, text))])
+        speaks = text is None or _SPEAKS_OF_LAYERS.search(text) is not None  # else it is of lists
+        given_on = ((each, False) for each in self._given_on(tree, text)) if speaks else ()
+        waiting = dict.fromkeys([*self.filled, *given_on])
         self.filled = []
         # A function that is mentioned once, where it is defined, is called by other files, if by any.
         filled = [each for each in waiting if text is None or not is_mentioned_once(each[0].function, text)]
         if any(sure for _, sure in waiting.keys() - filled):
             self.anywhere.add(MEMBERS)
         seen = set(filled)
-        while filled and MEMBERS not in self.anywhere:
+        while speaks and filled and MEMBERS not in self.anywhere:
             # What a function is given may be what another one was given.
             further = [*self._finish(filled, tree, text), *((each, False) for each in self._given_on(tree, text))]
             filled = [each for each in dict.fromkeys(further) if each not in seen]
@@ -745,6 +747,7 @@ def _is_new(value: _Bound) -> bool:
     return isinstance(value, _DISPLAYS)
 
 
+_SPEAKS_OF_LAYERS = re.compile(r"torch|\bnn\.|Module|Sequential|\.(?:layers|blocks|modules|stages|children)\b")
 # What gives layers that something else holds, or an item of what it is given.
 _GIVE_LAYERS = frozenset(["children", "modules", "named_children", "named_modules", "get_submodule", "getattr"])
 _GIVE_ITEMS = frozenset(

@@ -149,7 +149,12 @@ def _is_bound_once(scope: Frame, name: str) -> bool:
 
 def _is_settled(value: Value) -> bool:
     """Whether it is no function, or one whose names hold what they hold: the module has been followed."""
-    return not isinstance(value, Function) or (value.scope.parent is None and value.scope.finished)
+    if not isinstance(value, Function):
+        return True
+    scope = value.scope
+    while scope.is_class and scope.parent is not None:
+        scope = scope.parent
+    return scope.parent is None and scope.finished
 
 
 def _is_tuple(value: Sequence | Dictionary) -> bool:

@@ -324,7 +324,7 @@ def _extreme(pick: Any) -> Any:
                     low, high = size_of(less), size_of(more)
                     if low is not None and high is not None and arguments.always_at_least(high, low):
                         return less if pick is min else more
-            return Scalar("int") if all(size is not None for size in sizes) else UNKNOWN
+            return Scalar("int", _bounds_one(values)) if all(size is not None for size in sizes) else UNKNOWN
         if isinstance(many, Sequence) and not kwargs:
             known = interp.iterate(many)
             one = interp.any_item(known) if any(map(_is_object, known.items or [known.element])) else UNKNOWN
@@ -338,9 +338,17 @@ def _extreme(pick: Any) -> Any:
                 Scalar("real") if isinstance(each, Opaque) and each.kind == PLAIN and not each.integer else each
                 for each in args
             ]
-        return UNKNOWN if kwargs else numbers.one_of(values)
+        found = UNKNOWN if kwargs else numbers.one_of(values)
+        if isinstance(found, Opaque) and found.integer and _bounds_one(values):
+            found._symbol = S.counter(numbers=True)
+        return found
 
     return extreme
+
+
+def _bounds_one(values: list[Value]) -> bool:
+    """`max(1, n // 32)` is 1 as often as not, whatever it is called."""
+    return any(isinstance(each, Const) and isinstance(each.value, int) and each.value <= 1 for each in values)
 
 
 def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:

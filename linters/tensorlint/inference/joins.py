@@ -165,7 +165,12 @@ def _join_kinds(a: Value, b: Value) -> Value:
                 return Tensor(tensor.framework, (), ())
     one, other_one = kind_of(a), kind_of(b)
     if one is not None and other_one is not None:
-        return an_integer() if one == other_one == "int" else of_kinds({one, other_one})
+        if not one == other_one == "int":
+            return of_kinds({one, other_one})
+        number = an_integer()
+        if is_numbering(a) or is_numbering(b):
+            number._symbol = S.counter(numbers=True, signed=True)
+        return number
     # One of the two, whichever: an object nobody knows, but one object from here on.
     either = Opaque(None, _either(a, b), PLAIN if _is_plain(a) and _is_plain(b) else None)
     if first in _AS_SIZES and second in _AS_SIZES and (may_be_zero(a) or may_be_zero(b)):

@@ -196,3 +196,27 @@ def go(x, rows):
     return z
 """
     assert ("z", ("q", 2)) in shown(source) or ("z", ("i", 2)) in shown(source)
+
+
+BOUNDS = [
+    "k = max(1, len(x) // 8)",
+    "k = max(len(x) - 4, 1)",
+    "k = max(1, int(x.sum()))",
+    "k = min(1, len(x))",
+    "k = max(1, len(x) // 8) if x.shape[1] > 2 else max(len(x) // 9, 1)",
+    "k = len(x)\n    if k > 2: k = max(1, k // 9)",
+]
+
+
+@pytest.mark.parametrize(("bound", "contiguous"), [*((bound, None) for bound in BOUNDS), ("k = len(x)", False)])
+def test_what_is_bounded_by_one_may_be_one(bound: str, contiguous: bool | None) -> None:
+    source = f"import torch\n\ndef go(x):\n    {bound}\n    y = torch.randn(k, 3).T\n"
+    row = analyse(ast.parse(source), source).bindings[-1]
+    assert row.shape is not None
+    assert row.shape[0] == 3
+    assert row.contiguous is contiguous  # it is, where k is 1
+
+
+def test_the_name_of_what_is_bounded_by_one_is_shown() -> None:
+    source = "import torch\n\ndef go(x):\n    k = max(1, len(x) // 8)\n    y = torch.ones(k, 3)\n"
+    assert shown(source) == [("y", ("k", 3))]

@@ -441,6 +441,11 @@ class Calls(State):
         put: dict[Value, Value] = {}  # by what the lists may have held before
         together = Together()
         for part in each_part_of(function):
+            if type(part) in (Library, Partial) or (type(part) is Attribute and type(part.receiver) is Tensor):
+                self.run_perhaps(part, args, kwargs)
+                continue
+            if type(part) is Attribute and isinstance(part.receiver, (Sequence, Dictionary)):
+                part = part.receiver
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
                 if isinstance(part, Sequence) and part.kind == "tuple":
@@ -466,6 +471,13 @@ class Calls(State):
         for called, receivers in run.items():
             self.not_followed(called, [*receivers, *args], kwargs, together=together)
         self.forget_together(together)
+
+    def run_perhaps(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """What it changes in place may have been changed, or not."""
+        proven, log = self.begin_perhaps(), len(self.mutations)
+        self.call(function, args, kwargs, None)
+        self.forget_since(log)
+        self.end_perhaps(proven)
 
     def call_one_layer(
         self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None

@@ -141,6 +141,12 @@ def _is_changed(layer: Opaque) -> bool:
     return False
 
 
+def _is_of_library(function: Value) -> bool:
+    """Whether it is a function of a library, a method of a tensor, or one with arguments that it was given before."""
+    return type(function) in (Library, Partial) or (type(function) is Attribute and type(function.receiver) is Tensor)
+
+
+
 def _is_layer(value: Value) -> bool:
     return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
 
@@ -336,6 +342,10 @@ class Calls(State):
                 return self.call_library_starred(function, node)
             args, kwargs = self.unsure
             result = one_within([function, *args, *kwargs.values()])
+            if type(function) is Opaque and function.parts:
+                for part in each_part_of(function):
+                    if _is_of_library(part):
+                        self.run_perhaps(part, args, kwargs)
             self.runs_unseen(function, args, kwargs)
             return result
         return self.call(function, arguments[0], arguments[1], node)
@@ -441,7 +451,7 @@ class Calls(State):
         put: dict[Value, Value] = {}  # by what the lists may have held before
         together = Together()
         for part in each_part_of(function):
-            if type(part) in (Library, Partial) or (type(part) is Attribute and type(part.receiver) is Tensor):
+            if _is_of_library(part):
                 self.run_perhaps(part, args, kwargs)
                 continue
             if type(part) is Attribute and isinstance(part.receiver, (Sequence, Dictionary)):

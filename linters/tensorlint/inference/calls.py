@@ -146,7 +146,6 @@ def _is_of_library(function: Value) -> bool:
     return type(function) in (Library, Partial) or (type(function) is Attribute and type(function.receiver) is Tensor)
 
 
-
 def _is_layer(value: Value) -> bool:
     return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
 

@@ -14,7 +14,9 @@ from test_inference_adversaries import wrong_claims
 from tensorlint.inference.analysis import analyse
 
 TOP = """\
+import contextlib
 import functools
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
@@ -61,6 +63,8 @@ OF_TENSORS = {
     "handed on with the tensor": "run(torch.Tensor.t_ if c else torch.relu, x)",
     "kept": "Kept(x.t_ if c else x.numpy).go()",
     "in a dictionary": 'd = {"f": x.t_ if c else x.numpy}\n    d["f"]()',
+    "by a library": "with contextlib.ExitStack() as stack:\n        stack.callback(x.t_ if c else x.numpy)",
+    "by a library, later": "with ThreadPoolExecutor(1) as pool:\n        pool.submit(x.t_ if c else x.numpy)",
     "out of a dictionary": "{1: x.t_}.get(int(c), x.numpy)()",
 }
 OF_LISTS = {
@@ -78,6 +82,7 @@ HARMLESS = {
     "initialisers": "f = torch.nn.init.xavier_uniform_ if c else torch.nn.init.kaiming_uniform_\n    f(x)",
     "with the arguments before": "(functools.partial(torch.sum, x) if c else x.numpy)()",
     "handed on": "run(x.relu if c else x.numpy)",
+    "by a library": "with contextlib.ExitStack() as stack:\n        stack.callback(x.relu if c else x.numpy)",
 }
 
 

@@ -141,6 +141,11 @@ def _is_changed(layer: Opaque) -> bool:
     return False
 
 
+def _is_of_library(function: Value) -> bool:
+    """Whether it is a function of a library, a method of a tensor, or one with arguments that it was given before."""
+    return type(function) in (Library, Partial) or (type(function) is Attribute and type(function.receiver) is Tensor)
+
+
 def _is_layer(value: Value) -> bool:
     return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
 
@@ -336,6 +341,10 @@ class Calls(State):
                 return self.call_library_starred(function, node)
             args, kwargs = self.unsure
             result = one_within([function, *args, *kwargs.values()])
+            if type(function) is Opaque and function.parts:
+                for part in each_part_of(function):
+                    if _is_of_library(part):
+                        self.run_perhaps(part, args, kwargs)
             self.runs_unseen(function, args, kwargs)
             return result
         return self.call(function, arguments[0], arguments[1], node)
@@ -441,6 +450,11 @@ class Calls(State):
         put: dict[Value, Value] = {}  # by what the lists may have held before
         together = Together()
         for part in each_part_of(function):
+            if _is_of_library(part):
+                self.run_perhaps(part, args, kwargs)
+                continue
+            if type(part) is Attribute and isinstance(part.receiver, (Sequence, Dictionary)):
+                part = part.receiver
             if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
                 if isinstance(part, Sequence) and part.kind == "tuple":
@@ -466,6 +480,13 @@ class Calls(State):
         for called, receivers in run.items():
             self.not_followed(called, [*receivers, *args], kwargs, together=together)
         self.forget_together(together)
+
+    def run_perhaps(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        """What it changes in place may have been changed, or not."""
+        proven, log = self.begin_perhaps(), len(self.mutations)
+        self.call(function, args, kwargs, None)
+        self.forget_since(log)
+        self.end_perhaps(proven)
 
     def call_one_layer(
         self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None

@@ -129,7 +129,8 @@ class Following(State):
             return self.unseen_result(function, args, kwargs)
         # `main()`: its statements are followed by themselves, with no less known of what they are given.
         if node is self.unused and not (function.receiver or function.defaults or _may_end(code)):
-            if all(type(value) is Opaque and value.kin is None for value in (*args, *kwargs.values())):
+            values = *args, *kwargs.values()
+            if all(type(value) is Opaque and value.kin is None and not value.parts for value in values):
                 return self.unseen_result(function, args, kwargs)
         if self.unread and (foreign or makes_records(code, self.own_file)) and _says_little(args, kwargs):
             return self.unseen_result(function, args, kwargs)

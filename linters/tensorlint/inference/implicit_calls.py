@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorlint.inference import aliases, declared, estimators, layer_changes, table_values
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import HOLDING, data_of, lasts, link, objects_within, tensors_within
+from tensorlint.inference.contents import HOLDING, data_of, each_part_of, lasts, link, objects_within, tensors_within
 from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.kept import kept_with
@@ -44,6 +44,7 @@ _MOST_KEPT = 20
 # What unknown code that is given one may call, now or later.
 _CALLABLE = (Function, Partial, Attribute)
 CALLED = frozenset({*_CALLABLE, Library})
+_METHODS = frozenset({Attribute, Library, Partial})
 _HELD = frozenset({Sequence, Dictionary})
 _LAYERS = frozenset({LibraryObject, Partial})
 _ESCAPING = _HELD | {Instance}
@@ -156,6 +157,12 @@ class ImplicitCalls(State):
             return  # as for most calls: numbers, texts, tensors, and what nobody knows
         for value in values:
             if type(value) not in CALLED:
+                if type(value) is Opaque and value.parts:
+                    for each in each_part_of(value):  # one of two methods: `submit(x.t_ if wide else x.numpy)`
+                        if type(each) in _METHODS and may_change(each):
+                            self.not_followed(
+                                each, [item for other in values for item in held_by(other)], {}, later=True
+                            )
                 continue
             if type(value) is Function:
                 self.stray_given([value])

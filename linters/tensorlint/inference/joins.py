@@ -19,6 +19,7 @@ from tensorlint.inference.values import (
     PLAIN,
     SCALAR,
     UNKNOWN,
+    Attribute,
     Class,
     Const,
     Dictionary,
@@ -262,6 +263,10 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
             found.append(value)
         elif type(value) is Partial and type(value.function) in _CHANGEABLE:
             found.append(value.function)
+            if value.positional or value.keywords:
+                found.append(value)
+        elif type(value) in (Attribute, Library, Partial) and _may_change(value):
+            found.append(value)  # `(x.t_ if wide else x.numpy)()` changes x
         elif type(value) is Sequence:
             if value.kind in ("list", "deque"):
                 if value.shared or value.parts:
@@ -271,6 +276,13 @@ def _either(a: Value, b: Value) -> tuple[Value, ...]:
                     seen.add(id(value))
                     values += [item for item in value.items if type(item) in _OBJECTS]
     return tuple(found)
+
+
+def _may_change(function: Value) -> bool:
+    """Whether a call of the method, or of the library's function, may change something in place."""
+    while type(function) is Partial:
+        function = function.function
+    return type(function) is Attribute or (type(function) is Library and function.path.endswith("_"))
 
 
 def _may_be_none(value: Value) -> bool:

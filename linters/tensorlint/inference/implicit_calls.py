@@ -159,7 +159,7 @@ class ImplicitCalls(State):
             if type(value) not in CALLED:
                 if type(value) is Opaque and value.parts:
                     for each in each_part_of(value):  # one of two methods: `submit(x.t_ if wide else x.numpy)`
-                        if type(each) in _METHODS and may_change(each):
+                        if type(each) in _METHODS and _is_method(each) and may_change(each):
                             self.not_followed(
                                 each, [item for other in values for item in held_by(other)], {}, later=True
                             )
@@ -382,6 +382,13 @@ def _is_same(function: Value, other: Value) -> bool:
 
 
 _NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+
+
+def _is_method(function: Value) -> bool:
+    """Of a value or of a library, perhaps with arguments that it was given before; functions of the program are seen otherwise."""
+    while type(function) is Partial:
+        function = function.function
+    return type(function) is Attribute or type(function) is Library
 
 
 def names_given(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:

@@ -102,7 +102,7 @@ def _forget_layer(interp: State, receiver: LibraryObject) -> None:
 
 def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -> None:
     """Another attribute of that name may have been set: of a container it may be a member."""
-    if name in ("__class__", "data"):  # of a parameter that nobody told from the layer
+    if name in _CHANGE_ALL:
         change_unseen(interp, receiver)
         return
     receiver.fields[name] = UNKNOWN
@@ -112,6 +112,27 @@ def change_attribute_unseen(interp: State, receiver: LibraryObject, name: str) -
         receiver.fields["members"] = forgotten_members(receiver)
         receiver.fields.pop(EACH, None)
         interp.mutations.append((receiver, "members"))
+
+
+def change_attributes_unseen(interp: State, receiver: LibraryObject, names: Set[str]) -> None:
+    """Likewise of several names, for one that may be asked again and again."""
+    if not names.isdisjoint(_CHANGE_ALL):
+        change_unseen(interp, receiver)
+        return
+    known = [name for name in names if receiver.fields.get(name) is not UNKNOWN]
+    for name in known[1:]:
+        receiver.fields[name] = UNKNOWN
+        interp.mutations.append((receiver, name))
+    if known:
+        change_attribute_unseen(interp, receiver, known[0])
+    elif receiver.path in CONTAINERS and names:
+        members = receiver.fields.get("members")
+        if not (isinstance(members, (Sequence, Dictionary)) and is_forgotten(members)):
+            change_attribute_unseen(interp, receiver, next(iter(names)))
+
+
+# Of a parameter that nobody told from the layer, for one.
+_CHANGE_ALL = frozenset({"__class__", "data"})
 
 
 def is_container_class(cls: Class) -> bool:

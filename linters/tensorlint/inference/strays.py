@@ -103,8 +103,7 @@ class Strays(State):
                 if attributes and not each.generic:
                     self.forget_attributes(each, attributes)
             elif isinstance(each, LibraryObject) and each.path.startswith("torch.nn."):
-                for name in attributes:
-                    layer_changes.change_attribute_unseen(self, each, name)
+                layer_changes.change_attributes_unseen(self, each, attributes)
                 if each.path in CONTAINERS and None in names:
                     layer_changes.change_unseen(self, each)
         self.strays_changed = len(self.mutations), self.steps if changing else len(self.strayed), names

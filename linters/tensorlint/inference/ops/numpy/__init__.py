@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from tensorlint.inference.ops.numpy import (
+    asking,
+    by_functions,
     creation,
+    fourier,
     further,
+    histograms,
+    index_arrays,
     joining,
     linear_algebra,
     pointwise,
+    polynomials,
     random,
     rearranging,
     reductions,
@@ -19,11 +25,17 @@ from tensorlint.inference.ops.numpy.registry import NUMPY
 
 __all__ = [
     "NUMPY",
+    "asking",
+    "by_functions",
     "creation",
+    "fourier",
     "further",
+    "histograms",
+    "index_arrays",
     "joining",
     "linear_algebra",
     "pointwise",
+    "polynomials",
     "random",
     "rearranging",
     "reductions",

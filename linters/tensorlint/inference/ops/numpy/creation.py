@@ -367,12 +367,6 @@ def diag(call: Call, v: Value, k: Value) -> Value:
     return diagonal_of(call, given, offset, 0, 1)
 
 
-@op("numpy.tril_indices numpy.triu_indices", "n k=0 m=None", tensor=False)
-def triangle_indices(call: Call, n: Value, k: Value, m: Value) -> Value:
-    count = S.counter()
-    return tuple_of(Tensor("numpy", (count,), None, "int64", None, call.node) for _ in range(2))
-
-
 _SCALARS = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 complex64 complex128 bool_ double single half intp int_ float_"
 
 

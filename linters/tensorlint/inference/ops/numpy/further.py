@@ -1,15 +1,14 @@
-"""Less common functions of numpy: sets, polynomials, index helpers."""
+"""Less common functions of numpy: sets, windows, index helpers."""
 
 from __future__ import annotations
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference import values
-from tensorlint.inference.ops import arguments
-from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import complex_part, own, ranked
 from tensorlint.inference.ops.numpy.registry import op
-from tensorlint.inference.ops.results import NUMERIC, RAMP, SPELLED, laid, tuple_of, unplaced
+from tensorlint.inference.ops.results import NUMERIC, SPELLED, laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Number, Tensor, Value, copy
 
@@ -49,26 +48,6 @@ def ix(call: Call, args: list[Value]) -> Value:
     return tuple_of(found)
 
 
-@op("numpy.polyval", "p x")
-def polyval(call: Call, p: Value, x: Value) -> Value:
-    given = ranked(call, x)
-    coefficients = ranked(call, p).shape or ()
-    if not coefficients:
-        raise Undecided
-    return unplaced(call, "numpy", broadcast(given.shape or (), coefficients[1:]), None)
-
-
-@op("numpy.polyfit", "x y deg rcond=None full=False w=None cov=False", tensor=False)
-def polyfit(call: Call, y: Value, deg: Value, full: Value, cov: Value, **rest: Value) -> Value:
-    target = ranked(call, y)
-    if arguments.flag(full) or arguments.truth(cov) is not False or len(target.shape or ()) not in (1, 2):
-        raise Undecided
-    size = values.size_of(deg)
-    if size is None or isinstance(deg, Tensor):
-        raise Undecided
-    return unplaced(call, "numpy", (S.add(size, 1), *(target.shape or ())[1:]), None, marks=NUMERIC)
-
-
 @op("numpy.trapezoid numpy.trapz", "y x=None dx=1.0 axis=-1")
 def trapezoid(call: Call, y: Value, x: Value, dx: Value, axis: Value) -> Value:
     given = ranked(call, y)
@@ -104,25 +83,14 @@ def nan_to_num(call: Call, x: Value, **rest: Value) -> Value:
     return copy(given, strides=given.strides if given.in_order else None)
 
 
-@op("numpy.hanning numpy.hamming numpy.blackman numpy.bartlett", "M")
-def window(call: Call, M: Value) -> Value:
+@op("numpy.hanning numpy.hamming numpy.blackman numpy.bartlett numpy.kaiser", "M beta=0")
+def window(call: Call, M: Value, beta: Value) -> Value:
     size = arguments.count(M)
     if isinstance(M, Tensor) or (isinstance(size, int) and size < 1):
         raise Undecided
-    return laid(call, "numpy", (size,), (1,), "float64" if isinstance(M, (Const, Number)) else None)
-
-
-@op("numpy.fft.fftfreq numpy.fft.rfftfreq", "n d=1.0 device=None")
-def fftfreq(call: Call, n: Value, **rest: Value) -> Value:
-    size = values.size_of(n)
-    if size is None or any(isinstance(one, (Tensor, values.Sequence)) for one in (n, *rest.values())):
-        raise Undecided
-    if call.name.endswith("rfftfreq"):
-        half = S.floor_divide(size, 2)
-        if half is None:
-            raise Undecided
-        size = S.add(half, 1)
-    return laid(call, "numpy", (size,), None, None, marks=RAMP)
+    return laid(
+        call, "numpy", (size,), (1,), "float64" if isinstance(M, (Const, Number)) and isinstance(beta, Const) else None
+    )
 
 
 @op("numpy.unwrap numpy.i0", "p discont=None axis=-1 / period=6.283185307179586")
@@ -183,17 +151,6 @@ def sliding_windows(call: Call, x: Value, window_shape: Value, axis: Value, **re
     return unplaced(call, "numpy", (*places, *sizes), given.dtype)
 
 
-@op(
-    "numpy.polynomial.polynomial.polyvander numpy.polynomial.legendre.legvander numpy.polynomial.chebyshev.chebvander",
-    "x deg",
-)
-def polyvander(call: Call, x: Value, deg: Value) -> Value:
-    shape, size = ranked(call, x).shape or (), values.integer(deg)
-    if not shape or size is None or size < 0:
-        raise Undecided
-    return unplaced(call, "numpy", (*shape, size + 1), None)
-
-
 @op("numpy.linalg.multi_dot", "arrays out=None")
 def multi_dot(call: Call, arrays: Value, out: Value) -> Value:
     items = arrays.items if isinstance(arrays, values.Sequence) else None
@@ -203,3 +160,44 @@ def multi_dot(call: Call, arrays: Value, out: Value) -> Value:
     if len(first) not in (1, 2) or len(last) not in (1, 2):
         raise Undecided
     return unplaced(call, "numpy", (*first[:-1], *last[1:]), None)
+
+
+@op("numpy.sort_complex", "a")
+def sort_complex(call: Call, a: Value) -> Value:
+    given = own(call, a)
+    if not given.shape:
+        raise Undecided
+    return unplaced(call, "numpy", given.shape, None, marks=NUMERIC)
+
+
+@op("numpy.real_if_close", "a tol=100")
+def real_if_close(call: Call, a: Value, tol: Value) -> Value:
+    given = ranked(call, a)
+    name = given.dtype if given.dtype is not None and dtypes.category(given.dtype) != dtypes.COMPLEX else None
+    return unplaced(call, "numpy", given.shape or (), name)
+
+
+@op("numpy.packbits", "a / axis=None bitorder='big'")
+def packbits(call: Call, a: Value, axis: Value, bitorder: Value) -> Value:
+    """Eight bits in each byte, of the axis or of all."""
+    shape = list(own(call, a).shape or ())
+    if values.is_none(axis):
+        shape = [S.product(shape)]
+    at = arguments.axis(axis, len(shape)) if not values.is_none(axis) else 0
+    size = S.floor_divide(S.add(shape[at], 7), 8)
+    if size is None:
+        raise Undecided
+    shape[at] = size
+    return unplaced(call, "numpy", tuple(shape), "uint8")
+
+
+@op("numpy.unpackbits", "a / axis=None count=None bitorder='big'")
+def unpackbits(call: Call, a: Value, axis: Value, count: Value, bitorder: Value) -> Value:
+    shape = list(own(call, a).shape or ())
+    if not values.is_none(count):
+        raise Undecided
+    if values.is_none(axis):
+        shape = [S.product(shape)]
+    at = arguments.axis(axis, len(shape)) if not values.is_none(axis) else 0
+    shape[at] = S.multiply(shape[at], 8)
+    return unplaced(call, "numpy", tuple(shape), "uint8")

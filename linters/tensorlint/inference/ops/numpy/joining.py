@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
@@ -190,15 +192,21 @@ def append(call: Call, arr: Value, axis: Value, **rest: Value) -> Value:
 _MOST_PIECES = 256
 
 
-@op("numpy.split numpy.array_split numpy.hsplit numpy.vsplit", "ary indices_or_sections axis=0", tensor=False)
+@op(
+    "numpy.split numpy.array_split numpy.hsplit numpy.vsplit numpy.dsplit",
+    "ary indices_or_sections axis=0",
+    tensor=False,
+)
 def split(call: Call, ary: Value, indices_or_sections: Value, axis: Value) -> Value:
     given = tensor(array_of(call, ary))
     shape = given.shape or ()
     name = call.name.rpartition(".")[2]
     if name == "hsplit":
         at = 1 if len(shape) > 1 else 0
-    elif name == "vsplit":
-        at = 0
+    elif name in ("vsplit", "dsplit"):
+        at = 0 if name == "vsplit" else 2
+        if len(shape) <= at:
+            raise Undecided
     else:
         at = arguments.axis(axis, len(shape))
     if at and not isinstance(ary, Tensor) and name in ("split", "array_split"):
@@ -232,3 +240,44 @@ def split(call: Call, ary: Value, indices_or_sections: Value, axis: Value) -> Va
 def cut(call: Call, given: Tensor, at: int, size: Size) -> Tensor:
     shape = given.shape or ()
     return seen(call, given, (*shape[:at], size, *shape[at + 1 :]), given.strides, words="split")
+
+
+@op("numpy.block", "arrays")
+def block(call: Call, arrays: Value) -> Value:
+    """Lists of lists of blocks: those of the innermost lists beside one another, along the last axis, and so on outwards."""
+    depth = _depth(arrays)
+    leaves = [tensor(each) for each in _leaves(call, arrays, depth)]
+    rank = max([depth, *(len(each.shape or ()) for each in leaves)])
+    return laid(call, "numpy", _block_shape(call, arrays, depth, rank), None, common(leaves))
+
+
+def _depth(value: Value) -> int:
+    """How many lists stand in one another; numpy refuses those that are not equally deep everywhere."""
+    if not isinstance(value, Sequence):
+        return 0
+    if value.kind != "list" or not value.items:
+        raise Undecided
+    depths = {_depth(item) for item in value.items}
+    if len(depths) != 1:
+        raise Undecided
+    return 1 + depths.pop()
+
+
+def _leaves(call: Call, value: Value, depth: int) -> Iterator[Tensor]:
+    if depth and isinstance(value, Sequence):
+        for item in value.items or ():
+            yield from _leaves(call, item, depth - 1)
+    else:
+        yield array_of(call, value)
+
+
+def _block_shape(call: Call, value: Value, depth: int, rank: int) -> Shape:
+    if not depth or not isinstance(value, Sequence):
+        shape = array_of(call, value).shape or ()
+        return (*(1,) * (rank - len(shape)), *shape)
+    first, *others = (_block_shape(call, item, depth - 1, rank) for item in value.items or ())
+    sizes = list(first)
+    for other in others:
+        for axis, size in enumerate(other):
+            sizes[axis] = S.add(sizes[axis], size) if axis == rank - depth else agree(sizes[axis], size)
+    return tuple(sizes)

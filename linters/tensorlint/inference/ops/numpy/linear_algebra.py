@@ -1,4 +1,4 @@
-"""numpy's products, numpy.linalg and numpy.fft."""
+"""numpy's products and numpy.linalg."""
 
 from __future__ import annotations
 
@@ -308,36 +308,6 @@ def norm(call: Call, x: Value, ord: Value, axis: Value, keepdims: Value) -> Valu
     return reduce(call, given, axis, keepdims, name, contiguous=False)
 
 
-@op("numpy.fft.fft numpy.fft.ifft numpy.fft.rfft numpy.fft.irfft", "a n=None axis=-1 norm=None out=None")
-def fft(call: Call, a: Value, n: Value, axis: Value, norm: Value, out: Value) -> Value:
-    given = ranked(call, a)
-    shape = given.shape or ()
-    at = arguments.axis(axis, len(shape))
-    name = call.name.rpartition(".")[2]
-    size: Size | None = shape[at] if values.is_none(n) else arguments.count(n)
-    if name == "rfft":
-        size = None if size is None else S.floor_divide(size, 2)
-        size = None if size is None else S.add(size, 1)
-    elif name == "irfft" and values.is_none(n):
-        size = S.multiply(S.subtract(shape[at], 1), 2)
-    if size is None:
-        raise Undecided
-    return computed(call, (*shape[:at], size, *shape[at + 1 :]), None)
-
-
-@op(
-    "numpy.fft.fft2 numpy.fft.ifft2 numpy.fft.fftn numpy.fft.ifftn numpy.fft.fftshift numpy.fft.ifftshift",
-    "a s=None axes=None norm=None out=None",
-)
-def fftn(call: Call, a: Value, s: Value, axes: Value, norm: Value, out: Value) -> Value:
-    given = ranked(call, a)
-    if "shift" in call.name:
-        return unplaced(call, "numpy", given.shape or (), given.dtype)
-    if not values.is_none(s):
-        raise Undecided
-    return computed(call, given.shape or (), None)
-
-
 @op("numpy.convolve numpy.correlate", "a v mode=None")
 def convolve(call: Call, a: Value, v: Value, mode: Value) -> Value:
     first, second = ranked(call, a), ranked(call, v)
@@ -356,3 +326,73 @@ def convolve(call: Call, a: Value, v: Value, mode: Value) -> Value:
         size = max(left, right) if how == "same" else max(left, right) - min(left, right) + 1
         return unplaced(call, "numpy", (size,), name)
     return unplaced(call, "numpy", (S.symbol(),), name)
+
+
+@op("numpy.linalg.svdvals", "x")
+def svdvals(call: Call, x: Value) -> Value:
+    given, batch, rows, columns = matrices(call, x)
+    return computed(call, (*batch, least_of(rows, columns)), dtypes.real_of(floating(given.dtype)))
+
+
+@op("numpy.linalg.vector_norm numpy.linalg.matrix_norm", "x / axis=None keepdims=False ord=None")
+def vector_norm(call: Call, x: Value, axis: Value, keepdims: Value, ord: Value) -> Value:
+    """Of a vector, of all elements, or of the last two axes."""
+    given = ranked(call, x)
+    shape = given.shape or ()
+    if isinstance(ord, (Tensor, Sequence)):
+        raise Undecided
+    if call.name.endswith("matrix_norm"):
+        if len(shape) < 2 or not values.is_none(axis):
+            raise Undecided
+        kept = (1, 1) if arguments.flag(keepdims) else ()
+        return computed(call, (*shape[:-2], *kept), None)
+    return reduce(call, given, axis, keepdims, None, contiguous=False)
+
+
+@op("numpy.linalg.diagonal", "x / offset=0")
+def diagonal(call: Call, x: Value, offset: Value) -> Value:
+    from tensorlint.inference.ops.torch.views import diagonal_of
+
+    given = ranked(call, x)
+    rank = len(given.shape or ())
+    if rank < 2:
+        raise Undecided
+    return diagonal_of(call, given, arguments.whole(offset), rank - 2, rank - 1)
+
+
+@op("numpy.linalg.tensorinv", "a ind=2")
+def tensorinv(call: Call, a: Value, ind: Value) -> Value:
+    given, cut = ranked(call, a), arguments.whole(ind)
+    shape = given.shape or ()
+    if not 0 < cut <= len(shape):
+        raise Undecided
+    return computed(call, (*shape[cut:], *shape[:cut]), floating(given.dtype))
+
+
+@op("numpy.linalg.tensorsolve", "a b axes=None")
+def tensorsolve(call: Call, a: Value, b: Value, axes: Value) -> Value:
+    """The axes of `a` behind those of `b`."""
+    shape, right = ranked(call, a).shape or (), ranked(call, b).shape or ()
+    if not values.is_none(axes) or len(right) >= len(shape):
+        raise Undecided
+    return computed(call, shape[len(right) :], None)
+
+
+@op("numpy.vecdot numpy.linalg.vecdot", "x1 x2 / axis=-1")
+def vecdot(call: Call, x1: Value, x2: Value, axis: Value) -> Value:
+    left, right = ranked(call, x1).shape or (), ranked(call, x2).shape or ()
+    if not left or not right or values.integer(axis) != -1:
+        raise Undecided
+    return unplaced(call, "numpy", broadcast(left[:-1], right[:-1]), None)
+
+
+@op("numpy.matvec numpy.vecmat", "x1 x2")
+def matvec(call: Call, x1: Value, x2: Value) -> Value:
+    """Matrices times vectors, or vectors times matrices, the axes in front broadcast."""
+    is_matvec = call.name.endswith("matvec")
+    left, right = ranked(call, x1).shape or (), ranked(call, x2).shape or ()
+    matrix, vector = (left, right) if is_matvec else (right, left)
+    if len(matrix) < 2 or not vector:
+        raise Undecided
+    kept = matrix[-2] if is_matvec else matrix[-1]
+    return unplaced(call, "numpy", (*broadcast(matrix[:-2], vector[:-1]), kept), None)

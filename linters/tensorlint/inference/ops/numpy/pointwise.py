@@ -21,18 +21,18 @@ from tensorlint.inference.ops.elementwise import (
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
-from tensorlint.inference.ops.results import tuple_of
+from tensorlint.inference.ops.results import tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided
-from tensorlint.inference.values import UNKNOWN, Const, Number, Opaque, Scalar, Sequence, Tensor, Unknown, Value
+from tensorlint.inference.values import UNKNOWN, Const, Number, Opaque, Scalar, Sequence, Tensor, Unknown, Value, copy
 
 _UNARY: dict[Kind, str] = {
     "same": """numpy.negative numpy.positive numpy.square numpy.sign numpy.conj numpy.conjugate .conj .conjugate
-        numpy.invert numpy.bitwise_not numpy.ceil numpy.floor numpy.trunc""",
+        numpy.invert numpy.bitwise_not numpy.bitwise_invert numpy.ceil numpy.floor numpy.trunc""",
     "float": """numpy.exp numpy.exp2 numpy.expm1 numpy.log numpy.log2 numpy.log10 numpy.log1p numpy.sqrt numpy.cbrt
         numpy.sin numpy.cos numpy.tan numpy.arcsin numpy.arccos numpy.arctan numpy.sinh numpy.cosh numpy.tanh
         numpy.arcsinh numpy.arccosh numpy.arctanh numpy.deg2rad numpy.rad2deg numpy.radians numpy.degrees numpy.rint
-        numpy.acos numpy.asin numpy.atan numpy.acosh numpy.asinh numpy.atanh numpy.sinc""",
-    "bool": "numpy.isnan numpy.isinf numpy.isfinite numpy.logical_not numpy.signbit",
+        numpy.acos numpy.asin numpy.atan numpy.acosh numpy.asinh numpy.atanh numpy.sinc numpy.spacing""",
+    "bool": "numpy.isnan numpy.isinf numpy.isfinite numpy.logical_not numpy.signbit numpy.isposinf numpy.isneginf",
     "real": "numpy.abs numpy.absolute numpy.fabs",
 }
 
@@ -269,3 +269,51 @@ def interp(call: Call, x: Value, **rest: Value) -> Value:
         None,
         call.node,
     )
+
+
+@op("numpy.reciprocal numpy.fix", "x / out=None where=True dtype=None")
+def reciprocal(call: Call, x: Value, **rest: Value) -> Value:
+    if not all(values.is_none(rest[name]) for name in ("out", "dtype")) or rest["where"] is not values.TRUE:
+        raise Undecided
+    result = unary_of(call, array_of(call, x), framework="numpy")
+    if isinstance(result, Tensor) and not dtypes.is_floating(result.dtype):
+        result.dtype = None
+    return result
+
+
+@op("numpy.iscomplex numpy.isreal", "x")
+def isreal(call: Call, x: Value) -> Value:
+    given = array_of(call, x)
+    if given.shape is None:
+        raise Undecided
+    return unplaced(call, "numpy", given.shape, "bool")
+
+
+@op("numpy.bitwise_count", "x / out=None where=True")
+def bitwise_count(call: Call, x: Value, out: Value, where: Value) -> Value:
+    if not values.is_none(out) or where is not values.TRUE:
+        raise Undecided
+    result = unary_of(call, array_of(call, x), framework="numpy")
+    if isinstance(result, Tensor):
+        result.dtype = None
+    return result
+
+
+@op("numpy.left_shift numpy.right_shift numpy.bitwise_left_shift numpy.bitwise_right_shift numpy.float_power "
+    "numpy.ldexp", _BINARY_PARAMETERS)  # fmt: skip
+def untyped(call: Call, x1: Value, x2: Value, out: Value, where: Value, **rest: Value) -> Value:
+    """Elementwise in a type of its own."""
+    if not values.is_none(out):
+        raise Undecided
+    result = elementwise(call, _arrays(call, x1, x2), framework="numpy", operation=words(call))
+    if isinstance(result, Tensor):
+        result.dtype = None
+    return _masked(result, where)
+
+
+@op("numpy.frexp", "x", tensor=False)
+def frexp(call: Call, x: Value) -> Value:
+    result = unary_of(call, array_of(call, x), kind="float", framework="numpy")
+    if not isinstance(result, Tensor):
+        raise Undecided
+    return tuple_of([result, copy(result, dtype="int32")])

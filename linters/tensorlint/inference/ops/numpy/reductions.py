@@ -136,6 +136,18 @@ def cumsum(call: Call, a: Value, axis: Value, dtype: Value, out: Value) -> Value
     return laid(call, "numpy", shape, layout.contiguous(shape) if given.contiguous else None, name)
 
 
+@op("numpy.cumulative_sum numpy.cumulative_prod", "x / axis=None dtype=None out=None include_initial=False")
+def cumulative(call: Call, x: Value, axis: Value, dtype: Value, out: Value, include_initial: Value) -> Value:
+    """As `cumsum`, with what is there before the first if `include_initial` says so."""
+    given = tensor(array_of(call, x))
+    shape = given.shape or ()
+    if not shape or not values.is_none(out) or (values.is_none(axis) and len(shape) != 1):
+        raise Undecided
+    at = 0 if values.is_none(axis) else arguments.axis(axis, len(shape))
+    size = S.add(shape[at], 1) if arguments.flag(include_initial) else shape[at]
+    return unplaced(call, "numpy", (*shape[:at], size, *shape[at + 1 :]), chosen(dtype, summed(given.dtype)))
+
+
 def _may_be_none(axis: Value) -> bool:
     """Whether it is nobody knows what: without an axis an array is flattened first."""
     return axis is values.UNKNOWN or (isinstance(axis, values.Opaque) and not axis.integer)

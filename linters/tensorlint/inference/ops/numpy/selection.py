@@ -119,9 +119,17 @@ def searchsorted(call: Call, a: Value, v: Value, **rest: Value) -> Value:
     return unplaced(call, "numpy", given.shape or (), "int64")
 
 
-@op("numpy.histogram", "a bins=10 range=None density=None weights=None", tensor=False)
-def histogram(call: Call, bins: Value, **rest: Value) -> Value:
-    number = values.size_of(bins)
-    if number is None:
-        raise Undecided
-    return tuple_of([laid(call, "numpy", (number,), (1,), None), laid(call, "numpy", (S.add(number, 1),), (1,), None)])
+@op("numpy.unique_values numpy.unique_counts numpy.unique_inverse numpy.unique_all", "x", tensor=False)
+def unique_values(call: Call, x: Value) -> Value:
+    """The values, with where they stand first, which one each element is, and how often each is there."""
+    given = array_of(call, x)
+    count = S.symbol()
+    first = laid(call, "numpy", (count,), (1,), given.dtype)
+    indices = laid(call, "numpy", (count,), (1,), "int64")
+    inverse = unplaced(call, "numpy", given.shape, "int64") if given.shape else values.UNKNOWN
+    which = call.name.rpartition("_")[2]
+    if which == "values":
+        return first
+    if which == "counts":
+        return tuple_of([first, indices])
+    return tuple_of([first, inverse] if which == "inverse" else [first, indices, inverse, indices])

@@ -25,6 +25,7 @@ from tensorlint.inference.sizes import symbol_serial
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
+    COUNTED,
     NONE,
     OPEN,
     PLAIN,
@@ -45,6 +46,7 @@ from tensorlint.inference.values import (
     Unknown,
     Value,
     copy,
+    forget_elements,
     is_none,
     opaque_serial,
 )
@@ -240,6 +242,8 @@ class Following(State):
         reserve = self.budget // 2 if outer_file.own and not file.own else 0
         self.budget -= reserve
         self.frame, self.file = frame, file
+        if COUNTED:
+            forget_elements()
         try:
             if isinstance(code, ast.Lambda):
                 value = self.eval(code.body)

@@ -23,6 +23,7 @@ from tensorlint.inference.sizes import RELIED_ON
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
+    COUNTED,
     NONE,
     UNKNOWN,
     Const,
@@ -37,6 +38,7 @@ from tensorlint.inference.values import (
     Tensor,
     Value,
     copy,
+    forget_elements,
 )
 from tensorlint.inference.walking import only_tells
 
@@ -68,6 +70,8 @@ class Statements(State):
             if regions and (id(body), index) in regions:
                 learnt += self.enter_region(frame, body, index)
             self.steps += 1
+            if COUNTED:
+                forget_elements()
             handler = handlers.get(type(statement))
             if handler is not None:
                 handler(statement)

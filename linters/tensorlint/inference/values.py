@@ -699,6 +699,26 @@ def all_of(value: LibraryObject) -> Iterator[LibraryObject]:
                 waiting.append(part)
 
 
+# The arrays of which it is known what they hold: no longer than the statement that makes them goes on, for behind it anything
+# may have changed that, by way of any name, view or object.
+COUNTED: list[Tensor] = []
+
+
+def hold_elements(tensor: Tensor, elements: tuple[Size, ...] | None) -> None:
+    """It is known what the array holds, as long as it has no name; of a number of numpy's, which nobody can change, always."""
+    if elements is not None:
+        tensor.elements = elements
+        if tensor.shape or tensor.framework != "numpy":
+            COUNTED.append(tensor)
+
+
+def forget_elements() -> None:
+    """Another statement begins, or a function is given what may be such an array."""
+    for tensor in COUNTED:
+        tensor.elements = None
+    COUNTED.clear()
+
+
 def copy(tensor: Tensor, **changes: Any) -> Tensor:
     """A tensor like `tensor` with other fields; what was remembered of an unknown rank is dropped with the shape."""
     made = Tensor(

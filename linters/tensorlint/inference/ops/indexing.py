@@ -25,6 +25,7 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
+    hold_elements,
     integer,
     is_integer,
     is_none,
@@ -173,7 +174,7 @@ def _element(call: Call, tensor: Tensor, item: Value) -> Tensor | None:
     if at is None or tensor.elements is None or not -len(tensor.elements) <= at < len(tensor.elements):
         return None
     result = Tensor(tensor.framework, (), (), tensor.dtype, tensor.device, call.node)
-    result.elements = (tensor.elements[at],)
+    hold_elements(result, (tensor.elements[at],))
     return result
 
 

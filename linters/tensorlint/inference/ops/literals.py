@@ -23,6 +23,7 @@ from tensorlint.inference.values import (
     Slice,
     Tensor,
     Value,
+    hold_elements,
     is_none,
     size_of,
 )
@@ -232,5 +233,5 @@ def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor
         None,
         call.node,
     )
-    result.elements = elements_of(value)
+    hold_elements(result, elements_of(value))
     return result

@@ -24,7 +24,7 @@ from tensorlint.inference.ops.results import (
 )
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Const, Library, Sequence, Tensor, Value, copy
+from tensorlint.inference.values import Const, Library, Sequence, Tensor, Value, copy, hold_elements
 
 
 def array(call: Call, value: Value) -> Tensor:
@@ -260,7 +260,8 @@ def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> 
         given = copy(given, framework="numpy", device=None)
     if not isinstance(a, Tensor):
         result = copy(given, dtype=chosen(dtype, given.dtype), made=call.node)
-        result.elements = given.elements
+        if given.shape:  # not of `np.array(3)`, which can be changed
+            hold_elements(result, given.elements)
     elif name in ("ascontiguousarray", "asfortranarray"):
         result = copy(given, dtype=chosen(dtype, given.dtype))
     else:
@@ -379,7 +380,7 @@ def _scalar_type(name: str) -> None:
         if given.shape is None:
             raise Undecided
         result = copy(given, dtype=dtype, strides=kept_order(given), framework="numpy")
-        result.elements = given.elements
+        hold_elements(result, given.elements)
         return result
 
 

@@ -13,7 +13,7 @@ from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.reducing import reduce
 from tensorlint.inference.ops.results import laid, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.values import Const, Scalar, Sequence, Tensor, Value, copy
+from tensorlint.inference.values import Const, Scalar, Sequence, Tensor, Value, copy, hold_elements
 
 
 def summed(dtype: str | None) -> str | None:
@@ -70,7 +70,7 @@ def reduced(
     name = chosen(dtype, rule(given.dtype))
     result = reduce(call, given, axis, keepdims, name, contiguous=False)
     if call.name.rpartition(".")[2] == "prod" and given.elements is not None and result.shape == ():
-        result.elements = (S.product(given.elements),)
+        hold_elements(result, (S.product(given.elements),))
     return result
 
 

@@ -24,7 +24,18 @@ from tensorlint.inference.ops.results import (
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import SCALAR, UNKNOWN, Const, Library, Opaque, Scalar, Sequence, Tensor, Value
+from tensorlint.inference.values import (
+    SCALAR,
+    UNKNOWN,
+    Const,
+    Library,
+    Opaque,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    hold_elements,
+)
 
 # Keywords of constructors that say nothing about shape, dtype or device.
 PLACED = "dtype=None device=None layout=None requires_grad=False pin_memory=False memory_format=None"
@@ -220,7 +231,7 @@ def from_literal(call: Call, data: Value, dtype: Value, device: Value, **rest: V
     scalars = leaves is not None and not any(isinstance(leaf, Tensor) for leaf in leaves)
     inferred = leaf_dtype(leaves, "torch", call.default_dtype) if scalars else None
     result = created(call, shape, chosen(dtype, inferred), placed(call, device))
-    result.elements = elements_of(data)
+    hold_elements(result, elements_of(data))
     return result
 
 

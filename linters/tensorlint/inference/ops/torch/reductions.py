@@ -13,7 +13,7 @@ from tensorlint.inference.ops.results import LASTING, fresh, laid, tuple_of, unp
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.creation import chosen
 from tensorlint.inference.ops.torch.registry import op
-from tensorlint.inference.values import FALSE, NONE, Const, Library, Scalar, Tensor, Value, copy
+from tensorlint.inference.values import FALSE, NONE, Const, Library, Scalar, Tensor, Value, copy, hold_elements
 
 _KEPT = "sum prod nansum"
 
@@ -42,7 +42,7 @@ def prod(call: Call, input: Value, dim: Value, keepdim: Value, dtype: Value, out
     given = any_tensor(input)
     result = reduce(call, given, dim, keepdim, chosen(dtype, _summed(given.dtype)))
     if given.elements is not None and result.shape == ():
-        result.elements = (S.product(given.elements),)
+        hold_elements(result, (S.product(given.elements),))
     return result
 
 

@@ -105,6 +105,14 @@ torch.nn.utils.remove_weight_norm(torch.nn.utils.weight_norm(lin)) | torch.searc
 torch.nn.utils.remove_spectral_norm(torch.nn.utils.spectral_norm(lin)) | x.T.contiguous() | image.contiguous(memory_format=torch.channels_last) | torch.contiguous(x.T)
 torch.nn.utils.rnn.pack_padded_sequence(cube, torch.tensor([3, 2], device='cpu'), batch_first=True)
 torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(2, 2)])
+torch.nn.functional.max_pool3d_with_indices(torch.ones(2, 3, 4, 4, 4), 2) | torch.detach_copy(x.T) | cube.unsafe_split_with_sizes([1, 2], 1)
+torch.nn.functional.fractional_max_pool3d_with_indices(torch.ones(2, 3, 8, 8, 8), 2, output_ratio=(0.5, 0.5, 0.5))
+torch.nn.functional.fractional_max_pool2d(image, 2, output_ratio=(0.5, 0.5)) | torch.nn.functional.fractional_max_pool2d(image, 2, 3, return_indices=True)
+torch.nn.functional.max_unpool2d(image[:, :, :2, :2], torch.zeros(2, 8, 2, 2, dtype=torch.int64), 3, output_size=(2, 8, 7, 8)) | torch.nn.functional.max_unpool2d(image[:, :, :2, :2], torch.zeros(2, 8, 2, 2, dtype=torch.int64), 3, 2, 1) | torch.signal.windows.kaiser(9, beta=3)
+torch.fft.irfft2(torch.fft.rfft2(x), s=(4, 6)) | torch.fft.irfftn(cube, dim=(1, 2)) | torch.fft.hfft2(z) | torch.fft.ihfftn(cube, s=(5, 5))
+torch.nn.functional.embedding_bag(whole.view(2, 2), x) | torch.nn.functional.embedding_bag(whole, x, torch.tensor([0, 2]))
+torch.nn.functional.embedding_bag(whole, x, torch.tensor([0, 2, 4]), include_last_offset=True) | torch.linalg.lu(cube) | torch.pca_lowrank(x)
+torch.svd_lowrank(x, q=2) | torch.linalg.tensorsolve(torch.eye(6).view(2, 3, 2, 3), torch.ones(2, 3)) | torch.histogramdd(torch.rand(5, 2), bins=[3, 4])
 torch.nn.utils.rnn.pad_packed_sequence(torch.nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(2, 2)]))
 """
 
@@ -131,6 +139,12 @@ numpy.random.dirichlet([1, 2, 3], 4) | numpy.random.dirichlet(numpy.ones(5), (2,
 numpy.random.choice([1, 2, 3]) | numpy.linspace(0, 1, 5) | numpy.linspace(0, 1, num=7, endpoint=False)
 numpy.concat([a, a]) | numpy.dstack([a, a]) | numpy.convolve(numpy.ones(5), numpy.ones(3))
 numpy.convolve(numpy.ones(5), numpy.ones(3), "same") | numpy.convolve(numpy.ones(5), numpy.ones(3), "valid") | numpy.pad(a, 1) | numpy.pad(a, ((1, 2), (0, 3))) | numpy.pad(a, (1, 2))
+numpy.apply_along_axis(numpy.mean, 1, a) | numpy.fromfunction(numpy.add, (3, 4)) | numpy.vecmat(a[:, 0], a) | numpy.vecmat(box[:, :, 0], box)
+numpy.matvec(a, a[0]) | numpy.unpackbits(numpy.ones((2, 3), numpy.uint8), axis=1) | numpy.unpackbits(numpy.ones(3, numpy.uint8)) | numpy.dsplit(box, 2)
+numpy.mask_indices(3, numpy.triu) | numpy.ravel_multi_index((numpy.arange(3), numpy.arange(3)), (3, 4)) | a.compress([True, False, True], axis=0)
+numpy.ravel_multi_index(([0, 1], [[2], [3]]), (3, 4)) | numpy.histogram2d(a[:, 0], a[:, 1], bins=(4, [0, 1, 2])) | numpy.histogramdd(a, bins=2)
+numpy.block([[a, a[:, :1]], [a[:1], 5.0]]) | numpy.block([a[0], 1, 2]) | numpy.unravel_index(7, a.shape) | numpy.unravel_index([[3], [4]], a.shape)
+numpy.fft.irfft2(a, s=(5, 6)) | numpy.fft.irfftn(box, axes=(0, 1)) | numpy.fft.rfftn(box, s=(3, 5), axes=(0, 2)) | numpy.shape([[1, 2]])
 numpy.allclose(a, a) | numpy.array_equal(a, a) | numpy.array_equiv(a, a) | numpy.isscalar(3) | numpy.iterable(a)
 a.swapaxes(0, 1) | a.reshape(2, 6) | a.reshape((4, -1)) | a.tolist() | a.tobytes() | a.sum().item() | box.reshape(-1)
 """

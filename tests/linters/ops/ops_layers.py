@@ -85,6 +85,18 @@ def samples(random_: random.Random) -> Iterator[Sample]:
         yield f"ReflectionPad{rank}d", (2,), {}, (image,)
         yield f"ConstantPad{rank}d", (pick([1, tuple(range(2 * rank))]), 0.0), {}, (image,)
         yield f"ReplicationPad{rank}d", (1,), {}, (image,)
+        if rank > 1:
+            yield f"FractionalMaxPool{rank}d", (2,), {"output_size": pick([2, (3,) * rank])}, (image,)
+            yield f"FractionalMaxPool{rank}d", (2,), {"output_ratio": (0.5,) * rank, "return_indices": True}, (image,)
+        pooled = torch.randn(*batch, c, *(2,) * rank), torch.zeros(*batch, c, *(2,) * rank, dtype=torch.int64)
+        yield f"MaxUnpool{rank}d", (k,), {"stride": pick([None, s])}, pooled
+        yield f"MaxUnpool{rank}d", (2,), {}, (*pooled, [5] * rank)
+        whole = torch.randn(n + 1, c, *space)
+        yield f"LazyBatchNorm{rank}d", (), {"affine": pick([True, False])}, (whole,)
+        yield f"LazyInstanceNorm{rank}d", (), {}, (whole,)
+        yield f"LazyConvTranspose{rank}d", (out, k), {"stride": s, "padding": min(p, k - 1)}, (whole,)
+    yield "TripletMarginWithDistanceLoss", (), {"reduction": pick(["none", "mean"])}, (torch.randn(n, c),) * 3
+    yield "AdaptiveLogSoftmaxWithLoss", (c, 9, [3, 6]), {}, (torch.randn(n, c), torch.randint(0, 9, (n,)))
     yield "LPPool2d", (2, 2), {}, (torch.randn(n, c, 6, 6),)
     yield (
         "Upsample",

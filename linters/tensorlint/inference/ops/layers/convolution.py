@@ -11,7 +11,7 @@ from tensorlint.inference.ops.modules import argument, layer
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import tuple_of
 from tensorlint.inference.ops.table import Call, Undecided, tensor
-from tensorlint.inference.ops.torch import convolution, pooling, resampling
+from tensorlint.inference.ops.torch import convolution, pooling, resampling, unpooling
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Const, LibraryObject, Sequence, Tensor, Value, copy
 
@@ -103,6 +103,11 @@ _DECONV = (
 )
 
 
+@layer(
+    "LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d",
+    _DECONV.replace("in_channels ", ""),
+    "input output_size=None",
+)
 @layer("ConvTranspose1d ConvTranspose2d ConvTranspose3d", _DECONV, "input output_size=None", attribute=_conv_attribute)
 def conv_transpose(call: Call, obj: LibraryObject, input: Value, output_size: Value) -> Value:
     rank = rank_of(obj)
@@ -118,7 +123,7 @@ def conv_transpose(call: Call, obj: LibraryObject, input: Value, output_size: Va
         argument(obj, "padding"),
         argument(obj, "output_padding"),
         argument(obj, "dilation"),
-        spelled(obj, "in_channels", "out_channels") if outputs == 1 else None,
+        spelled(obj, "in_channels", "out_channels") if outputs == 1 and "Lazy" not in obj.path else None,
     )
     if not values.is_none(output_size):
         if result.shape is None:
@@ -202,6 +207,26 @@ def adaptive_max_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
     if arguments.flag(argument(obj, "return_indices")):
         return tuple_of([result, copy(result, dtype="int64")])
     return result
+
+
+@layer(
+    "FractionalMaxPool2d FractionalMaxPool3d",
+    "kernel_size output_size=None output_ratio=None return_indices=False _random_samples=None",
+    tensor=False,
+)
+def fractional_max_pool(call: Call, obj: LibraryObject, input: Value) -> Value:
+    result = unpooling.fractional(
+        call, input, rank_of(obj), argument(obj, "output_size"), argument(obj, "output_ratio")
+    )
+    if arguments.flag(argument(obj, "return_indices")):
+        return tuple_of([result, copy(result, dtype="int64")])
+    return result
+
+
+@layer("MaxUnpool1d MaxUnpool2d MaxUnpool3d", "kernel_size stride=None padding=0", "input indices output_size=None")
+def max_unpool(call: Call, obj: LibraryObject, input: Value, indices: Value, output_size: Value) -> Value:
+    kernel, stride, padding = (argument(obj, name) for name in ("kernel_size", "stride", "padding"))
+    return unpooling.unpooled(call, input, rank_of(obj), kernel, stride, padding, output_size)
 
 
 # Padding and resampling.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorlint.inference.ops.modules import argument, layer
-from tensorlint.inference.ops.results import short
-from tensorlint.inference.ops.table import Call
+from tensorlint.inference.ops.results import short, tuple_of, unplaced
+from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch import losses
 from tensorlint.inference.values import NONE, LibraryObject, Value, is_none
 
@@ -101,3 +101,24 @@ def triplet_margin(call: Call, obj: LibraryObject, anchor: Value, positive: Valu
 @layer("CTCLoss", "blank=0 reduction='mean' zero_infinity=False", "log_probs targets input_lengths target_lengths")
 def ctc(call: Call, obj: LibraryObject, log_probs: Value, **rest: Value) -> Value:
     return losses.ctc_loss(call, log_probs, argument(obj, "reduction"))
+
+
+@layer("TripletMarginWithDistanceLoss", "/ distance_function=None margin=1.0 swap=False reduction='mean'",
+       "anchor positive negative")  # fmt: skip
+def triplet_margin_with_distance(
+    call: Call, obj: LibraryObject, anchor: Value, positive: Value, negative: Value
+) -> Value:
+    distance, reduction = argument(obj, "distance_function"), argument(obj, "reduction")
+    return losses.triplet_margin_with_distance_loss(call, anchor, positive, negative, distance, reduction)
+
+
+@layer("AdaptiveLogSoftmaxWithLoss",
+       "in_features n_classes cutoffs div_value=4.0 head_bias=False device=None dtype=None", "input target",
+       tensor=False)  # fmt: skip
+def adaptive_log_softmax(call: Call, obj: LibraryObject, input: Value, target: Value) -> Value:
+    """The target's log probability in each sample, and the loss, their negative mean."""
+    given = tensor(input)
+    shape = given.shape or ()
+    if len(shape) not in (1, 2):
+        raise Undecided
+    return tuple_of(unplaced(call, "torch", one, given.dtype, given.device) for one in (shape[:-1], ()))

@@ -28,6 +28,11 @@ def _batch_attribute(obj: LibraryObject, name: str) -> Value | None:
     return None
 
 
+def _ranks(axes: int) -> tuple[int, ...]:
+    """Of what a batch norm takes: without a spatial axis too, where it is of one."""
+    return (2, 3) if axes == 1 else (axes + 2,)
+
+
 _BATCH = "num_features eps=1e-5 momentum=0.1 affine=True track_running_stats=True device=None dtype=None"
 _INSTANCE = "num_features eps=1e-5 momentum=0.1 affine=False track_running_stats=False device=None dtype=None"
 
@@ -36,8 +41,7 @@ _INSTANCE = "num_features eps=1e-5 momentum=0.1 affine=False track_running_stats
 def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
     rank = int(obj.path[-2])
     if isinstance(input, Tensor) and input.shape is not None:
-        ranks = (2, 3) if rank == 1 else (rank + 2,)
-        if len(input.shape) not in ranks:
+        if len(input.shape) not in _ranks(rank):
             raise Undecided
         agree(input.shape[1], size(obj, "num_features"))
     elif rank > 1:
@@ -51,11 +55,20 @@ def batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
     return normalization.batch_norm(call, input)
 
 
+@layer("LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d", _BATCH.replace("num_features ", ""))
+def lazy_batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
+    """Its first input says how many features it has."""
+    if isinstance(input, Tensor) and input.shape is not None and len(input.shape) not in _ranks(int(obj.path[-2])):
+        raise Undecided
+    return normalization.batch_norm(call, input)
+
+
 @layer("SyncBatchNorm", _BATCH + " process_group=None", attribute=_batch_attribute)
 def sync_batch_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
     return normalization.batch_norm(call, input)
 
 
+@layer("LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d", _INSTANCE.replace("num_features ", ""))
 @layer("InstanceNorm1d InstanceNorm2d InstanceNorm3d", _INSTANCE, attribute=_batch_attribute)
 def instance_norm(call: Call, obj: LibraryObject, input: Value) -> Value:
     return normalization.contiguous_only(call, input)

@@ -47,7 +47,7 @@ def size(call: Call, a: Value, axis: Value) -> Value:
     found = _shape_of(call, a)
     if not found:
         raise Undecided
-    return number(S.product(found[at] for at in arguments.axes(axis, len(found))))
+    return number(S.product([found[at] for at in arguments.axes(axis, len(found))]))
 
 
 @op("numpy.broadcast_shapes", "*args", tensor=False)

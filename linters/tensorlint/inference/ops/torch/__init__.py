@@ -8,9 +8,11 @@ from tensorlint.inference.ops.torch import (
     attention,
     conversions,
     convolution,
+    counting,
     creation,
     distances,
     expansion,
+    factorizations,
     fourier,
     further,
     joining,
@@ -25,10 +27,13 @@ from tensorlint.inference.ops.torch import (
     resampling,
     scalars,
     selection,
+    unpooling,
     views,
     wrappers,
 )
 from tensorlint.inference.ops.torch.registry import TORCH
+
+from tensorlint.inference.ops.torch import copies  # isort: skip  # of what the modules above know
 
 __all__ = [
     "TORCH",
@@ -37,9 +42,12 @@ __all__ = [
     "attention",
     "conversions",
     "convolution",
+    "copies",
+    "counting",
     "creation",
     "distances",
     "expansion",
+    "factorizations",
     "fourier",
     "further",
     "joining",
@@ -54,6 +62,7 @@ __all__ = [
     "resampling",
     "scalars",
     "selection",
+    "unpooling",
     "views",
     "wrappers",
 ]

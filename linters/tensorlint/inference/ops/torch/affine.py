@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tensorlint.inference import known_axes
+from tensorlint.inference import sizes as S
+from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.products import agree
 from tensorlint.inference.ops.results import COLUMN, fresh, surviving, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
@@ -56,6 +58,29 @@ def embedding(call: Call, input: Value, weight: Value, **rest: Value) -> Value:
         return looked_up(input, (table.shape or ())[1], table.dtype)
     ranked = input
     return fresh(call, "torch", (*(ranked.shape or ()), (table.shape or ())[1]), table.dtype, table.device)
+
+
+@op("F.embedding_bag", "input weight offsets=None max_norm=None norm_type=2 scale_grad_by_freq=False mode='mean' sparse=False "
+    "per_sample_weights=None include_last_offset=False padding_idx=None")  # fmt: skip
+def embedding_bag(
+    call: Call, input: Value, weight: Value, offsets: Value, include_last_offset: Value, **rest: Value
+) -> Value:
+    """A row for each bag: of indices by rows, or from offset to offset. Given the other way round torch turns the two."""
+    if dtypes.is_floating(getattr(input, "dtype", None)):
+        input, weight = weight, input
+    table, ranked = tensor(weight), tensor(input)
+    if not dtypes.is_floating(table.dtype):
+        raise Undecided
+    shape = ranked.shape or ()
+    if len(table.shape or ()) != 2 or len(shape) not in (1, 2):
+        raise Undecided
+    bags = shape[0]
+    if len(shape) == 1:
+        ends = tensor(offsets).shape or ()
+        if len(ends) != 1:
+            raise Undecided
+        bags = S.subtract(ends[0], 1) if arguments.flag(include_last_offset) else ends[0]
+    return unplaced(call, "torch", (bags, (table.shape or ())[1]), table.dtype, table.device)
 
 
 def looked_up(indices: Value, width: Size, dtype: str | None) -> Tensor:

@@ -210,6 +210,15 @@ def window(call: Call, window_length: Value, dtype: Value, device: Value, **rest
     return laid(call, "torch", (length,), (1,), chosen(dtype, call.default_dtype), placed(call, device))
 
 
+@op(" ".join(f"torch.signal.windows.{name}" for name in (
+    ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser", "nuttall"])),
+    f"M / a=None alpha=None beta=None center=None std=None tau=None sym=True {PLACED}")  # fmt: skip
+def signal_window(call: Call, M: Value, dtype: Value, device: Value, **rest: Value) -> Value:
+    length = arguments.count(M)
+    where = placed(call, device)
+    return laid(call, "torch", (length,), (1,), chosen(dtype, call.default_dtype), where)
+
+
 # From data.
 
 

@@ -293,7 +293,11 @@ def unknown_pieces(
 _MOST_PIECES = 256
 
 
-@op("split split_with_sizes torch.split torch.split_with_sizes", "tensor split_size_or_sections dim=0", tensor=False)
+@op(
+    "split split_with_sizes torch.split torch.split_with_sizes unsafe_split unsafe_split_with_sizes",
+    "tensor split_size_or_sections dim=0",
+    tensor=False,
+)
 def split(call: Call, split_size_or_sections: Value, dim: Value, **rest: Value) -> Value:
     ranked = tensor(rest["tensor"])
     shape = ranked.shape or ()
@@ -327,7 +331,7 @@ def _fills(size: Size, total: Size) -> bool:
     return not isinstance(size, int) or arguments.at_least(total, size)
 
 
-@op("chunk", "input chunks dim=0", tensor=False)
+@op("chunk unsafe_chunk", "input chunks dim=0", tensor=False)
 def chunk(call: Call, input: Value, chunks: Value, dim: Value) -> Value:
     ranked = tensor(input)
     shape = ranked.shape or ()

@@ -400,3 +400,21 @@ def triplet_margin_loss(
     a, b, c = tensors(anchor, positive, negative)
     shape = together(a, b, c)
     return reduced(call, shape[:-1] if shape else None, reduction, a, reduce, size_average, [b, c])
+
+
+@op("F.triplet_margin_with_distance_loss",
+    "anchor positive negative / distance_function=None margin=1.0 swap=False reduction='mean'")  # fmt: skip
+def triplet_margin_with_distance_loss(
+    call: Call,
+    anchor: Value,
+    positive: Value,
+    negative: Value,
+    distance_function: Value,
+    reduction: Value,
+    **rest: Value,
+) -> Value:
+    a, b, c = tensors(anchor, positive, negative)
+    shape = together(a, b, c)
+    if not values.is_none(distance_function):
+        shape = None  # what a distance is of, the function says
+    return reduced(call, shape[:-1] if shape else None, reduction, a, beside=[b, c])

@@ -8,7 +8,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell, tell_any
 from tensorlint.inference.ops.elementwise import Kind, elementwise, is_number, is_plain, is_two, magnitude_of, unary_of
-from tensorlint.inference.ops.results import LASTING, unranked
+from tensorlint.inference.ops.results import LASTING, tuple_of, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.values import (
@@ -353,3 +353,56 @@ def masked_fill(call: Call, input: Value, mask: Value, value: Value) -> Value:
     if ranked.contiguous is False and shape == ranked.shape:
         strides = layout.contiguous(shape)
     return Tensor("torch", shape, strides, ranked.dtype, ranked.device, ranked.made, ranked.how, ranked.marks & LASTING)
+
+
+_POLYNOMIALS = " ".join(
+    f"torch.special.{name}"
+    for name in [
+        "chebyshev_polynomial_t",
+        "chebyshev_polynomial_u",
+        "chebyshev_polynomial_v",
+        "chebyshev_polynomial_w",
+        "shifted_chebyshev_polynomial_t",
+        "shifted_chebyshev_polynomial_u",
+        "shifted_chebyshev_polynomial_v",
+        "shifted_chebyshev_polynomial_w",
+        "hermite_polynomial_h",
+        "hermite_polynomial_he",
+        "laguerre_polynomial_l",
+        "legendre_polynomial_p",
+        "zeta",
+    ]
+)
+
+
+@op(_POLYNOMIALS, "x n / out=None")
+def polynomial(call: Call, x: Value, n: Value, out: Value) -> Value:
+    return elementwise(call, [x, n], kind="float", framework="torch", operation=words(call))
+
+
+@op("ldexp", "input other / out=None")
+def ldexp(call: Call, input: Value, other: Value, out: Value) -> Value:
+    """The number times a power of two, which makes a float of it; two operations, whose layouts need not be one's."""
+    result = elementwise(call, [input, other], kind="float", framework="torch", operation=words(call))
+    if isinstance(result, Tensor):
+        result.strides = result.strides if result.in_order and isinstance(input, Tensor) and input.in_order else None
+        result.dtype = result.dtype if isinstance(input, Tensor) and dtypes.is_floating(input.dtype) else None
+    return result
+
+
+@op("frexp", "input / out=None", tensor=False)
+def frexp(call: Call, input: Value, out: Value) -> Value:
+    """Mantissas, and exponents as integers."""
+    result = unary_of(call, input, framework="torch")
+    if not isinstance(result, Tensor) or not isinstance(input, Tensor):
+        raise Undecided
+    result.strides = result.strides if input.in_order else None
+    return tuple_of([result, copy(result, dtype="int32")])
+
+
+@op("mvlgamma torch.special.multigammaln", "input p / out=None")
+def mvlgamma(call: Call, input: Value, p: Value, out: Value) -> Value:
+    result = unary_of(call, input, kind="float", framework="torch")
+    if isinstance(result, Tensor):
+        result.strides = result.strides if result.in_order and isinstance(input, Tensor) and input.in_order else None
+    return result

@@ -43,6 +43,13 @@ def interpolate(call: Call, input: Value, size: Value, scale_factor: Value, mode
     return laid(call, "torch", target, strides, input.dtype, input.device)
 
 
+@op("F.upsample_nearest F.upsample_bilinear", "input size=None scale_factor=None")
+def upsample(call: Call, input: Value, size: Value, scale_factor: Value) -> Value:
+    """`interpolate` in one mode."""
+    mode = Const("nearest" if call.name.endswith("nearest") else "bilinear")
+    return interpolate(call, input, size, scale_factor, mode)
+
+
 def scaled(size: Size, factor: Value) -> Size:
     """floor(size * factor)."""
     if isinstance(factor, Const) and isinstance(factor.value, (int, float)):

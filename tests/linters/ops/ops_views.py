@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import torch
-from ops_fuzz import tensor
+from ops_fuzz import array, tensor
 from ops_oracle import Sizes, Tally, apply, compare, lift
 
 from tensorlint.inference import ops
@@ -92,6 +92,26 @@ class _Listener:
 
     def report(self, call: ops.Call, kind: str, facts: dict[str, Any]) -> None:
         self.heard.append(kind)
+
+
+def views_as_types(seed: int, count: int, library: Any) -> Tally:
+    """`x.view(torch.int16)`: the last axis gets longer or shorter where the types are not equally wide."""
+    tally, random_ = Tally(), random.Random(seed)
+    words = ["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "complex64"]
+    name = library.__name__
+    for _ in range(count):
+        size = tuple(random_.choice([1, 2, 4, 8]) for _ in range(random_.randint(0, 3)))
+        given, wanted = (getattr(library, word) for word in random_.choices(words, k=2))
+        x = (tensor if library is torch else array)(random_, size, given)
+        try:
+            real = x.view(wanted)
+        except (RuntimeError, ValueError):  # whatever the library refuses
+            continue
+        for mode in MODES:
+            sizes = Sizes(mode)
+            claimed = apply(ops.method(name, "view"), ops.Call("view"), [lift(x, sizes), lift(wanted, sizes)], {})
+            compare(claimed, real, sizes, tally, f"{given}{size}.view({wanted}) [{mode}]")
+    return tally
 
 
 def _view_claim(claimed: Tensor, target: list[Value]) -> bool | None:

@@ -16,7 +16,7 @@ from ops_numpy import sweep as sweep_numpy  # noqa: E402
 from ops_opinfo import database, known, sweep  # noqa: E402
 from ops_oracle import Tally  # noqa: E402
 from ops_torch import sweep as sweep_torch  # noqa: E402
-from ops_views import attentions, einsums, views  # noqa: E402
+from ops_views import attentions, einsums, views, views_as_types  # noqa: E402
 
 
 def _no_wrong_claim(tally: Tally, results: int) -> None:
@@ -68,6 +68,11 @@ def test_chains_of_views() -> None:
     _no_wrong_claim(tally, 4_000)
     assert tally.shapes > 0.98 * tally.results
     assert tally.strides > 0.8 * tally.results
+
+
+@pytest.mark.parametrize("library", [torch, numpy], ids=["torch", "numpy"])
+def test_views_as_another_type(library: object) -> None:
+    _no_wrong_claim(views_as_types(111, 1_000, library), 1_000)
 
 
 def test_einsum() -> None:

@@ -186,7 +186,8 @@ def bind(parameters: tuple[Parameter, ...], args: Sequence_[Value], kwargs: dict
         if at < count and parameter.by_place:
             bound[name] = args[at]
             at += 1
-        elif default is not None and not kwargs:
+            continue
+        if default is not None and not kwargs:
             bound[name] = default
         elif parameter.rest:
             names = {other.name for other in parameters}
@@ -233,7 +234,18 @@ _ALIASES = {
     "keepdim": ("keepdims",),
     "keepdims": ("keepdim",),
     "input": ("a", "x", "x1", "self", "m", "arr", "array"),
-    "other": ("b", "x2", "y"),
+    "other": ("b", "x2", "y", "mat2", "vec", "tensor", "vec2", "input2"),
+    "mat1": ("batch1", "mat", "vec1"),
+    "mat2": ("batch2", "vec", "vec2"),
+    "real": ("abs",),
+    "imag": ("angle",),
+    "dim0": ("axis0",),
+    "dim1": ("axis1",),
+    "split_size_or_sections": ("split_size", "split_sizes"),
+    "a": ("x", "A"),
+    "m": ("x",),
+    "x1": ("x", "a"),
+    "x2": ("y", "b"),
     "tensors": ("arrays", "seq", "tup", "arys"),
     "size": ("shape",),
     "shape": ("size", "newshape"),

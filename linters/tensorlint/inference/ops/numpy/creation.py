@@ -6,6 +6,7 @@ from tensorlint.inference import layout, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments, dtypes, ranges
+from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.literals import array_of, of_objects
 from tensorlint.inference.ops.numpy.registry import NUMPY, op
 from tensorlint.inference.ops.results import (
@@ -174,22 +175,22 @@ def linspace(
 
 
 @op("numpy.logspace numpy.geomspace", "start stop num=50 endpoint=True base=10.0 dtype=None axis=0")
-def logspace(call: Call, start: Value, stop: Value, num: Value, dtype: Value, axis: Value, **rest: Value) -> Value:
+def logspace(
+    call: Call, start: Value, stop: Value, num: Value, dtype: Value, axis: Value, base: Value, **rest: Value
+) -> Value:
+    if not isinstance(base, (Const, values.Number, values.Scalar)):
+        raise Undecided
     return spaced(call, start, stop, num, dtype, axis)
 
 
 def spaced(call: Call, start: Value, stop: Value, num: Value, dtype: Value, axis: Value) -> Tensor:
     size = arguments.count(num)
-    for end in (start, stop):
-        if isinstance(end, Tensor) and end.shape == ():
-            continue
-        if isinstance(end, (Tensor, Sequence)) or not isinstance(
-            end, (Const, values.Number, values.Scalar, values.Opaque)
-        ):
-            raise Undecided
-        if isinstance(end, values.Opaque):
-            # It may be an array; code that has a name for a bound mostly has a number.
-            raise Undecided
+    if any(isinstance(end, Sequence) or (isinstance(end, Tensor) and end.shape != ()) for end in (start, stop)):
+        ends = broadcast(*(ranked(call, end).shape or () for end in (start, stop)))  # a vector of them for each
+        at = arguments.axis(axis, len(ends) + 1)
+        return unplaced(call, "numpy", (*ends[:at], size, *ends[at:]), chosen(dtype, None))
+    if not all(isinstance(end, (Const, values.Number, values.Scalar, Tensor)) for end in (start, stop)):
+        raise Undecided  # what nobody knows may be an array
     real = not any(isinstance(end, Tensor) and end.dtype != "float64" for end in (start, stop)) and not any(
         dtypes.of_scalar(end) == dtypes.COMPLEX for end in (start, stop)
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import combinations
 
 from tensorlint.inference import layout, values
-from tensorlint.inference.ops import dtypes
+from tensorlint.inference.ops import arguments, dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, tell, tell_any
 from tensorlint.inference.ops.elementwise import (
     Kind,
@@ -190,8 +190,8 @@ def select(call: Call, condlist: Value, choicelist: Value, default: Value) -> Va
     """Conditions and choices broadcast together."""
     operands: list[Value] = []
     nodes: list[ast.expr | None] = []
-    arguments = [*call.node.args[:2], None, None] if isinstance(call.node, ast.Call) else [None, None]
-    for given, node in zip((condlist, choicelist), arguments, strict=False):
+    listed_nodes = [*call.node.args[:2], None, None] if isinstance(call.node, ast.Call) else [None, None]
+    for given, node in zip((condlist, choicelist), listed_nodes, strict=False):
         if not isinstance(given, Sequence) or not given.items:
             raise Undecided
         listed = node.elts if isinstance(node, (ast.List, ast.Tuple)) and len(node.elts) == len(given.items) else None
@@ -273,7 +273,7 @@ def interp(call: Call, x: Value, **rest: Value) -> Value:
 
 @op("numpy.reciprocal numpy.fix", "x / out=None where=True dtype=None")
 def reciprocal(call: Call, x: Value, **rest: Value) -> Value:
-    if not all(values.is_none(rest[name]) for name in ("out", "dtype")) or rest["where"] is not values.TRUE:
+    if not all(values.is_none(rest[name]) for name in ("out", "dtype")) or not arguments.truth(rest["where"]):
         raise Undecided
     result = unary_of(call, array_of(call, x), framework="numpy")
     if isinstance(result, Tensor) and not dtypes.is_floating(result.dtype):
@@ -291,7 +291,7 @@ def isreal(call: Call, x: Value) -> Value:
 
 @op("numpy.bitwise_count", "x / out=None where=True")
 def bitwise_count(call: Call, x: Value, out: Value, where: Value) -> Value:
-    if not values.is_none(out) or where is not values.TRUE:
+    if not values.is_none(out) or not arguments.truth(where):
         raise Undecided
     result = unary_of(call, array_of(call, x), framework="numpy")
     if isinstance(result, Tensor):

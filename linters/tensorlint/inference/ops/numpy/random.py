@@ -50,7 +50,10 @@ def sampled(call: Call, size: Value, dtype: str | None, *parameters: Value) -> V
 _DISTRIBUTIONS = {
     "normal uniform laplace logistic gumbel lognormal vonmises": ("loc=0.0 scale=1.0", "float64"),
     "exponential rayleigh": ("scale=1.0", "float64"),
-    "beta gamma f wald": ("a b=1.0", "float64"),
+    "beta": ("a b", "float64"),
+    "gamma": ("shape scale=1.0", "float64"),
+    "f": ("dfnum dfden", "float64"),
+    "wald": ("mean scale", "float64"),
     "chisquare standard_gamma standard_t pareto weibull power": ("df", "float64"),
     "triangular": ("left mode right", "float64"),
     "noncentral_chisquare": ("df nonc", "float64"),

@@ -109,7 +109,7 @@ def average(call: Call, a: Value, axis: Value, weights: Value, returned: Value, 
 
 @op(
     "numpy.percentile numpy.quantile numpy.nanpercentile numpy.nanquantile",
-    "a q axis=None out=None overwrite_input=False method='linear' keepdims=False",
+    "a q axis=None out=None overwrite_input=False method='linear' keepdims=False / weights=None interpolation=None",
 )
 def percentile(call: Call, a: Value, q: Value, axis: Value, keepdims: Value, **rest: Value) -> Value:
     given = array_of(call, a)

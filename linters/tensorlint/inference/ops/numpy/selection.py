@@ -112,11 +112,14 @@ def unique(
     return first if len(results) == 1 else tuple_of(results)
 
 
-@op("numpy.searchsorted .searchsorted numpy.digitize", "a v side='left' sorter=None / right=False")
+@op("numpy.searchsorted .searchsorted", "a v side='left' sorter=None")
 def searchsorted(call: Call, a: Value, v: Value, **rest: Value) -> Value:
-    wanted = a if call.name.endswith("digitize") else v
-    given = ranked(call, wanted)
-    return unplaced(call, "numpy", given.shape or (), "int64")
+    return unplaced(call, "numpy", ranked(call, v).shape or (), "int64")
+
+
+@op("numpy.digitize", "x bins right=False")
+def digitize(call: Call, x: Value, **rest: Value) -> Value:
+    return unplaced(call, "numpy", ranked(call, x).shape or (), "int64")
 
 
 @op("numpy.unique_values numpy.unique_counts numpy.unique_inverse numpy.unique_all", "x", tensor=False)

@@ -235,12 +235,14 @@ def broadcast_arrays(call: Call, args: list[Value], subok: Value) -> Value:
 def view(call: Call, input: Value, dtype: Value, type: Value) -> Value:
     """A view of another element type, never a reshape."""
     given = tensor(input)
+    if values.is_none(dtype) and values.is_none(type):
+        return copy(given)
     name = dtypes.named(dtype, "numpy")
-    if name is None or given.dtype is None or not values.is_none(type):
+    if name is None or given.dtype is None or not values.is_none(type) or given.dtype not in dtypes.BITS:
         raise Undecided
-    if dtypes.BITS.get(name) == dtypes.BITS.get(given.dtype):
-        return copy(given, dtype=name)
-    raise Undecided
+    from tensorlint.inference.ops.torch.views import retyped
+
+    return retyped(given, name)
 
 
 @op(".tolist numpy.ndarray.tolist", "input", tensor=False)

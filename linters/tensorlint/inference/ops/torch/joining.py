@@ -355,9 +355,13 @@ def chunk(call: Call, input: Value, chunks: Value, dim: Value) -> Value:
     return unknown_pieces(call, ranked, at, EqualPieces(call, ranked, at, rounded, number, fits=True))
 
 
-@op("tensor_split", "input indices_or_sections dim=0 / indices=None sections=None", tensor=False)
-def tensor_split(call: Call, input: Value, indices_or_sections: Value, dim: Value, **rest: Value) -> Value:
+@op("tensor_split", "input indices_or_sections=None dim=0 / indices=None sections=None", tensor=False)
+def tensor_split(
+    call: Call, input: Value, indices_or_sections: Value, dim: Value, indices: Value, sections: Value
+) -> Value:
     ranked = tensor(input)
+    if values.is_none(indices_or_sections):
+        indices_or_sections = sections if values.is_none(indices) else indices
     shape = ranked.shape or ()
     at = arguments.axis(dim, len(shape))
     total = shape[at]

@@ -21,7 +21,7 @@ def matmul(call: Call, input: Value, other: Value, out: Value) -> Value:
     return products.matmul(call, input, other, "torch.matmul")
 
 
-@op("mm bmm mv dot vdot inner linalg.vecdot", "input other / out_dtype=None out=None dim=-1")
+@op("mm bmm mv dot vdot inner", "input other / out_dtype=None out=None dim=-1")
 def product(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     name = call.name.rpartition(".")[2]
     products.vector_product(call, input, other)
@@ -32,8 +32,6 @@ def product(call: Call, input: Value, other: Value, **rest: Value) -> Value:
     device = common_device([a, b])
     ranks = {"mm": (2, 2), "bmm": (3, 3), "mv": (2, 1), "dot": (1, 1), "vdot": (1, 1)}.get(name)
     if ranks is None:
-        if name == "vecdot":
-            raise Undecided
         return inner(call, a, b, dtype)
     if a.shape is None or b.shape is None:
         if a.shape is not None and len(a.shape) == ranks[0] and len(b.axes or {}) == 0:
@@ -48,6 +46,18 @@ def product(call: Call, input: Value, other: Value, **rest: Value) -> Value:
         raise Undecided
     products.rank_one_product(call, a, b, f"torch.{name}")
     return _product(call, a.shape, b.shape, dtype, device)
+
+
+@op("linalg.vecdot", "x y / dim=-1 out=None")
+def vecdot(call: Call, x: Value, y: Value, dim: Value, out: Value) -> Value:
+    """The products along an axis, summed; the other axes broadcast."""
+    a, b = tensor(x), tensor(y)
+    whole = broadcast(a.shape or (), b.shape or ())
+    at = arguments.axis(dim, len(whole))
+    if not whole:
+        raise Undecided
+    dtype = products.common_dtype(call, "torch", [a, b])
+    return unplaced(call, "torch", (*whole[:at], *whole[at + 1 :]), dtype, common_device([a, b]))
 
 
 def _product(call: Call, a: Shape, b: Shape, dtype: str | None, device: str | None) -> Tensor:

@@ -122,15 +122,9 @@ def nonzero(call: Call, input: Value, as_tuple: Value, out: Value) -> Value:
     return Tensor("torch", (count, rank), strides, "int64", ranked.device, call.node)
 
 
-@op(
-    "unique torch.unique_consecutive .unique_consecutive",
-    "input sorted=True return_inverse=False return_counts=False dim=None",
-    tensor=False,
-)
+@op("unique", "input sorted=True return_inverse=False return_counts=False dim=None", tensor=False)
 def unique(call: Call, input: Value, return_inverse: Value, return_counts: Value, dim: Value, **rest: Value) -> Value:
     ranked = tensor(input)
-    if "consecutive" in call.name:
-        raise Undecided
     shape: Shape = ranked.shape or ()
     count = S.symbol()
     if values.is_none(dim):
@@ -146,6 +140,12 @@ def unique(call: Call, input: Value, return_inverse: Value, return_counts: Value
     if arguments.flag(return_counts):
         results.append(laid(call, "torch", (count,), (1,), "int64", ranked.device))
     return results[0] if len(results) == 1 else tuple_of(results)
+
+
+@op("unique_consecutive", "input return_inverse=False return_counts=False dim=None", tensor=False)
+def unique_consecutive(call: Call, input: Value, return_inverse: Value, return_counts: Value, dim: Value) -> Value:
+    """One for each run of equal elements, or of equal slices."""
+    return unique(call, input, return_inverse, return_counts, dim)
 
 
 @op(

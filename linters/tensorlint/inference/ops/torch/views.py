@@ -35,12 +35,26 @@ def view(call: Call, input: Value, shape: list[Value], dtype: Value) -> Value:
 
 
 def view_dtype(input: Tensor, dtype: Value) -> Value:
+    """The same bytes read as another type: of a wider one there are fewer along the last axis."""
     name = dtypes.named(dtype, "torch")
-    if input.shape is None or name is None or input.dtype is None:
+    if input.shape is None or name is None:
         raise Undecided
-    if dtypes.BITS.get(name) == dtypes.BITS.get(input.dtype):
+    return retyped(input, name)
+
+
+def retyped(input: Tensor, name: str) -> Tensor:
+    shape = input.shape or ()
+    width, before = dtypes.BITS.get(name), dtypes.BITS.get(input.dtype or "")
+    if not shape or width == before is not None:
         return copy(input, dtype=name)
-    raise Undecided
+    last: Size | None = None
+    if width and before:
+        last = (
+            S.multiply(shape[-1], before // width) if width < before else S.divide_exactly(shape[-1], width // before)
+        )
+    target = (*shape[:-1], S.symbol() if last is None else last)
+    strides = layout.contiguous(target) if width and before and input.in_order else None
+    return copy(input, dtype=name, shape=target, strides=strides, marks=frozenset())
 
 
 def view_as_shape(call: Call, input: Tensor, target: Shape) -> Tensor:
@@ -192,12 +206,15 @@ def narrow(call: Call, input: Value, dim: Value, start: Value, length: Value) ->
     return seen(call, ranked, target, ranked.strides, words=None if size == shape[at] else "narrowed")
 
 
-@op("diagonal linalg.diagonal", "input offset=0 dim1=0 dim2=1")
+@op("linalg.diagonal", "A / offset=0 dim1=-2 dim2=-1")
+def last_diagonal(call: Call, A: Value, offset: Value, dim1: Value, dim2: Value) -> Value:
+    return diagonal(call, A, offset, dim1, dim2)
+
+
+@op("diagonal", "input offset=0 dim1=0 dim2=1")
 def diagonal(call: Call, input: Value, offset: Value, dim1: Value, dim2: Value) -> Value:
     ranked = tensor(input)
     shape = ranked.shape or ()
-    if call.name.endswith("linalg.diagonal"):
-        raise Undecided
     a, b = arguments.axis(dim1, len(shape)), arguments.axis(dim2, len(shape))
     return diagonal_of(call, ranked, arguments.whole(offset), a, b)
 

@@ -257,7 +257,7 @@ def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> 
         return unranked("numpy", chosen(dtype, None))
     given = array(call, a)
     name = call.name.rpartition(".")[2]
-    if given.framework == "torch":
+    if given.framework != "numpy":
         given = copy(given, framework="numpy", device=None)
     if not isinstance(a, Tensor):
         result = copy(given, dtype=chosen(dtype, given.dtype), made=call.node)
@@ -280,7 +280,7 @@ def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> 
 def converted(call: Call, given: Tensor, dtype: Value, order: Value, view: bool = False) -> Tensor:
     """A copy in K order (`np.array`, `astype`), or the array itself where nothing changes (`asarray`)."""
     name = chosen(dtype, given.dtype)
-    if given.framework == "torch":
+    if given.framework != "numpy":
         given = copy(given, framework="numpy", device=None)
     if given.shape is None:
         return unranked("numpy", name)
@@ -299,6 +299,8 @@ def astype(call: Call, x: Value, dtype: Value, order: Value, copy: Value, **rest
     name = dtypes.named(dtype, "numpy")
     result = converted(call, x, dtype, order, view=arguments.truth(copy) is not True)
     result.dtype = name
+    if x.framework is None:
+        result.framework = None  # it may be a table
     if x.source is None and len(x.shape or ()) > 1:
         result.source, result.marks = x, result.marks | RETYPED
     return result

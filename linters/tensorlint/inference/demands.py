@@ -73,6 +73,8 @@ class Demands(State):
         self.solved: dict[ast.AST, dict[Region, tuple[int, int]]] = {}
         self.solved_regions: set[Region] = set()
         self.exits: dict[int, list[int]] = {}
+        # Objects that are torch's by a method that they had, and the function and the blocks in which that was.
+        self.known_torchs: dict[Value, tuple[Frame, list[int]]] = {}
 
     def begin_perhaps(self) -> int:
         """An expression follows that may not be evaluated."""
@@ -191,6 +193,20 @@ class Demands(State):
                     for each in (place, *inner)
                 )
         return False
+
+    def note_torchs(self, value: Value) -> None:
+        """From here on, in all that the program comes to by this place, the object is torch's."""
+        if None not in self.places:
+            self.known_torchs[value] = self.frame, self.blocks_entered()
+
+    def is_torchs(self, value: Value) -> bool:
+        """Whether the function has come by a place that tells so."""
+        frame, told = self.known_torchs.get(value, (None, []))
+        return frame is self.frame and told == self.blocks_entered()[: len(told)]
+
+    def blocks_entered(self) -> list[int]:
+        """The blocks around the current place that a program may or may not enter, by their numbers."""
+        return [place[4] for place in self.places if place and place[3] is not ALWAYS]
 
     # -- the second time: knowing --------------------------------------------------------------------------------
 

@@ -481,12 +481,15 @@ class Expressions(State):
             return Sequence("tuple", [number(size) for size in value.shape])
         return Sequence("tuple", None, UNKNOWN, None, shape_of=value, kin=value.kin)
 
-    def axis_size(self, value: Value, axis: int) -> Value:
-        """The size of one axis; of a tensor whose rank is not known, one size for each axis that is asked for."""
+    def axis_size(self, value: Value, axis: int, as_torchs: bool = False) -> Value:
+        """The size of one axis; of a tensor whose rank is not known, one size for each axis that is asked for. `as_torchs`
+        says that it is asked for by `x.size(0)`: an array's `size` is a number."""
         if isinstance(value, Tensor) and value.shape is not None:
             return number(value.shape[axis]) if -len(value.shape) <= axis < len(value.shape) else UNKNOWN
         if isinstance(value, (Tensor, Opaque)):
-            self.demand(value, ranks.at_least(min(axis + 1 if axis >= 0 else -axis, ranks.MOST)))
+            self.demand(value, ranks.at_least(min(axis + 1 if axis >= 0 else -axis, ranks.MOST)), beside=as_torchs)
+            if as_torchs:
+                self.note_torchs(value)
             if value.axes is None:
                 value.axes = {}
             size = value.axes.get(axis)

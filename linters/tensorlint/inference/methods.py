@@ -124,7 +124,22 @@ def is_torchs(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
         return True
     if name == "flatten":
         return _is_size(args[0]) if args else not kwargs.keys().isdisjoint(_FLATTENED)
+    if name == "transpose":
+        return _swaps_two_of_more(args) or not kwargs.keys().isdisjoint(_SWAPPED)
     return bool(kwargs) and is_told_dim(kwargs)
+
+
+_SWAPPED = frozenset({"dim0", "dim1"})
+
+
+def _swaps_two_of_more(args: list[Value], axes: int | None = None) -> bool:
+    """Whether `x.transpose(1, 2)` is told two axes of a tensor that has more: an array's is told all that it has."""
+    if len(args) != 2:
+        return False
+    first, second = integer(args[0]), integer(args[1])
+    if first is None or second is None:
+        return False
+    return axes not in (None, 2) or not (-2 <= first < 2 and -2 <= second < 2) or first % 2 == second % 2
 
 
 _FLATTENED = frozenset({"start_dim", "end_dim"})
@@ -294,7 +309,7 @@ class Methods(State):
             if not args and not kwargs:
                 return self.shape_of(receiver)
             axis = integer(args[0] if args else next(iter(kwargs.values())))
-            return UNKNOWN if axis is None else self.axis_size(receiver, axis)
+            return UNKNOWN if axis is None else self.axis_size(receiver, axis, self.uses_torch)
         if name in ("dim", "ndimension"):
             return UNKNOWN if receiver.shape is None else Const(len(receiver.shape))
         if name == "numel" and receiver.shape is not None:
@@ -317,7 +332,14 @@ class Methods(State):
         framework = receiver.framework or (
             "torch"
             if (name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax"))
-            or (self.uses_torch and (name in TORCH_ONLY_SHAPED or is_torchs(name, args, kwargs)))
+            or (
+                self.uses_torch
+                and (
+                    name in TORCH_ONLY_SHAPED
+                    or is_torchs(name, args, kwargs)
+                    or (name == "transpose" and _swaps_two_of_more(args, receiver.rank))
+                )
+            )
             else None
         )
         if receiver.framework is None and name == "view" and not spells_sizes(args):
@@ -388,7 +410,8 @@ class Methods(State):
             torch = beside = False
             if self.uses_torch:
                 torch = name == "permute"
-                beside = name in TORCH_ONLY or (bool(kwargs or name == "flatten") and is_torchs(name, args, kwargs))
+                told = bool(kwargs) or name in ("flatten", "transpose")
+                beside = name in TORCH_ONLY or (told and is_torchs(name, args, kwargs))
             self.demand(receiver, ranks.of_method(name, args, kwargs), torch, beside)
         if name in RESHAPING or name == "resize":
             (self.reshape if name in RESHAPING else self.changed_shape)(receiver)
@@ -398,7 +421,7 @@ class Methods(State):
             if not args and not kwargs:
                 return self.shape_of(receiver)
             axis = integer(args[0]) if args else None
-            return UNKNOWN if axis is None else self.axis_size(receiver, axis)
+            return UNKNOWN if axis is None else self.axis_size(receiver, axis, self.uses_torch)
         if name in TENSOR_ONLY and self.uses_torch:
             if name in (
                 "transpose",
@@ -423,13 +446,14 @@ class Methods(State):
             if name == "expand" and len(args) == 1 and not _is_size(args[0]) and _DISTRIBUTIONS.search(self.file.text):
                 return UNKNOWN  # which distributions have too, and take a `torch.Size` for it
             axes = {0: S.counter(), **(receiver.axes or {})} if receiver.cut else receiver.axes
-            known = Tensor(None if name in ("reshape", "transpose") else "torch", axes=axes, kin=receiver.kin)
+            either = name in ("reshape", "transpose") and not (is_torchs(name, args, kwargs) or self.is_torchs(receiver))
+            known = Tensor(None if either else "torch", axes=axes, kin=receiver.kin)
             aliases.tie(known, receiver)
             entry = ops.method("torch", name)
             if entry is None:
                 return UNKNOWN
             result = self.apply(entry, [known, *args], kwargs, node)
-            if isinstance(result, Tensor) and name in ("reshape", "transpose"):
+            if isinstance(result, Tensor) and either:
                 return copy(result, framework=None, strides=None, kin=result.kin)
             return result
         self.escape(args, kwargs)

@@ -166,6 +166,7 @@ class State:
     solved: dict[ast.AST, dict[tuple[int, int], tuple[int, int]]]
     solved_regions: set[tuple[int, int]]
     exits: dict[int, list[int]]
+    known_torchs: dict[Value, tuple[Frame, list[int]]]
     called_from_here: CalledFrom | None
     places_at_calls: dict[tuple[ast.AST, ast.AST], ast.AST]
     operations_elsewhere: dict[int, int]  # by the ids of those places

@@ -29,12 +29,13 @@ class Binding:
     """A name that was given a tensor, as `tensorlint shapes` shows it. Unknown parts are None (or "?" in a shape).
 
     Where not even the rank is known, `axes` may have the sizes of single axes all the same: -1 is the last, 0 the first.
+    `framework` is None where it may be torch's or numpy's.
     """
 
     line: int
     column: int
     name: str
-    framework: str
+    framework: str | None
     shape: tuple[int | str, ...] | None
     strides: tuple[int | str, ...] | None
     contiguous: bool | None
@@ -98,7 +99,7 @@ class Bindings(State):
             if self.own_file.autocast and dtype is not None and "float" in dtype:
                 dtype = None
             rows.append(
-                Binding(target.lineno, target.col_offset, target.id, value.framework or "", shape, strides,
+                Binding(target.lineno, target.col_offset, target.id, value.framework, shape, strides,
                         value.contiguous, dtype, value.device, target.end_lineno or target.lineno, axes)
             )  # fmt: skip
         rows.sort(key=lambda row: (row.line, row.column))

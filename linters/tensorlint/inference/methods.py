@@ -130,6 +130,12 @@ def is_torchs(name: str, args: list[Value], kwargs: dict[str, Value]) -> bool:
 
 
 _SWAPPED = frozenset({"dim0", "dim1"})
+# Methods that give as many axes of tensors as of arrays, told the same; and of these the ones that are told nothing.
+_OF_EITHER = frozenset(
+    [*("reshape", "squeeze", "swapaxes", "diagonal", "trace", "sum", "mean", "prod", "std", "var", "argmax", "argmin"),
+     *("all", "any", "cumsum", "cumprod", "argsort", "round", "clip", "conj")]
+)  # fmt: skip
+_OF_EITHER_BARE = frozenset({"flatten", "ravel", "max", "min"})
 
 
 def _swaps_two_of_more(args: list[Value], axes: int | None = None) -> bool:
@@ -345,16 +351,7 @@ class Methods(State):
         if receiver.framework is None and name == "view" and not spells_sizes(args):
             return UNKNOWN  # an array's takes a type
         if framework is None:
-            # torch or numpy: what both agree on may be said.
-            if name in ("reshape", "squeeze") or (name == "transpose" and len(args) == 2):
-                entry = ops.method("torch", name)
-                if entry is not None:
-                    result = self.apply(entry, [receiver, *args], kwargs, node)
-                    if isinstance(result, Tensor):
-                        result = copy(result, framework=None, strides=None, kin=result.kin)
-                        aliases.tie_result(result, [receiver])  # `x.squeeze()` of an array may be the array itself
-                        return result
-            return UNKNOWN
+            return self.of_either(receiver, name, args, kwargs, node)
         entry = ops.method(framework, name)
         if entry is None:
             self.note_unseen(receiver)
@@ -384,6 +381,22 @@ class Methods(State):
         self.forget_tensor(receiver)
         if isinstance(target, ast.Name) and self.frame.env.get(target.id) is receiver:
             self.frame.env[target.id] = result
+
+    def of_either(
+        self, receiver: Tensor, name: str, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
+    ) -> Value:
+        """What a method gives that tensors and arrays have, as far as both agree."""
+        bare = not args and not kwargs
+        if not (name in _OF_EITHER or (name == "transpose" and len(args) == 2) or (bare and name in _OF_EITHER_BARE)):
+            return UNKNOWN
+        kwargs = {key: value for key, value in kwargs.items() if key != "ddof"}
+        entry = ops.method("torch", name)
+        result = UNKNOWN if entry is None else self.apply(entry, [receiver, *args], kwargs, node)
+        if not isinstance(result, Tensor):
+            return UNKNOWN
+        result = copy(result, framework=None, strides=None, dtype=None, axes=result.axes, kin=result.kin)
+        aliases.tie_result(result, [receiver])  # `x.squeeze()` of an array may be the array itself
+        return result
 
     def call_opaque_method(
         self,
@@ -446,7 +459,9 @@ class Methods(State):
             if name == "expand" and len(args) == 1 and not _is_size(args[0]) and _DISTRIBUTIONS.search(self.file.text):
                 return UNKNOWN  # which distributions have too, and take a `torch.Size` for it
             axes = {0: S.counter(), **(receiver.axes or {})} if receiver.cut else receiver.axes
-            either = name in ("reshape", "transpose") and not (is_torchs(name, args, kwargs) or self.is_torchs(receiver))
+            either = name in ("reshape", "transpose") and not (
+                is_torchs(name, args, kwargs) or self.is_torchs(receiver)
+            )
             known = Tensor(None if either else "torch", axes=axes, kin=receiver.kin)
             aliases.tie(known, receiver)
             entry = ops.method("torch", name)

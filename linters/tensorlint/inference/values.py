@@ -645,8 +645,9 @@ def may_be_array(value: Value) -> bool:
 
 
 def is_shown(value: Value) -> bool:
-    """Whether it is known to be a tensor of one of the libraries, which is shown where a name is bound to it."""
-    return isinstance(value, Tensor) and value.framework is not None and "optional" not in value.marks
+    """Whether it is known to be a tensor of one of the libraries, or to have axes as one of either has them, which is shown
+    where a name is bound to it."""
+    return isinstance(value, Tensor) and bool(value.framework or value.shape) and "optional" not in value.marks
 
 
 def is_numbering(value: Value) -> bool:

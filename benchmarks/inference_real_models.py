@@ -413,15 +413,12 @@ class Tracer:
 
     def compare_array(self, row: Any, value: Any, state: Frame, values: dict[str, Any]) -> str | None:
         """numpy's arrays are held against what is said of them, and not counted."""
+        if row.framework is None and isinstance(getattr(value, "shape", None), tuple):
+            return self.compare_shaped(row, value.shape, state, values)  # a table, it may be, or a sparse matrix
         if row.framework == "torch" or not isinstance(value, self.array):
             return f"said to be {'a tensor' if row.framework == 'torch' else 'an array'}, is {type(value).__name__}"
         shape = tuple(value.shape)
-        if row.shape is not None:
-            if len(row.shape) != len(shape):
-                return f"shape {row.shape}, is {shape}"
-            if any(self.differs(claim, size, state, values) for claim, size in zip(row.shape, shape, strict=True)):
-                return f"shape {row.shape}, is {shape} {state.sizes}"
-        if problem := self.compare_axes(row, shape, state, values):
+        if problem := self.compare_shaped(row, shape, state, values):
             return problem
         if row.strides is not None and shape and not (set(shape) & {0, 1}):
             strides = tuple(stride // value.itemsize for stride in value.strides)
@@ -431,6 +428,14 @@ class Tracer:
         if row.dtype is not None and row.dtype != str(value.dtype):
             return f"{row.dtype}, is {value.dtype}"
         return None
+
+    def compare_shaped(self, row: Any, shape: tuple[int, ...], state: Frame, values: dict[str, Any]) -> str | None:
+        if row.shape is not None:
+            if len(row.shape) != len(shape):
+                return f"shape {row.shape}, is {shape}"
+            if any(self.differs(claim, size, state, values) for claim, size in zip(row.shape, shape, strict=True)):
+                return f"shape {row.shape}, is {shape} {state.sizes}"
+        return self.compare_axes(row, shape, state, values)
 
     def compare_axes(self, row: Any, shape: tuple[int, ...], state: Frame, values: dict[str, Any]) -> str | None:
         """Single axes of a tensor of unknown rank."""

@@ -151,6 +151,12 @@ def _swaps_two_of_more(args: list[Value], axes: int | None = None) -> bool:
 _FLATTENED = frozenset({"start_dim", "end_dim"})
 
 
+def _is_in_order(args: list[Value]) -> bool:
+    """Whether `x.transpose(0, 1)` may leave an array of two axes as it is, which a tensor's swaps."""
+    first, second = integer(args[0]), integer(args[1])
+    return first is None or second is None or (first % 2, second % 2) != (1, 0)
+
+
 def spells_sizes(args: list[Value]) -> bool:
     """Whether what `x.view` is given are sizes: one that is not known may be a type, which numpy takes as well."""
     if len(args) != 1:
@@ -387,7 +393,8 @@ class Methods(State):
     ) -> Value:
         """What a method gives that tensors and arrays have, as far as both agree."""
         bare = not args and not kwargs
-        if not (name in _OF_EITHER or (name == "transpose" and len(args) == 2) or (bare and name in _OF_EITHER_BARE)):
+        swaps = name == "transpose" and len(args) == 2 and not _is_in_order(args)
+        if not (swaps or name in _OF_EITHER or (bare and name in _OF_EITHER_BARE)):
             return UNKNOWN
         kwargs = {key: value for key, value in kwargs.items() if key != "ddof"}
         entry = ops.method("torch", name)
@@ -462,6 +469,8 @@ class Methods(State):
             either = name in ("reshape", "transpose") and not (
                 is_torchs(name, args, kwargs) or self.is_torchs(receiver)
             )
+            if either and name == "transpose" and _is_in_order(args):
+                axes = None
             known = Tensor(None if either else "torch", axes=axes, kin=receiver.kin)
             aliases.tie(known, receiver)
             entry = ops.method("torch", name)

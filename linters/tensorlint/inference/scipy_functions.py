@@ -72,7 +72,10 @@ _AS_NUMPY = (
     {f"scipy.linalg.{name}": f"numpy.linalg.{name}" for name in ["det", "eigh", "eigvalsh", "eig", "eigvals", "pinv", "svd", "norm"]}
     | {
         f"scipy.fft.{name}": f"numpy.fft.{name}"
-        for name in ["fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "ifftn", "fftshift", "ifftshift", "fftfreq", "rfftfreq"]
+        for name in [
+            *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"),
+            *("fftshift", "ifftshift", "fftfreq", "rfftfreq"),
+        ]
     }
     | {"scipy.special.logsumexp": "numpy.sum"}
 )  # fmt: skip
@@ -178,6 +181,8 @@ def _as_numpy(
         return None
     known = {each: value for each, value in kwargs.items() if each in allowed}
     result = interp.apply(entry, list(args), known, node)
+    if name == "norm" and isinstance(result, Tensor) and result.shape == ():
+        return Scalar("float")  # Python's own, for some of them
     # What becomes of other types is not the same: of integers and of truth values in the first place.
     if path.endswith("freq") or array(interp, args[0], node).dtype == "float64":
         return result

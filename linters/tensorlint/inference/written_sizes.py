@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, Frame
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.layout import Strides
 from tensorlint.inference.names import INITIALISERS, bound_names
 from tensorlint.inference.sizes import Size
@@ -24,6 +25,8 @@ _Said = tuple[Size, str, str]
 MOST_NAMES = 256
 # Letters of a formula, beyond which a name is easier to read that the user has given to what it says.
 _LONG = 24
+_LAST = 1 << 62
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _CHANNELS = ("out_channels", "in_channels")
 # Attributes of layers that say what they were made with.
 _SIZES_OF_LAYERS = {
@@ -57,7 +60,12 @@ def names_nearby(
         return {}
     # What the statement binds itself means something else behind it.
     hidden = bound_names([around.statement]) | frame.facts.shared
-    names = {name: value for name, value in around.env.items() if name not in hidden}
+    bound = kept_with(frame.node, "bound in blocks", lambda: _bound_in_blocks(frame.node))
+    names = {
+        name: value
+        for name, value in around.env.items()
+        if name not in hidden and (name not in bound or any(a <= target.lineno <= b for a, b in bound[name]))
+    }
     first = names.get(frame.first_argument or "")
     own: dict[str, Value] = {}
     if isinstance(first, Instance) and first.generic and getattr(frame.node, "name", None) not in INITIALISERS:
@@ -85,6 +93,41 @@ def names_nearby(
                 continue
             found[called] = form.format(name)
     return found
+
+
+def _bound_in_blocks(scope: ast.AST) -> dict[str, list[tuple[int, int]]]:
+    """By each name that statements of the scope bind, the first and the last line of the blocks in which they stand: behind
+    `if c: n = len(x)` nothing may have that name, or what another round of a loop gave it."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    if isinstance(arguments := getattr(scope, "args", None), ast.arguments):
+        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+            if each is not None:
+                found[each.arg] = [(0, _LAST)]
+    waiting = [body] if isinstance(body := getattr(scope, "body", None), list) else []
+    for block in waiting:  # grows meanwhile
+        lines = block[0].lineno, block[-1].end_lineno or _LAST
+        for statement in block:
+            inner = [] if isinstance(statement, _SCOPES) else _blocks_within(statement)
+            waiting += inner
+            if not inner:
+                bound = bound_names([statement])
+            else:
+                headers = [getattr(statement, "target", None), *(each.optional_vars for each in _items_of(statement))]
+                bound = {part.id for each in headers if each for part in walk(each) if isinstance(part, ast.Name)}
+            of_loop = isinstance(statement, (ast.For, ast.AsyncFor))
+            for name in bound:
+                here = (inner[0][0].lineno, inner[0][-1].end_lineno or _LAST) if of_loop else lines
+                found.setdefault(name, []).append(here)
+    return found
+
+
+def _blocks_within(statement: ast.stmt) -> list[list[ast.stmt]]:
+    found = [part for name in ("body", "orelse", "finalbody") if (part := getattr(statement, name, None))]
+    return found + [part.body for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ()))]
+
+
+def _items_of(statement: ast.stmt) -> list[ast.withitem]:
+    return statement.items if isinstance(statement, (ast.With, ast.AsyncWith)) else []
 
 
 def _lasts(interp: State, owner: Instance, name: str) -> bool:

@@ -40,9 +40,7 @@ def shapes(source: str) -> dict[str, tuple[int | str, ...] | None]:
 )
 def test_what_is_known_of_them(lines: str, shape: tuple[int | str, ...], tmp_path: Path) -> None:
     body = "".join(f"    {line}\n" for line in lines.split("\n"))
-    source = (
-        f"{HEAD}def go(x):\n    n, m = x.shape\n    x = np.asarray(x).reshape(n, m)\n{body}    return z\ngo(np.ones((3, 4)))\n"
-    )
+    source = f"{HEAD}def go(x):\n    n, m = x.shape\n    x = np.asarray(x).reshape(n, m)\n{body}    return z\ngo(np.ones((3, 4)))\n"
     assert shapes(source)["z"] == shape
     assert not wrong_claims(tmp_path / "program.py", source)
 

@@ -338,7 +338,8 @@ _GIVEN_BACK = frozenset(
         "add multiply maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd lcm equal not_equal less",
         "less_equal greater greater_equal logical_and logical_or logical_xor isclose divide true_divide arctan2 atan2",
         "hypot logaddexp logaddexp2 copysign subtract power pow mod remainder floor_divide fmod divmod modf matmul",
-        "heaviside nextafter left_shift right_shift vdot linalg.pinv linalg.inv linalg.solve",
+        "heaviside nextafter left_shift right_shift bitwise_left_shift bitwise_right_shift bitwise_invert bitwise_count",
+        "reciprocal fix spacing isposinf isneginf float_power ldexp frexp vdot vecdot linalg.vecdot matvec vecmat linalg.pinv linalg.inv linalg.solve",
         "squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud",
         "repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel",
         "diagonal trace compress searchsorted sort nonzero dot percentile quantile median argwhere argpartition partition",
@@ -351,21 +352,21 @@ _GIVEN_BACK = frozenset(
 def _of_whoever(result: Value) -> Value:
     """The result with its shape, of numpy or of what the argument was."""
     if isinstance(result, Tensor):
-        return copy(result, framework=None, strides=None, kin=result.kin)
+        return copy(result, framework=None, strides=None, dtype=None, kin=result.kin)
     if isinstance(result, Sequence) and result.items is not None:
         return Sequence(result.kind, [_of_whoever(item) for item in result.items])
     return UNKNOWN
 
 
 def _may_be_other(call: Call, args: Sequence_[Value]) -> bool:
-    """Whether an argument is nobody knows what, in a file that has other things than arrays."""
-    return (
-        call.interpreter is not None
-        and call.interpreter.not_only_arrays
-        and any(
+    """Whether an argument is nobody knows what, with axes, or in a file that has other things than arrays."""
+    if call.interpreter is None:
+        return False
+    if call.interpreter.not_only_arrays:
+        return any(
             arg.framework is None if isinstance(arg, Tensor) else isinstance(arg, (Opaque, Unknown)) for arg in args
         )
-    )
+    return any(isinstance(arg, Tensor) and arg.framework is None and arg.shape is not None for arg in args)
 
 
 # Those that do not ask their argument's `__array_function__`: what makes an array is asked for one.

@@ -396,6 +396,8 @@ class Methods(State):
         swaps = name == "transpose" and len(args) == 2 and not _is_in_order(args)
         if not (swaps or name in _OF_EITHER or (bare and name in _OF_EITHER_BARE)):
             return UNKNOWN
+        if name == "squeeze" and 1 not in (receiver.shape or ()):
+            return UNKNOWN  # who writes it has a 1 there at times, whatever the sizes of what was given are called
         kwargs = {key: value for key, value in kwargs.items() if key != "ddof"}
         entry = ops.method("torch", name)
         result = UNKNOWN if entry is None else self.apply(entry, [receiver, *args], kwargs, node)

@@ -343,7 +343,7 @@ _GIVEN_BACK = frozenset(
         "squeeze take diagflat cumsum cumprod ptp max amax min amin any all argmax argmin argsort flip fliplr flipud",
         "repeat delete clip nan_to_num real imag sum prod mean std var round around transpose swapaxes reshape ravel",
         "diagonal trace compress searchsorted sort nonzero dot percentile quantile median argwhere argpartition partition",
-        "permute_dims rollaxis logspace geomspace linalg.matmul linalg.cholesky linalg.eig linalg.eigh linalg.qr linalg.svd",
+        "permute_dims rollaxis linspace logspace geomspace linalg.matmul linalg.cholesky linalg.eig linalg.eigh linalg.qr linalg.svd",
     )
     for name in names.split()
 )

@@ -53,8 +53,6 @@ def squeeze(call: Call, input: Value, dim: list[Value]) -> Value:
             return ranked
     else:
         among = set(range(len(shape)))
-    if not all(isinstance(shape[axis], int) for axis in among) and (dim or 1 not in shape):
-        raise Undecided  # whoever writes `x.squeeze(0)` has one there at times, whatever the size is called
     kept = []
     for axis, size in enumerate(shape):
         if axis not in among or S.surely_not_one(size):

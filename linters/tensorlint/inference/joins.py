@@ -14,10 +14,12 @@ from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
     NONE,
+    NUMPY_SCALAR,
     ONE_LAYER,
     PERHAPS_OTHERS,
     PLAIN,
     SCALAR,
+    SCALARS,
     UNKNOWN,
     Attribute,
     Class,
@@ -162,8 +164,8 @@ def _join_kinds(a: Value, b: Value) -> Value:
     if first is Tensor or second is Tensor:
         for tensor, other in ((a, b), (b, a)):
             if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
-                # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis.
-                return Tensor(tensor.framework, (), ())
+                # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis, but it need not be a tensor.
+                return Opaque(None, _either(a, b), SCALARS.get(tensor.framework or ""))
     one, other_one = kind_of(a), kind_of(b)
     if one is not None and other_one is not None:
         if not one == other_one == "int":
@@ -177,8 +179,9 @@ def _join_kinds(a: Value, b: Value) -> Value:
     if first in _AS_SIZES and second in _AS_SIZES and (may_be_zero(a) or may_be_zero(b)):
         either._symbol = S.counter(signed=may_be_negative(a) or may_be_negative(b))
     either.array = may_be_array(a) or may_be_array(b)
-    if _may_be_scalar(a, b) or _may_be_scalar(b, a):
-        either.kind = SCALAR
+    for value, other in ((a, b), (b, a)):
+        if _may_be_scalar(value, other):
+            either.kind = value.kind  # type: ignore[attr-defined]
     whose: tuple[Any, ...] = a.stated if type(a) is Opaque else (a,) if type(a) is Instance else ()
     more: tuple[Any, ...] = b.stated if type(b) is Opaque else (b,) if type(b) is Instance else ()
     if whose and more:
@@ -298,9 +301,11 @@ def keeps_shape(value: Value) -> bool:
 
 def _may_be_scalar(value: Value, other: Value) -> bool:
     """Whether the one is a number, or a tensor without axes for one, and the other, too."""
-    if type(value) is not Opaque or value.kind != SCALAR:
+    if type(value) is not Opaque or value.kind not in (SCALAR, NUMPY_SCALAR):
         return False
-    return kind_of(other) is not None or (isinstance(other, Opaque) and other.kind == SCALAR)
+    if isinstance(other, Tensor):
+        return other.shape == () and value.kind == SCALARS.get(other.framework or "")
+    return kind_of(other) is not None or (isinstance(other, Opaque) and other.kind == value.kind)
 
 
 def _is_plain(value: Value) -> bool:

@@ -21,6 +21,8 @@ from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import bound_names
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    NUMPY_SCALAR,
+    SCALAR,
     UNKNOWN,
     Class,
     Const,
@@ -615,7 +617,7 @@ class Loops(State):
         earlier round, and equal to none of this one."""
         varied = self.varying(value, start)
         if isinstance(varied, Opaque):
-            return UNKNOWN
+            return varied if varied.kind in (SCALAR, NUMPY_SCALAR) else UNKNOWN
         if isinstance(varied, Sequence) and isinstance(value, Sequence):
             varied.parts = value.parts  # it is this list, not one of those that it stands for
         if isinstance(varied, Sequence) and varied.items is None and isinstance(varied.element, Const):

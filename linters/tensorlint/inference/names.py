@@ -104,6 +104,8 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
             for scope in known.scopes.values():
                 # In whichever scope, and how often, is not looked at.
                 scope.assigned[name] = scope.assigned.get(name, 0) + 2
+                if name in scope.textual:  # what a statement gave the name is not what it holds to the end
+                    scope.textual[name] += 1
     known.distant.finish(tree, text)
     if text is not None and gives_other_shapes(text) and (lines := lines_giving_shapes(text)):
         known.distant.turned(known.scopes, lines)

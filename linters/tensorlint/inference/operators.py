@@ -18,6 +18,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     MAY_BE_NONE,
     NONE,
+    NUMPY_SCALAR,
     PLAIN,
     SCALAR,
     UNKNOWN,
@@ -280,11 +281,11 @@ class Operators(State):
                 elif sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(self.with_linear(sign, result, left, right), left, right)
-            if _is_one_number(side) and sign != "@" and _has_shape(other):
+            if sign != "@" and _is_one_number(side) and _has_shape(other, side):
                 result = elementwise.binary(
                     call, sign, *((Scalar("float"), other) if side is left else (other, Scalar("float")))
                 )
-                if isinstance(side, Tensor) and isinstance(result, Tensor) and sign not in _COMPARISONS:
+                if _is_of_numpy(side) and isinstance(result, Tensor) and sign not in _COMPARISONS:
                     result = copy(result, dtype=None)  # a number leaves it as it is, an array without axes does not
                 return _beside_scalar(result, other, sign)
         self.note_meeting(sign, left, right)
@@ -323,7 +324,7 @@ class Operators(State):
         if isinstance(operand, Opaque):
             if operand.integer:
                 return _turned(operand.size, node.op)
-            if type(node.op) is not ast.UAdd and operand.kind in (None, PLAIN, SCALAR):
+            if type(node.op) is not ast.UAdd and operand.kind in (None, PLAIN, SCALAR, NUMPY_SCALAR):
                 # It may be a tensor, but if it counts something what this makes of it is below 0 as a rule.
                 made = Opaque(None, kind=operand.kind, variant=operand.variant)
                 counted: S.Size = operand._symbol or S.counter()
@@ -533,13 +534,22 @@ def _surely_true(path: str) -> bool:
 
 def _is_one_number(value: Value) -> bool:
     """A number or a tensor without axes, whichever, or what numpy makes of numbers: `np.sqrt(width)`, `np.array(2)`."""
+    return _is_of_numpy(value) or (isinstance(value, Opaque) and value.kind == SCALAR)
+
+
+def _is_of_numpy(value: Value) -> bool:
+    """What numpy makes of numbers, or that or a number."""
     if isinstance(value, Tensor):
         return value.framework == "numpy" and value.shape == ()
-    return isinstance(value, Opaque) and value.kind == SCALAR
+    return isinstance(value, Opaque) and value.kind == NUMPY_SCALAR
 
 
-def _has_shape(value: Value) -> bool:
-    return isinstance(value, Tensor) and value.framework == "torch" and value.shape is not None
+def _has_shape(value: Value, other: Value) -> bool:
+    """Whether it is a tensor of known shape, which a number beside it leaves; of arrays nobody knows what does not show
+    that it is no tensor."""
+    if not isinstance(value, Tensor) or value.shape is None:
+        return False
+    return value.framework == "torch" or (value.framework == "numpy" and type(other) is Opaque and _is_of_numpy(other))
 
 
 def _beside_scalar(result: Value, other: Value, sign: str) -> Value:
@@ -625,18 +635,18 @@ _SIZES = frozenset({Const, Number})
 
 def _kind_of_both(left: Value, right: Value) -> str | None:
     """What an operator gives: PLAIN of numbers, strings or containers of these for certain; SCALAR of a number or a
-    tensor without axes, and another or a number."""
+    tensor without axes, and another or a number; likewise NUMPY_SCALAR."""
     kind: str | None = PLAIN
     for value in (left, right):
         if type(value) is Opaque:
-            if value.kind == SCALAR:
-                kind = SCALAR
+            if value.kind in (SCALAR, NUMPY_SCALAR) and kind in (PLAIN, value.kind):
+                kind = value.kind
             elif value.kind != PLAIN:
                 return None
         elif type(value) not in _NUMBERS:
             return None
-    if kind is SCALAR and not all(
-        value.kind == SCALAR if isinstance(value, Opaque) else numbers.kind_of(value) for value in (left, right)
+    if kind is not PLAIN and not all(
+        value.kind == kind if isinstance(value, Opaque) else numbers.kind_of(value) for value in (left, right)
     ):
         return None
     return kind

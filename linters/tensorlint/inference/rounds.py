@@ -8,6 +8,8 @@ from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.contents import all_within, parts_of
 from tensorlint.inference.values import (
+    NUMPY_SCALAR,
+    SCALAR,
     UNKNOWN,
     Const,
     Dictionary,
@@ -146,7 +148,15 @@ def same(a: Value, b: Value) -> bool:
         return a.cls is b.cls and a.generic and b.generic and bool(a.parts) is bool(b.parts)
     if isinstance(a, LibraryObject) and isinstance(b, LibraryObject):
         return a.made is b.made and a.path == b.path and _alike(a, b)
+    if isinstance(a, Opaque) and isinstance(b, Opaque):
+        return a.kind == b.kind and is_scalar(a) and is_scalar(b)
     return isinstance(a, Function) and isinstance(b, Function) and a.node is b.node
+
+
+def is_scalar(value: Opaque) -> bool:
+    """Whether it is known to be a number or a tensor without axes, and nothing else is known of it."""
+    told = value.name or value.fields or value.axes or value.formula is not None or value._symbol is not None
+    return value.kind in (SCALAR, NUMPY_SCALAR) and not told
 
 
 def stands_for(value: Value, other: Value, begun: int) -> bool:

@@ -40,6 +40,9 @@ UNKNOWN = Unknown()
 PLAIN = "plain"
 # The kind of one that is a number or a tensor of torch without axes, which broadcasts as a number does.
 SCALAR = "scalar"
+# The kind of one that is a number of Python or of numpy.
+NUMPY_SCALAR = "scalar of numpy"
+SCALARS = {"torch": SCALAR, "numpy": NUMPY_SCALAR}
 # The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
 KEEPS_SHAPE = "layer that keeps the shape"
 # The kind of an object that is one of a few layers, its `parts`, or None.

@@ -10,7 +10,9 @@ from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
+    NUMPY_SCALAR,
     PLAIN,
+    SCALAR,
     UNKNOWN,
     Const,
     Dictionary,
@@ -146,6 +148,8 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
             return Scalar("int", is_numbering(value))
         if value.kind == KEEPS_SHAPE:
             return value
+        if value.kind in (SCALAR, NUMPY_SCALAR):
+            return Opaque(None, value.parts, value.kind, variant=True)  # whichever number it is, or tensor without axes
         return Opaque(None, parts=value.parts) if value.parts else UNKNOWN
     if isinstance(value, Tensor) and value.shape is not None:
         values: dict[S.Symbol, Size] = {}

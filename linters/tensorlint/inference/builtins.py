@@ -363,6 +363,10 @@ def _getattr(interp: State, args: list[Value], kwargs: dict[str, Value], node: a
         return one_within([interp.attribute_of(args[0], str(args[1].value), node), args[2]])
     if len(args) > 1 and isinstance(args[0], Instance):
         interp.forget_attributes(args[0], interp.file.facts.unstable_attributes)  # should it be a method that is called
+    if len(args) > 1 and isinstance(args[0], Tensor) and not isinstance(args[1], Const):
+        # It may be a method that gives the tensor another shape, where the file speaks of any.
+        if aliases.TIES.on:
+            interp.reshape(args[0])
     if args and isinstance(args[0], (Instance, Class)):
         return one_within([*_held_as(interp, args[0], node), *args[0].given, *args[2:]])
     return UNKNOWN
@@ -394,6 +398,8 @@ def _held_as(interp: State, owner: Instance | Class, node: ast.AST | None) -> It
 def _exec(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
     """The program's text may assign any name; a function's or class's only if it stands there."""
     text = args[0].value if args and isinstance(args[0], Const) else ""
+    if aliases.TIES.on:
+        interp.reshape_any(UNKNOWN)
     defined = set(re.findall(r"\w+", text)) if isinstance(text, str) else set()
     for name, value in interp.frame.env.items():
         if name in defined or not isinstance(value, (Function, Class, Library, ModuleScope)):
@@ -408,6 +414,8 @@ def _divmod(interp: State, args: list[Value], kwargs: dict[str, Value], node: as
     if len(args) != 2 or kwargs or node is None or any(isinstance(each, (Instance, LibraryObject)) for each in args):
         interp.escape(args, kwargs)
         return UNKNOWN
+    if any(isinstance(each, Tensor) and each.framework != "numpy" for each in args):
+        return UNKNOWN  # tensors have no method of it: numpy's numbers make arrays of them, and Python's an error
     return Sequence("tuple", [interp.binary(sign, *args, node) for sign in ("//", "%")])
 
 

@@ -151,7 +151,7 @@ class Interpreter(
         shows: bool = True,
         imports: ImportEffects = import_effects.NONE,
     ) -> None:
-        aliases.begin(file.text)
+        aliases.begin(file.text, shaping=bool(file.facts.shaping))
         self.shows = shows
         self.file = file
         self.own_file = file

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.kept import kept_with
-from tensorlint.inference.shape_changes import gives_other_shapes, lines_giving_shapes
+from tensorlint.inference.shape_changes import SHAPES, gives_other_shapes, lines_giving_shapes
 from tensorlint.inference.walking import children, walk
 from tensorlint.inference.words import has_part, has_word
 
@@ -48,6 +48,8 @@ class FileFacts:
     unstable_attributes: set[str] = field(default_factory=set)
     # Attributes that are assigned to something that is not called `self`: `model.norm = nn.Identity()`.
     foreign_attributes: set[str] = field(default_factory=set)
+    # The lines where one of these is assigned that gives a tensor another shape: `for rows.shape in shapes`.
+    shaping: list[int] = field(default_factory=list)
     # Of these, what a container of layers does not tell of itself, as it does of `layers.add_module("norm", ...)`.
     foreign_members: set[str] = field(default_factory=set)
     distant: DistantChanges = field(default_factory=DistantChanges)
@@ -107,8 +109,10 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
                 if name in scope.textual:  # what a statement gave the name is not what it holds to the end
                     scope.textual[name] += 1
     known.distant.finish(tree, text)
-    if text is not None and gives_other_shapes(text) and (lines := lines_giving_shapes(text)):
-        known.distant.turned(known.scopes, lines)
+    if text is not None and (known.shaping or gives_other_shapes(text)):
+        lines = sorted({*known.shaping, *lines_giving_shapes(text)})
+        if lines:
+            known.distant.turned(known.scopes, lines)
     if text is not None and (has_part(text, "register_forward") or has_part(text, "register_module_forward")):
         known.distant.hooks(tree)
     if text is not None and has_word(text, "yield") and _YIELDED.search(text):
@@ -313,6 +317,8 @@ class _Walk:
             if not (direct and self.in_class and owner.id in ("self", "cls")):
                 facts.foreign_attributes.add(name)
                 facts.foreign_members.add(name)
+                if name in SHAPES:
+                    facts.shaping.append(target.lineno)
                 facts.distant.attribute(target, value, initialiser)  # type: ignore[arg-type]
             if direct:
                 place = (owner.id, name)

@@ -6,16 +6,19 @@ import re
 from functools import lru_cache
 
 from tensorlint.inference.ops.torch.inplace import RESHAPING
-from tensorlint.inference.words import places_of, words_of
+from tensorlint.inference.words import has_word, places_of, words_of
 
 _WORDS = RESHAPING | {"swap_tensors"}
+# Attributes that, assigned, give a tensor or an array another shape or type.
+SHAPES = frozenset({"shape", "strides", "dtype", "data"})
 _SHAPING = (".shape", ".strides", ".dtype", ".data")
 # Begins with the mark that they share: a pattern with more than these in it takes ten times as long.
 _SET = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*[-+*/]{0,2}=(?!=)")
 # `x.shape, n = (3, 2), 6`; a keyword has no spaces around its sign.
 _BEFORE_ANOTHER = tuple(f"{each}," for each in _SHAPING)
 _AMONG = re.compile(r"\.(?:shape|strides|dtype|data),[\w.\[\], \t]* =(?!=)")
-_BY_NAME = re.compile(r"attr[\w.]*\([^\n]*[\"'](?:shape|strides|dtype|data)[\"']")
+# The name for `setattr`, which may stand anywhere.
+_NAMED = re.compile(r"[\"'](?:shape|strides|dtype|data)[\"']")
 # An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
 _OUT = re.compile(r"out=(?<=[ (,]out=)")
 
@@ -51,4 +54,6 @@ def _assigns_shape(text: str) -> bool:
         return True
     if any(each in text for each in _BEFORE_ANOTHER) and _AMONG.search(text) is not None:
         return True
-    return ".data.__set" in text or ".shape.__set" in text or ".resize(" in text or _BY_NAME.search(text) is not None
+    if has_word(text, "setattr", "__setattr__") and _NAMED.search(text) is not None:
+        return True
+    return any(f"{each}.__set" in text for each in _SHAPING) or ".resize(" in text

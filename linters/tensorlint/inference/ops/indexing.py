@@ -223,6 +223,8 @@ def _one(tensor: Tensor, axes: _Axes, item: Value, node: ast.AST | None) -> None
         axes.selected_at.append(len(axes.shape))
         return
     if isinstance(item, Tensor) and item.dtype is None and item.shape is not None and len(item.shape) == 1:
+        if tensor.framework != "torch" and _is_of_torch(item) and not S.surely_not_one(item.shape[0]):
+            raise Undecided
         # Indices or a mask: both choose along one axis.
         axes.take()
         key = S.cut_of(item.shape[0])
@@ -242,6 +244,12 @@ def _one(tensor: Tensor, axes: _Axes, item: Value, node: ast.AST | None) -> None
             axes.advanced[len(axes.shape)] = ((count,), (1,))
             axes.keep(count, 0)
         return
+    if shape and tensor.framework != "torch" and _is_of_torch(item):
+        # numpy takes a tensor with one number, on however many axes, for that number: `rows[torch.tensor([0])]`.
+        if all(size == 1 for size in shape):
+            shape = ()
+        elif not any(map(S.surely_not_one, shape)):
+            raise Undecided
     if not shape:
         axes.take()
         axes.selected_at.append(len(axes.shape))
@@ -252,6 +260,10 @@ def _one(tensor: Tensor, axes: _Axes, item: Value, node: ast.AST | None) -> None
     if strides is None:
         axes.strides = None
     axes.keep(1, 0)
+
+
+def _is_of_torch(item: Value) -> bool:
+    return isinstance(item, Tensor) and item.framework == "torch"
 
 
 def _index_array(item: Value) -> tuple[Shape, str, Strides | None]:

@@ -173,6 +173,8 @@ def to(
             # A number is taken for another tensor, unless it is a device's index.
             raise Undecided
     for at, argument in enumerate(args):
+        if isinstance(argument, Tensor) and argument.framework == "numpy" and argument.how != "dtype":
+            raise Undecided
         if isinstance(argument, Tensor) and argument.how != "dtype":
             known_device, device_given, known_dtype, dtype_given = argument.device, True, argument.dtype, True
             continue

@@ -21,7 +21,9 @@ def cosine_similarity(call: Call, x1: Value, x2: Value, dim: Value, eps: Value) 
     shape = broadcast(a.shape or (), b.shape or ())
     at = arguments.axis(dim, len(shape))
     tell_any(call, short(call.name), [a, b], shape)
-    name = dtypes.torch_result([a, b], call.default_dtype)
+    # One without axes counts as much as the other, unlike elsewhere.
+    whole = (a.shape == ()) is (b.shape == ()) or a.dtype == b.dtype
+    name = dtypes.torch_result([a, b], call.default_dtype) if whole else None
     return laid(
         call,
         "torch",

@@ -227,7 +227,9 @@ def is_number_of_a_kind(call: Call, input: Value, out: Value) -> Value:
 @op("deg2rad rad2deg", "input / out=None")
 def deg2rad(call: Call, input: Value, out: Value) -> Value:
     """A product written into an `empty_like` of the input."""
-    return like(call, input, dtypes.torch_float(tensor(input).dtype, call.default_dtype))
+    result = like(call, input, None)
+    result.dtype = dtypes.torch_float(tensor(input).dtype, call.default_dtype)
+    return result
 
 
 def like(call: Call, input: Value, dtype: str | None) -> Tensor:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, statements, walk
-from tensorlint.inference.words import is_mentioned_once, lines_with
+from tensorlint.inference.words import has_word, is_mentioned_once, lines_with
 
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
@@ -81,6 +81,9 @@ _FACTORIES = re.compile(
     r"(?:wide_)?res(?:net|next)\d|(?:vgg|densenet)\d|mobilenet_v|efficientnet_|shufflenet_v|alexnet$"
 )
 _ITSELF = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double", "contiguous", "requires_grad_"})
+# `model.apply(lambda layer: setattr(layer, "forward", quick))`
+_SET_BY_LAMBDA = re.compile(r"lambda\b[^\n]*?(?:setattr|register_\w+)[^\n]*")
+_NAME_GIVEN = re.compile(r"(?:setattr(?:__)?|register_parameter|register_buffer)\([\w.,\s\[\]]*[\"'](\w+)[\"']")
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Tuple, ast.Constant)
 _LISTS = (ast.List, ast.ListComp)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -314,6 +317,9 @@ class DistantChanges:
 
     def finish(self, tree: ast.Module, text: str | None) -> None:
         """The end of the file: functions that put layers into what they are given do so to what their calls give them."""
+        if text is not None and has_word(text, "lambda") and has_word(text, "setattr", *_SETTERS):
+            for line in _SET_BY_LAMBDA.findall(text):
+                self.anywhere.update(SETTINGS.intersection(_NAME_GIVEN.findall(line)))
         speaks = text is None or _SPEAKS_OF_LAYERS.search(text) is not None  # else it is of lists
         given_on = ((each, False) for each in self._given_on(tree, text)) if speaks else ()
         waiting = dict.fromkeys([*self.filled, *given_on])

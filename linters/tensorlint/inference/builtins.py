@@ -173,7 +173,7 @@ def _to_sequence(kind: Any) -> Any:
             return Sequence(kind, born=interp.steps)
         known = interp.iterate(value)
         if kind == "set":
-            return Sequence("set", None, known.element, born=interp.steps)
+            return Sequence("set", None, known.element, born=interp.steps, some=has_some(known))
         element = made_anew(known.element, S.symbol_serial()) if known.kind == "iterator" else known.element
         items = None if known.items is None else list(known.items)
         return Sequence(kind, items, element, known.length, born=interp.steps, some=known.some)
@@ -271,7 +271,8 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
             if not isinstance(item, Tensor) or tensor.shape[0] == 0:
                 return UNKNOWN
             first = interp.binary("+", start, item, node or ast.Constant(0))
-            return interp.binary("+", first, item, node or ast.Constant(0))
+            total = interp.binary("+", first, item, node or ast.Constant(0))
+            return total if arguments.at_least(tensor.shape[0], 1) else aliases.joined(start, total)
         return UNKNOWN
     known = interp.iterate(args[0])
     if known.kind == "iterator" and known.shared:
@@ -288,7 +289,10 @@ def _sum(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.A
         # At least two of them, or 0 plus one: the shape is the items' only if it does not vary.
         if any(atom.variant for size in element.shape for atom in S.symbols(size)):
             return Tensor(element.framework, dtype=None)
-        return Tensor(element.framework, element.shape, None, None)
+        total = Tensor(element.framework, element.shape, None, None)
+        length = interp.length_of(known)
+        empty = known.some is False or not (known.some or length is None or arguments.at_least(length, 1))
+        return aliases.joined(start, total) if empty else total
     return UNKNOWN
 
 

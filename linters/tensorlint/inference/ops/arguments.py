@@ -190,6 +190,11 @@ def at_least(size: Size, bound: Size) -> bool:
     return difference is not None and difference >= 0
 
 
+def some_of(shape: Shape | None) -> Size:
+    """How many there are of what is picked out of all of that shape, one at least where it has any."""
+    return S.symbol() if shape is None or all(at_least(size, 1) for size in shape) else S.counter()
+
+
 def always_at_least(size: Size, bound: Size) -> bool:
     """size >= bound for all symbols that are not negative, whatever they are of."""
     difference = least(S.subtract(size, bound), 0, 0)

@@ -68,7 +68,10 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
         inner, leaves = nested(value.element, depth + 1, numbers=numbers)
         # Rows of different lengths are refused, and a list that is made an array is taken to hold several.
         inner = tuple(S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for size in inner)
-        length = S.of_symbol(S.Symbol(None, plural=True)) if value.length is None else value.length
+        if value.length is not None:
+            length = value.length
+        else:  # where a condition chose what is in it, nothing may be
+            length = S.counter() if value.some is False else S.of_symbol(S.Symbol(None, plural=True))
         if value.some is True:
             return (length, *inner), leaves
         # `[0] * i`: without an item there is neither a row to tell the other axes nor a number to tell the type.

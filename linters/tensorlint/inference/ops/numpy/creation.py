@@ -322,10 +322,13 @@ def copied(call: Call, a: Value, order: Value, **rest: Value) -> Value:
 
 
 @op("numpy.frombuffer numpy.fromiter numpy.fromstring", "buffer dtype=None count=-1 offset=0 / like=None sep=None")
-def frombuffer(call: Call, dtype: Value, count: Value, **rest: Value) -> Value:
+def frombuffer(call: Call, buffer: Value, dtype: Value, count: Value, **rest: Value) -> Value:
     name = None if values.is_none(dtype) else dtypes.named(dtype, "numpy")
     size = values.size_of(count)
-    return laid(call, "numpy", (S.symbol() if size is None or size == -1 else size,), (1,), name)
+    if size is None or size == -1:
+        # Of what a condition chose there may be nothing.
+        size = S.counter() if isinstance(buffer, Sequence) and buffer.some is False else S.symbol()
+    return laid(call, "numpy", (size,), (1,), name)
 
 
 @op("numpy.meshgrid", "*xi / copy=True sparse=False indexing='xy'", tensor=False)

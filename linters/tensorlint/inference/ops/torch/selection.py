@@ -126,7 +126,7 @@ def nonzero(call: Call, input: Value, as_tuple: Value, out: Value) -> Value:
 def unique(call: Call, input: Value, return_inverse: Value, return_counts: Value, dim: Value, **rest: Value) -> Value:
     ranked = tensor(input)
     shape: Shape = ranked.shape or ()
-    count = S.symbol()
+    count = arguments.some_of(ranked.shape)
     if values.is_none(dim):
         first = laid(call, "torch", (count,), (1,), ranked.dtype, ranked.device)
         inverse: Shape = shape

@@ -165,7 +165,7 @@ def _join_kinds(a: Value, b: Value) -> Value:
         for tensor, other in ((a, b), (b, a)):
             if isinstance(tensor, Tensor) and tensor.shape == () and kind_of(other) is not None:
                 # `total = 0.0`, and later `total += loss`: whichever it is, it has no axis, but it need not be a tensor.
-                return Opaque(None, _either(a, b), SCALARS.get(tensor.framework or ""))
+                return Opaque(None, _either(a, b), SCALARS.get(tensor.framework, SCALAR))
     one, other_one = kind_of(a), kind_of(b)
     if one is not None and other_one is not None:
         if not one == other_one == "int":
@@ -304,7 +304,7 @@ def _may_be_scalar(value: Value, other: Value) -> bool:
     if type(value) is not Opaque or value.kind not in (SCALAR, NUMPY_SCALAR):
         return False
     if isinstance(other, Tensor):
-        return other.shape == () and value.kind == SCALARS.get(other.framework or "")
+        return other.shape == () and value.kind == SCALARS.get(other.framework, SCALAR)
     return kind_of(other) is not None or (isinstance(other, Opaque) and other.kind == value.kind)
 
 

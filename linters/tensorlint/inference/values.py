@@ -42,7 +42,7 @@ PLAIN = "plain"
 SCALAR = "scalar"
 # The kind of one that is a number of Python or of numpy.
 NUMPY_SCALAR = "scalar of numpy"
-SCALARS = {"torch": SCALAR, "numpy": NUMPY_SCALAR}
+SCALARS: dict[str | None, str] = {"torch": SCALAR, "numpy": NUMPY_SCALAR}
 # The kind of one that is a layer whose result has its input's shape, whichever of several layers it is.
 KEEPS_SHAPE = "layer that keeps the shape"
 # The kind of an object that is one of a few layers, its `parts`, or None.

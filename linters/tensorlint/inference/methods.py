@@ -211,7 +211,7 @@ class Methods(State):
             for arg in args if name not in ("set_", "resize_as_") else ():  # `type(x).t_(x)`
                 if isinstance(arg, Tensor):
                     self.forget_tensor(arg)
-        elif name == "__set__" and aliases.TIES.on and args and isinstance(args[0], Tensor):
+        elif name == "__set__" and aliases.TIES.on and args:
             self.reshape(args[0])  # `np.ndarray.shape.__set__(rows, (2, -1))`
         if self.strayed and name in CHANGES and type(receiver) in _NOT_KNOWN:
             self.change_strayed(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,79 @@ def test_a_function_within_that_changes_nothing_of_an_array_leaves_it_known(line
     )
     known = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert known["c"] == (1, 12)
+
+
+# A file that speaks of no method that gives another shape.
+SILENT = HEAD.replace("def change(q): q.unsqueeze_(0)\n", "")
+UNNAMED = "h = type('H', (), {})()\n    h.r = a"
+# Whatever statement assigns it, an array has another shape then; `b` and `a` are one.
+ASSIGNED = {
+    "annotated": "b.shape: tuple = (-1,)",
+    "in brackets": "[b.shape] = [(-1,)]",
+    "in parentheses": "(b.shape) = (-1,)",
+    "one of two": "(b.shape, q) = (-1,), 1",
+    "one of three": "q, *r, (b.shape, t) = 1, ((-1,), 2)",
+    "by a loop": "for b.shape in [(-1,)]: pass",
+    "by a loop over two": "for b.shape, q in [((-1,), 1)]: pass",
+    "by a manager": "with contextlib.nullcontext((-1,)) as b.shape: pass",
+    "on another line": "b.shape \\\n        = (-1,)",
+    "behind a space": "b . shape = (-1,)",
+    "a name on another line": "(b\n     .shape) = (-1,)",
+    "by a name that others give": "for k, v in {'shape': (-1,)}.items(): setattr(b, k, v)",
+    "by a name": "k = 'shape'\n    setattr(b, k, (-1,))",
+    "by another name for setattr": "s = setattr\n    s(b, 'shape', (-1,))",
+    "by a call over lines": "setattr(\n        b,\n        'shape',\n        (-1,),\n    )",
+    "by a partial function": "functools.partial(setattr, b, 'shape')((-1,))",
+    "by a text": "exec('b.shape = (-1,)')",
+    "by the descriptor": "type(b).shape.__set__(b, (-1,))",
+    "its type": "for b.dtype in [np.int32]: pass",
+    "its strides": "for b.strides in [(8, 8)]: pass",
+}
+
+
+@pytest.mark.parametrize("assigned", ASSIGNED)
+def test_an_array_has_another_shape_whatever_assigns_it(assigned: str, tmp_path: Path) -> None:
+    for given in ("b = a", "h = Obj(a)\n    b = h.r", UNNAMED):
+        # What an object of no written class holds is `h.r`.
+        statement = re.sub(r"\bb\b", "h.r", ASSIGNED[assigned]) if given is UNNAMED else ASSIGNED[assigned]
+        source = (
+            f"import contextlib\nimport functools\n{SILENT}def go(n, m):\n    a = np.zeros((n, m))\n    {given}\n    {statement}\n"
+            "    c = a\n    d = a * 1\n    e = a[0]\ngo(4, 6)\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, given
+
+
+# Methods that are found by a name nobody knows, in a file that speaks of such as give another shape.
+FOUND = {
+    "chosen": "getattr(b, 'add_' if m < 0 else 't_')()",
+    "put together": "getattr(b, f\"{'t'}_\")()  # t_",
+    "of several": "for k in ('t_', 'squeeze_'): getattr(b, k)()",
+    "by a text": "exec('b.t_()')",
+    "by a text that gives": "eval('b.t_()')",
+    "of the class": "getattr(torch.Tensor, 't_')(b)",
+}
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_a_tensor_has_another_shape_whatever_finds_the_method(found: str, tmp_path: Path) -> None:
+    for given in ("b = a", "h = Obj(a)\n    b = h.r"):
+        source = (
+            f"{SILENT}def go(n, m):\n    a = torch.zeros(n, m)\n    {given}\n    {FOUND[found]}\n"
+            "    c = a\n    d = a * 1\n    e = a[0]\ngo(4, 6)\ngo(1, 3)\n"
+        )
+        assert wrong_claims(tmp_path / "program.py", source) == {}, given
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["q = getattr(a, 'shape')", "getattr(a, 'sum')()", "setattr(h, 'shape', 3)", "h.r.requires_grad: bool = True"],
+)
+def test_what_gives_no_other_shape_leaves_a_tensor_known(line: str) -> None:
+    source = (
+        f"{SILENT}def go(h):\n    a = torch.zeros(4, 6)\n    for h.data in ():\n        pass\n    {line}\n    c = a\n"
+    )
+    known = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert known["c"] == (4, 6)
 
 
 @pytest.mark.parametrize("begin", range(0, 300, 50))

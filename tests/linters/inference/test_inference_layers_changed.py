@@ -122,6 +122,11 @@ OTHERS = {
     "a stretch of a container": "a, b = Net(nn.Linear(4, 14)), Net(nn.Linear(4, 15))\n    c = nn.Sequential(a, b)[:k + 1][-1]\n    c.add_module('fc', nn.Linear(4, 16))\n    r0, r1 = a.fc(x), b.fc(x)",
     "the last of some": "a, b = {'k': nn.Linear(4, 14)}, {'k': nn.Linear(4, 15)}\n    *_, c = [a, b][:k + 1]\n    c['k'] = nn.Linear(4, 16)\n    r0, r1 = a['k'](x), b['k'](x)",
     "a hook of a layer that has two names": "a = Tied(nn.Linear(4, 14))\n    def inner(b): b.set_submodule('fc', nn.Linear(4, 15))\n    for i in range(k): a.fc.register_forward_hook(lambda m, i, o: Z(31, 2))\n    r0 = a.other(x)",
+    "what a lambda sets": "a = nn.Linear(4, 14)\n    a.apply(lambda m: setattr(m, 'forward', lambda x: x[:1]))\n    r0 = a(x)",
+    "what a lambda sets by a name": "a = nn.Linear(4, 14)\n    f = lambda m: setattr(m, 'forward', lambda x: x[:1])\n    a.apply(f)\n    r0 = a(x)",
+    "what a lambda sets as Python does": "a = nn.Linear(4, 14)\n    a.apply(lambda m: m.__setattr__('forward', lambda x: x[:1]))\n    r0 = a(x)",
+    "what a lambda registers": "a = nn.Linear(4, 14, bias=False)\n    a.apply(lambda m: m.register_parameter('weight', P(Z(30, 4))))\n    r0 = a(x)",
+    "the second that a lambda sets": "a = nn.Linear(4, 14)\n    a.apply(lambda m: setattr(m, 'bias', None) or setattr(m, 'weight', P(Z(30, 4))))\n    r0 = a(x)",
 }  # fmt: skip
 CLASSES = """class Giving(nn.Module):
     def __init__(self, part):

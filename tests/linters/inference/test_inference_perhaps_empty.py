@@ -103,3 +103,43 @@ def test_of_a_list_that_has_items_the_type_stays_known(body: str) -> None:
     found = _types(body)["y"]
     assert found[0] == shape
     assert dtype is None or found[1] == dtype
+
+
+# Of numbers that a condition chose, which may be none.
+CHOSEN = {
+    "of rows": "x[k]",
+    "on the spot": "x[[i for i in range(p) if i > n]]",
+    "of columns": "x[:, k].T",
+    "of an array": "x.numpy()[k]",
+    "a tensor": "torch.tensor(k)",
+    "an array": "np.array(k)",
+    "a tensor of them": "x[torch.tensor(k, dtype=torch.long)]",
+    "sorted": "x[sorted(k)]",
+    "once each": "x[list(set(k))]",
+    "chosen by a function": "x[list(filter(lambda i: i > n, range(p)))]",
+    "numbers of rounds": "x[[i for i, v in enumerate(x) if v.sum() > 99]]",
+    "from a generator": "np.fromiter((i for i in range(p) if i > n), int)",
+    "from an iterator": "np.fromiter(k, int)",
+    "that differ": "np.unique(np.array(k))",
+    "of a tensor that differ": "torch.unique(x[n:])",
+    "rows that differ": "torch.unique(x[n:], dim=0)",
+    "a column": "np.array(k).reshape(-1, 1)",
+}
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
+def test_of_what_a_condition_chose_the_first_may_be_none(chosen: str, tmp_path: Path) -> None:
+    source = (
+        "import numpy as np\nimport torch\n\n\ndef go(x: torch.Tensor, n: int):\n    p, q = x.shape\n    k = [i for i in range(p) if i > n]\n"
+        f"    a = {CHOSEN[chosen]}\n    b = a[:1]\n    c = b * 2\n\n\ngo(torch.ones(4, 4), 5)\ngo(torch.ones(4, 4), 1)\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+@pytest.mark.parametrize(
+    "made", ["x[[i for i in range(p)]]", "torch.unique(x, dim=0)", "np.unique(np.ones((p, 3)), axis=0)"]
+)
+def test_of_what_nothing_chose_the_first_is_one(made: str) -> None:
+    source = f"import numpy as np\nimport torch\n\n\ndef go(x: torch.Tensor):\n    p, q = x.shape\n    a = {made}\n    b = a[:1]\n"
+    shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert (shapes["b"] or ())[:1] == (1,)

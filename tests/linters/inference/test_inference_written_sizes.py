@@ -220,3 +220,33 @@ def test_what_is_bounded_by_one_may_be_one(bound: str, contiguous: bool | None) 
 def test_the_name_of_what_is_bounded_by_one_is_shown() -> None:
     source = "import torch\n\ndef go(x):\n    k = max(1, len(x) // 8)\n    y = torch.ones(k, 3)\n"
     assert shown(source) == [("y", ("k", 3))]
+
+
+# `n` is bound by the line before, and anew by an expression: what it holds then is another size.
+ANEW = {
+    "in a condition": "if (n := n - 1) > 2 and y is not None:\n        y = x.sum(0)",
+    "in one that may not be reached": "if m > 99 or (n := n - 1) > 2:\n        y = x.sum(0)",
+    "in an assignment": "y = (n := n - 1)",
+    "in a comparison": "y = 0 < n < (n := n + 1)",
+    "in a list": "y = [(n := n - i) for i in range(2)]",
+    "in a set": "y = {(n := n + i) for i in range(m)}",
+    "in an argument": "y = abs(n := n + 2)",
+    "in a loop": "for i in range(2):\n        y = (n := n + i)",
+    "in a subscript": "y = [1, 2][(n := 1)]",
+}
+
+
+@pytest.mark.parametrize("anew", ANEW)
+@pytest.mark.parametrize("bound", ["n, m = x.shape", "n = x.shape[0]\n    m = x.shape[1]", "n, m = len(x), x.size(1)"])
+def test_a_size_is_not_written_by_a_name_that_an_expression_binds_anew(bound: str, anew: str, tmp_path: Path) -> None:
+    source = (
+        f"import torch\n\n\ndef go(x, y=0):\n    {bound}\n    {ANEW[anew]}\n    a = x.double()\n    b = torch.zeros(n, 2)\n"
+        "    c = torch.cat([a, a])\n\n\ngo(torch.ones(4, 6))\ngo(torch.ones(3, 3))\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_a_size_keeps_the_name_that_an_expression_binds_elsewhere() -> None:
+    source = "import torch\n\n\ndef go(x: torch.Tensor):\n    n, m = x.shape\n    if (k := n - 1) > 2:\n        a = x * k\n    b = x + 1\n"
+    shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert [*map(str, shapes["b"] or ())] == ["n", "m"]

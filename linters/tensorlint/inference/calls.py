@@ -43,6 +43,7 @@ from tensorlint.inference.values import (
     CONTAINERS,
     KEEPS_SHAPE,
     NONE,
+    NUMPY_SCALAR,
     ONE_LAYER,
     OPEN,
     UNKNOWN,
@@ -115,6 +116,10 @@ def _decides(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(isinstance(item, Instance) for item in value.items or (value.element,))
     return isinstance(value, Instance) or (isinstance(value, Tensor) and value.framework == "torch")
+
+
+def _is_number_of_numpy(value: Value) -> bool:
+    return type(value) is Opaque and value.kind == NUMPY_SCALAR
 
 
 def _stands_in(value: Value, stand_ins: bool) -> bool:
@@ -615,6 +620,9 @@ class Calls(State):
             if not is_none(kind := kwargs.get("layout", NONE)):
                 dense = {name: value for name, value in kwargs.items() if name != "layout"}
                 return _in_layout(self.apply(entry, args, dense, node), kind)
+        if entry.framework == "numpy":
+            # numpy's functions make of a number what they make of an array without axes.
+            args = [Tensor("numpy", (), ()) if _is_number_of_numpy(value) else value for value in args]
         call = self.call_context(entry.name, node)
         if entry.name in JOINING and args and type(args[0]) is Sequence:
             args = [self.joined_tensors(args[0]), *args[1:]]

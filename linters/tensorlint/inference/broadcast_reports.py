@@ -15,6 +15,7 @@ from tensorlint.inference.deliberate import (
     is_display,
     is_kept_again,
     is_predicted,
+    is_prediction,
     of_itself,
     of_one_matrix,
     repeats,
@@ -107,8 +108,9 @@ class BroadcastReports(Outcomes):
             ),
             weighs_losses=_is_loss(left) or _is_loss(right),
             predicted=any(
-                self.is_shaped_by_callee(column) and is_predicted(self, row)
-                for column, row in ((left, right), (right, left)) if column.marks & _OWN_AXIS
+                self.is_shaped_by_callee(column) and (is_predicted(self, row) or is_prediction(self.frame.node, row_node))
+                for column, row, row_node in ((left, right, right_node), (right, left, left_node))
+                if column.marks & _OWN_AXIS
             ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,

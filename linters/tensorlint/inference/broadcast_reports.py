@@ -244,7 +244,9 @@ class BroadcastReports(Outcomes):
         """Whether they were joined of two lists that get their items side by side: `self.outputs` and `self.targets`."""
         if isinstance(grown[0], int) or isinstance(grown[1], int) or {left.rank, right.rank} != {1, 2}:
             return False
-        first, second = (self.list_of(tensor, size) for tensor, size in zip((left, right), reversed(grown), strict=True))
+        first, second = (
+            self.list_of(tensor, size) for tensor, size in zip((left, right), reversed(grown), strict=True)
+        )
         if first is None or second is None or first == second:
             return False
         filled: dict[str, list[int]] | None = self.memory.get(_list_joined)
@@ -255,11 +257,18 @@ class BroadcastReports(Outcomes):
     def list_of(self, tensor: Tensor, size: Size) -> str | None:
         """What the list is called that was joined to the tensor, or to one of whose length its own comes: `critic(obs)`."""
         found = _list_joined(tensor.made)
-        if found is None:
-            for held in self.frame.env.values():
-                if isinstance(held, Tensor) and held.shape and held.shape[0] == size and held is not tensor:
-                    found = found or _list_joined(held.made)
-        return found
+        if found is not None:
+            return found
+        alike = [
+            held
+            for held in self.frame.env.values()
+            if isinstance(held, Tensor) and held.shape and held.shape[0] == size
+        ]
+        made = [
+            part for held in alike if held.made is not None for part in walk(held.made) if isinstance(part, ast.Call)
+        ]
+        names = {_list_joined(part) for part in made} - {None}
+        return names.pop() if len(names) == 1 else None
 
     def is_one_mask(self, left: Tensor, right: Tensor) -> bool:
         """Whether the name of the mask that chose both means one object: in one statement, or where it is bound once."""

@@ -48,6 +48,8 @@ def test_a_matrix_of_matrices_is_known(name: str, tmp_path: Path) -> None:
     (found,) = (row for row in analyse(ast.parse(source), source).bindings if row.name == "x")
     assert found.shape == scope["x"].shape
     assert found.dtype == str(scope["x"].dtype)
+    assert found.contiguous in (None, scope["x"].flags["C_CONTIGUOUS"])
+    assert found.contiguous or ".T" in KNOWN[name]
     assert wrong_claims(tmp_path / "block.py", source) == {}
 
 

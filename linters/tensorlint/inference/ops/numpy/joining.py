@@ -167,42 +167,6 @@ def stacked(call: Call, tensors: Value, dtype: Value, casting: Value) -> Value:
     return joined(call, items, at, dtype)
 
 
-@op("numpy.block", "arrays")
-def block(call: Call, arrays: Value) -> Value:
-    """A matrix of matrices: what the innermost lists hold is put side by side, and those of the lists around them below
-    one another."""
-    leaves: list[Tensor] = []
-    depth = _leaves(call, arrays, leaves)
-    rank = max(depth, *(len(leaf.shape or ()) for leaf in leaves))
-    whole = _block(call, arrays, depth, rank, iter(leaves))
-    # It is always copied, in Fortran's order where that is the order of all blocks, and there is much of them.
-    plain = all(leaf.strides is not None and layout.is_contiguous(leaf.shape or (), leaf.strides) for leaf in leaves)
-    return values.copy(whole, strides=layout.contiguous(whole.shape or ()) if plain else None)
-
-
-def _leaves(call: Call, given: Value, into: list[Tensor]) -> int:
-    """How many lists stand around each array; numpy refuses arrays with more of them around than others have."""
-    if not isinstance(given, Sequence):
-        into.append(tensor(array_of(call, given)))
-        return 0
-    if given.kind != "list" or not given.items:
-        raise Undecided
-    depths = {_leaves(call, item, into) for item in given.items}
-    if len(depths) > 1:
-        raise Undecided
-    return depths.pop() + 1
-
-
-def _block(call: Call, given: Value, depth: int, rank: int, leaves: Iterator[Tensor]) -> Tensor:
-    if isinstance(given, Sequence):
-        parts = [_block(call, item, depth - 1, rank, leaves) for item in given.items or ()]
-        return joined(call, parts, rank - depth)
-    leaf = next(leaves)
-    shape = leaf.shape or ()
-    missing = rank - len(shape)
-    return laid(call, "numpy", (*(1,) * missing, *shape), None, leaf.dtype, marks=leaf.marks)
-
-
 def _with_axis(strides: Strides | None, at: int) -> Strides | None:
     return None if strides is None else (*strides[:at], 0, *strides[at:])
 
@@ -284,7 +248,10 @@ def block(call: Call, arrays: Value) -> Value:
     depth = _depth(arrays)
     leaves = [tensor(each) for each in _leaves(call, arrays, depth)]
     rank = max([depth, *(len(each.shape or ()) for each in leaves)])
-    return laid(call, "numpy", _block_shape(call, arrays, depth, rank), None, common(leaves))
+    shape = _block_shape(call, arrays, depth, rank)
+    # They are copied, in Fortran's order where that is the order of all, and there is much of them.
+    plain = all(each.strides is not None and layout.is_contiguous(each.shape or (), each.strides) for each in leaves)
+    return laid(call, "numpy", shape, layout.contiguous(shape) if plain else None, common(leaves))
 
 
 def _depth(value: Value) -> int:

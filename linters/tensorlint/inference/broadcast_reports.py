@@ -15,6 +15,7 @@ from tensorlint.inference.deliberate import (
     is_display,
     is_kept_again,
     is_predicted,
+    is_prediction,
     of_itself,
     of_one_matrix,
     repeats,
@@ -107,8 +108,9 @@ class BroadcastReports(Outcomes):
             ),
             weighs_losses=_is_loss(left) or _is_loss(right),
             predicted=any(
-                self.is_shaped_by_callee(column) and is_predicted(self, row)
-                for column, row in ((left, right), (right, left)) if column.marks & _OWN_AXIS
+                self.is_shaped_by_callee(column) and (is_predicted(self, row) or is_prediction(self.frame.node, row_node))
+                for column, row, row_node in ((left, right, right_node), (right, left, left_node))
+                if column.marks & _OWN_AXIS
             ),
             both_spelled=_both_spelled(left, right),
             both_said=len(said) == 2,
@@ -242,13 +244,31 @@ class BroadcastReports(Outcomes):
         """Whether they were joined of two lists that get their items side by side: `self.outputs` and `self.targets`."""
         if isinstance(grown[0], int) or isinstance(grown[1], int) or {left.rank, right.rank} != {1, 2}:
             return False
-        first, second = _list_joined(left.made), _list_joined(right.made)
+        first, second = (
+            self.list_of(tensor, size) for tensor, size in zip((left, right), reversed(grown), strict=True)
+        )
         if first is None or second is None or first == second:
             return False
         filled: dict[str, list[int]] | None = self.memory.get(_list_joined)
         if filled is None:
             filled = self.memory[_list_joined] = _blocks_that_fill(self.file.tree)
         return filled.get(first, []) == filled.get(second, ()) != []
+
+    def list_of(self, tensor: Tensor, size: Size) -> str | None:
+        """What the list is called that was joined to the tensor, or to one of whose length its own comes: `critic(obs)`."""
+        found = _list_joined(tensor.made)
+        if found is not None:
+            return found
+        alike = [
+            held
+            for held in self.frame.env.values()
+            if isinstance(held, Tensor) and held.shape and held.shape[0] == size
+        ]
+        made = [
+            part for held in alike if held.made is not None for part in walk(held.made) if isinstance(part, ast.Call)
+        ]
+        names = {_list_joined(part) for part in made} - {None}
+        return names.pop() if len(names) == 1 else None
 
     def is_one_mask(self, left: Tensor, right: Tensor) -> bool:
         """Whether the name of the mask that chose both means one object: in one statement, or where it is bound once."""

@@ -79,6 +79,19 @@ def is_predicted(interp: State, tensor: Tensor, depth: int = 0) -> bool:
     return False
 
 
+def is_prediction(scope: ast.AST, node: ast.AST | None) -> bool:
+    """Whether a model's method computed it, as `self.predict(X)` or a name that the function gives to that alone says."""
+    if isinstance(node, ast.Name):
+        given = [
+            each
+            for each in walk(scope)
+            if isinstance(each, ast.Name) and each.id == node.id and isinstance(each.ctx, ast.Store)
+        ]
+        values = [each.value for each in walk(scope) if isinstance(each, ast.Assign) and each.targets == given]
+        node = values[0] if len(values) == 1 == len(given) else None
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "predict"
+
+
 _OF_GRAPHS = frozenset({"to_numpy_array", "floyd_warshall_numpy"})
 
 

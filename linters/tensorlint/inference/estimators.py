@@ -468,7 +468,9 @@ def call(
     if kind in _SCALERS and name in ("transform", "fit_transform", "inverse_transform"):
         if name != "inverse_transform" and not _gives_arrays(interp):
             return UNKNOWN
-        return Tensor("numpy", features.shape, None, None, None, node, None, features.marks & {"column"})
+        # They compute with floats: whole numbers are made float64.
+        dtype = "float64" if features.dtype in ("float64", "int64") else None
+        return Tensor("numpy", features.shape, None, dtype, None, node, None, features.marks & {"column"})
     # `return_std`, `return_cov`: some give a pair instead.
     plain = len(args) <= 1 and kwargs.keys() <= {"X"}
     if name == "predict" and plain and kind in _KEEPS_TARGETS | _GIVES_COLUMNS | _PREDICTORS:

@@ -42,8 +42,8 @@ class FilledLists(State):
     def relate_filled(
         self, node: ast.For | ast.AsyncFor | ast.While, before: Environment, start: int, rounds: Size | None
     ) -> None:
-        """Behind a loop: relate the lists that were empty before it and that only one block of it adds to. `rounds`
-        is how often the loop runs, should nothing leave it."""
+        """Behind a loop: relate the lists whose items before it were known, none as a rule, and that only one block of it adds
+        to. `rounds` is how often the loop runs, should nothing leave it."""
         frame = self.frame
         candidates = {
             name for name, held in frame.env.items() if type(held) is Sequence and _is_filled(before.get(name), held)
@@ -67,10 +67,13 @@ class FilledLists(State):
                     filled.length = _total(item, totals, start, count) if where is frame else None
                 elif where is frame and isinstance(item, Tensor) and isinstance(held.element, Tensor):
                     filled.totals = _totals(item, held.element, totals, start)
+                if first := _count(before.get(name)):
+                    filled.totals = None
+                    filled.length = None if filled.length is None else S.add(filled.length, first)
                 frame.env[name] = filled
 
     def is_changed_once(self, name: str, node: ast.AST) -> bool:
-        """Whether nothing but one `append` or `extend` in the loop changes the list."""
+        """Whether nothing but one `append` or `extend` in the loop changes how many items the list has."""
         return _uses(node).get(name) == 1 and name not in self.captured()
 
     def captured(self) -> frozenset[str]:
@@ -93,10 +96,15 @@ class FilledLists(State):
 
 
 def _is_filled(before: Value | None, now: Sequence) -> bool:
-    """Whether it is a list that was empty before the loop."""
+    """Whether it is a list whose items were known before the loop."""
     if type(before) is not Sequence:
         return False
-    return _is_own_list(now) and now.items is None and _is_own_list(before) and before.items == []
+    return _is_own_list(now) and now.items is None and _is_own_list(before) and before.items is not None
+
+
+def _count(before: Value | None) -> int:
+    """How many items the list had before the loop."""
+    return len(before.items or ()) if isinstance(before, Sequence) else 0
 
 
 def _is_own_list(value: Value | None) -> TypeGuard[Sequence]:
@@ -104,7 +112,7 @@ def _is_own_list(value: Value | None) -> TypeGuard[Sequence]:
 
 
 def _uses(loop: ast.AST) -> dict[str, int]:
-    """How often a loop uses each name, but for `len(name)`."""
+    """How often a loop uses each name, but for `len(name)` and for what reads an item, `name[-1]`."""
 
     def count() -> dict[str, int]:
         found: dict[str, int] = {}
@@ -113,6 +121,9 @@ def _uses(loop: ast.AST) -> dict[str, int]:
                 found[part.id] = found.get(part.id, 0) + 1
             elif isinstance(part, ast.Call) and (name := _counted_by(part)):
                 found[name] = found.get(name, 0) - 1
+            elif isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+                if isinstance(part.ctx, ast.Load):
+                    found[part.value.id] = found.get(part.value.id, 0) - 1
         return found
 
     return kept_with(loop, "uses of names", count)

@@ -71,16 +71,26 @@ def follow(interp: State, path: str, args: list[Value], kwargs: dict[str, Value]
     if path.endswith(".minimize") and not isinstance(kwargs.get("method", Const(None)), Const):
         return  # a function, which calls the other one as it likes
     try:
-        shape = (1,) if is_number(start) else array(interp, start, node).shape or ()
+        begin = Tensor("numpy", (1,)) if is_number(start) else array(interp, start, node)
     except STOPS:
         return
+    shape = begin.shape or ()
     more = _more(words.get("args"))
     if len(shape) != 1 or more is None:
         return
-    numbers: dict[str, Value] = {"x": Tensor("numpy", shape, None, None, None, node), "t": Scalar("float")}
+    # Whole numbers are made floats by some of the solvers, and a complex step may be taken for the derivatives.
+    floats = begin.dtype == "float64" and len(args) <= len(solver.parameters) and not _may_step_aside(kwargs)
+    dtype = "float64" if floats else None
+    numbers: dict[str, Value] = {"x": Tensor("numpy", shape, None, dtype, None, node), "t": Scalar("float")}
     log = len(interp.mutations)
     interp.call(function, [*[numbers[each] for each in solver.given], *more], {}, node)
     interp.forget_since(log)  # it is called again and again
+
+
+def _may_step_aside(kwargs: dict[str, Value]) -> bool:
+    """Whether the derivatives may be those of complex steps: `jac="cs"`."""
+    jac = kwargs.get("jac", Const(None))
+    return not isinstance(jac, Function) and not (isinstance(jac, Const) and jac.value != "cs")
 
 
 def _more(given: Value | None) -> list[Value] | None:

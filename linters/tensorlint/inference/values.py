@@ -360,7 +360,8 @@ class Sequence(Value):
         """The size along an axis along which items are joined whose sizes differ, or nobody knows how many; `size` is that of one."""
         if self.totals is not None and axis in self.totals:
             return self.totals[axis]
-        made = S.Symbol(None, plural=size != 0 and S.surely_not_one(size))
+        # A list that is joined is taken to hold several, as one that is stacked: of items of size 1 there are as many.
+        made = S.Symbol(None, plural=size != 0 and (size == 1 or S.surely_not_one(size)))
         made.counts = any(atom.counts for atom in S.symbols(size))
         return S.of_symbol(made)
 

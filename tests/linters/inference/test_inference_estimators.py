@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 pytest.importorskip("sklearn", reason="scikit-learn is the oracle")
 
 from sklearn.utils import all_estimators
+from test_inference_adversaries import wrong_claims
 
 from tensorlint.inference import estimators, fitted_estimators, splitters
 from tensorlint.inference.analysis import analyse
@@ -341,3 +343,31 @@ def test_a_vector_is_reported(name: str, use: str) -> None:
 def test_another_list_is_not(use: str) -> None:
     source = source_of("LinearRegression", use)
     assert not any(isinstance(each, RankOneVectorHazard) for each in analyse(ast.parse(source), source).hazards)
+
+
+@pytest.mark.parametrize(
+    "scaler",
+    [
+        "StandardScaler()",
+        "MinMaxScaler()",
+        "MaxAbsScaler()",
+        "RobustScaler(with_centering=False, with_scaling=False)",
+        "QuantileTransformer(n_quantiles=5)",
+        "PowerTransformer()",
+        "StandardScaler(with_mean=False, with_std=False)",
+    ],
+)
+@pytest.mark.parametrize(
+    "data", ["np.random.rand(9, 2) + 1", "np.arange(18).reshape(9, 2) + 1", "np.random.rand(9, 2).astype(np.float32)"]
+)
+def test_scalers_give_floats(scaler: str, data: str, tmp_path: Path) -> None:
+    source = (
+        f"import numpy as np\nfrom sklearn.preprocessing import *\nX = {data}\nm = {scaler}\nv = m.fit_transform(X)\nw = m.transform(X)\n"
+        "u = m.inverse_transform(v)\nrows = [v[i + 1, 0] for i in range(5)]\nz = np.array(rows)\n"
+    )
+    assert wrong_claims(tmp_path / "scaled.py", source) == {}
+    source = source.replace("import *", f"import {scaler.partition('(')[0]}")
+    found = {row.name: row for row in analyse(ast.parse(source), source).bindings}
+    wanted = None if "float32" in data else "float64"
+    assert [found[name].dtype for name in "vwu"] == [wanted] * 3
+    assert found["z"].shape == ((5,) if wanted else None)

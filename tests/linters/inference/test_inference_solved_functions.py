@@ -129,3 +129,50 @@ def test_reduce_goes_through_layers(layers: str, direct: bool, tmp_path: Path) -
     )
     assert wrong_claims(tmp_path / "reduced.py", source) == {}
     assert shown(source) == [DirectForwardHazard] * direct
+
+
+MODEL = """import numpy as np
+from scipy import optimize
+t = np.linspace(0, 4, 25).reshape(-1, 1)
+y = {y}
+def model(p, t):
+    return p[0] * np.exp(-p[1] * t) + p[2]
+def objective(p):
+    seen.append(p)
+    r = model(p, t) - y
+    return {gives}
+seen = []
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gives", "call"),
+    [
+        ("np.sum(r ** 2)", "optimize.minimize(objective, x0=[1.0, 1.0, 0.0], options={'maxiter': 2})"),
+        (
+            "np.sum(r ** 2)",
+            "optimize.minimize(objective, np.ones(3), method='L-BFGS-B', jac='3-point', options={'maxiter': 2})",
+        ),
+        (
+            "np.full(3, np.sum(r ** 2))",
+            "optimize.root(objective, [1.0, 1.0, 0.0], method='df-sane', options={'maxfev': 2})",
+        ),
+        ("np.full(3, np.sum(r ** 2))", "optimize.least_squares(objective, np.ones(3), max_nfev=2)"),
+    ],
+)
+def test_parameters_by_place_are_numbers(gives: str, call: str, tmp_path: Path) -> None:
+    wrong = MODEL.format(y="np.exp(-t).ravel()", gives=gives, call=call)
+    assert shown(wrong) == [BroadcastHazard]
+    assert shown(wrong.replace(".ravel()", "")) == []
+    assert wrong_claims(tmp_path / "solved.py", wrong) == {}
+
+
+@pytest.mark.parametrize("call", ["optimize.least_squares(objective, np.ones(3), 'cs', max_nfev=2)", "optimize.least_squares(objective, np.ones(3), jac='cs', max_nfev=2)",
+                                  "optimize.fsolve(objective, [1, 1, 0], maxfev=2)"])  # fmt: skip
+def test_parameters_that_need_not_be_floats(call: str, tmp_path: Path) -> None:
+    source = MODEL.format(y="np.exp(-t)", gives="np.full(3, np.sum(r ** 2))", call=call)
+    scope: dict[str, object] = {}
+    exec(source + "kinds = {str(p.dtype) for p in seen}\n", scope)
+    assert scope["kinds"] != {"float64"}
+    assert wrong_claims(tmp_path / "solved.py", source + "q = seen[0]\n") == {}

@@ -140,6 +140,7 @@ numpy.random.randn(2, 3) | numpy.random.triangular(0, 1, 2, (3,)) | numpy.random
 numpy.random.hypergeometric(3, 4, 5, 6) | numpy.random.multivariate_normal([0, 0], [[1, 0], [0, 1]], 5)
 numpy.random.dirichlet([1, 2, 3], 4) | numpy.random.dirichlet(numpy.ones(5), (2, 3)) | numpy.random.multinomial(5, [0.5, 0.5], 3) | numpy.random.choice(5, (2, 3))
 numpy.random.choice([1, 2, 3]) | numpy.linspace(0, 1, 5) | numpy.linspace(0, 1, num=7, endpoint=False)
+numpy.block([[a, a], [a, a]]) | numpy.block([a, a[:, :1]]) | numpy.block([[a.T, a.T]])
 numpy.concat([a, a]) | numpy.dstack([a, a]) | numpy.convolve(numpy.ones(5), numpy.ones(3))
 numpy.convolve(numpy.ones(5), numpy.ones(3), "same") | numpy.convolve(numpy.ones(5), numpy.ones(3), "valid") | numpy.pad(a, 1) | numpy.pad(a, ((1, 2), (0, 3))) | numpy.pad(a, (1, 2))
 numpy.apply_along_axis(numpy.mean, 1, a) | numpy.fromfunction(numpy.add, (3, 4)) | numpy.vecmat(a[:, 0], a) | numpy.vecmat(box[:, :, 0], box)

@@ -6,6 +6,7 @@ from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.elementwise import is_number
 from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.registry import op
+from tensorlint.inference.ops.reducing import marked_reduction
 from tensorlint.inference.ops.results import fresh, unplaced
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.values import Function, Library, Sequence, Tensor, Value
@@ -43,7 +44,8 @@ def apply_along_axis(
     else:
         raise Undecided
     at = arguments.axis(axis, len(shape))
-    return unplaced(call, "numpy", (*shape[:at], *inner, *shape[at + 1 :]), None)
+    made = unplaced(call, "numpy", (*shape[:at], *inner, *shape[at + 1 :]), None)
+    return made if inner else marked_reduction(made, given, (at,))
 
 
 @op("numpy.fromfunction", "function shape / dtype=None like=None **rest", tensor=False)

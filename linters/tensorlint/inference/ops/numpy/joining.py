@@ -248,7 +248,10 @@ def block(call: Call, arrays: Value) -> Value:
     depth = _depth(arrays)
     leaves = [tensor(each) for each in _leaves(call, arrays, depth)]
     rank = max([depth, *(len(each.shape or ()) for each in leaves)])
-    return laid(call, "numpy", _block_shape(call, arrays, depth, rank), None, common(leaves))
+    shape = _block_shape(call, arrays, depth, rank)
+    # They are copied, in Fortran's order where that is the order of all, and there is much of them.
+    plain = all(each.strides is not None and layout.is_contiguous(each.shape or (), each.strides) for each in leaves)
+    return laid(call, "numpy", shape, layout.contiguous(shape) if plain else None, common(leaves))
 
 
 def _depth(value: Value) -> int:

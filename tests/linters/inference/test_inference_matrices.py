@@ -40,7 +40,9 @@ LEARNT = ["n, d = Y.shape", "n, d = np.shape(Y)", "assert Y.ndim == 2\n    n, d 
 
 
 def _program(imported: str, made: str, learnt: str) -> str:
-    lines = "".join(f"    try:\n        r{at} = {use}\n    except Exception:\n        pass\n" for at, use in enumerate(USES))
+    lines = "".join(
+        f"    try:\n        r{at} = {use}\n    except Exception:\n        pass\n" for at, use in enumerate(USES)
+    )
     return f"{imported}\nimport numpy as np\n\n\ndef use(Y):\n    {learnt}\n{lines}\n\nuse({made.format('np.ones((4, 3))')})\n"
 
 
@@ -86,6 +88,8 @@ def test_arrays_of_such_a_file_stay_known(said: str) -> None:
     "from numpy import (array, zeros)\nmatrix = 3", "model.matrix", "from numpy.linalg import norm\nmat = 3",
 ])  # fmt: skip
 def test_a_word_of_other_things_does_not_count(said: str) -> None:
-    source = f"import numpy as np\n{said}\ndef use(Y):\n    n, d = Y.shape\n    r = Y @ np.zeros(d)\n    s = np.exp(Y)[0]\n"
+    source = (
+        f"import numpy as np\n{said}\ndef use(Y):\n    n, d = Y.shape\n    r = Y @ np.zeros(d)\n    s = np.exp(Y)[0]\n"
+    )
     shapes = _shapes(source)
     assert (shapes["r"], shapes["s"]) == (("n",), ("d",))

@@ -280,10 +280,13 @@ class Interpreter(
             and bool(_REFLECTED.search(file.text))
         )
         self.decided = decided_by_classes(words)
-        self.has_matrices = not _SPARSE.isdisjoint(words) or (
-            not _MATRICES.isdisjoint(words) and bool(_OF_NUMPY.search(file.text))
+        tables = not _ARRAY_LIKE.isdisjoint(words)
+        self.has_matrices = (
+            (tables and not self.uses_torch)  # most of what has two axes is a tensor there
+            or not _SPARSE.isdisjoint(words)
+            or (not _MATRICES.isdisjoint(words) and bool(_OF_NUMPY.search(file.text)))
         )
-        self.not_only_arrays = self.uses_torch or self.has_matrices or not _ARRAY_LIKE.isdisjoint(words)
+        self.not_only_arrays = self.uses_torch or self.has_matrices or tables
         self.asks_arguments = not _ASKED.isdisjoint(words)
         self.start_reports()
         self.lasting = Attempt(self.hazards, self.bindings)

@@ -45,7 +45,7 @@ def with_rank(interpreter: State, value: Value, sizes: list[Size]) -> Tensor | N
         return None
     rank = len(sizes)
     if rank == 2 and interpreter.has_matrices and (isinstance(value, Opaque) or value.framework is None):
-        return None  # a matrix, it may be: `x[0]`, `x.sum(0)` and `x * y` are others than an array's
+        return None  # a matrix or a table, it may be: `x[0]`, `x.sum(0)` and `x * y` are others than an array's
     shape = list(sizes)
     for axis, size in axes.items():
         if -rank <= axis < rank:

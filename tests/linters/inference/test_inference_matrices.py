@@ -93,3 +93,30 @@ def test_a_word_of_other_things_does_not_count(said: str) -> None:
     )
     shapes = _shapes(source)
     assert (shapes["r"], shapes["s"]) == (("n",), ("d",))
+
+
+TABLE = """
+import numpy as np
+import pandas as pd
+
+def use(df):
+    n, d = df.shape
+    a = df[0]
+    b = df[df > 0]
+    zeros = np.zeros((n, d))
+    row = zeros[0]
+    for x in df:
+        c = x
+    return a
+
+use(pd.DataFrame(np.ones((4, 3))))
+"""
+
+
+def test_a_table_gives_columns() -> None:
+    """`df[0]` has as many items as the table has rows, `df[df > 0]` both axes, and a round finds a label."""
+    shapes = _shapes(TABLE)
+    assert shapes.get("a") is shapes.get("b") is shapes.get("c") is None
+    assert (shapes["zeros"], shapes["row"]) == (("n", "d"), ("d",))
+    shapes = _shapes(TABLE.replace("import pandas as pd\n", "").replace("pd.DataFrame", ""))
+    assert (shapes["zeros"], shapes["a"]) == (("n", "d"), ("d",))

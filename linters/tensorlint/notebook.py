@@ -20,6 +20,8 @@ from tensorlint.source import Lines, SourceError, parse
 _SPACE = re.compile(r"[ \t\r\n]*")
 # Cell magics whose cell is still Python of this notebook; any other makes the whole cell another language's.
 _PYTHON_CELL_MAGICS = frozenset({"time", "timeit", "capture", "prun", "mprun", "memit", "heat", "snakeviz"})
+# The prompts of an interpreter's session that was pasted into a cell, which IPython takes off.
+_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?:[ \t]|$)")
 _LINE_MAGIC = re.compile(r"^(?P<indent>\s*)(?:[%!]|\?{1,2}\s*\S|/\w|[,;]\w)")
 _HELP = re.compile(r"^(?P<indent>\s*)[\w.%*\[\]]+\?{1,2}\s*;?\s*$")
 # What IPython takes for a magic without its %, where it is all that a cell says.
@@ -142,12 +144,16 @@ def _parses(text: str) -> bool:
 
 
 def dedented(cell: str) -> tuple[str, list[str]]:
-    """A cell's text without the indentation of its first line, as IPython runs it, and what each line has of that."""
+    """A cell's text without prompts and the indentation of its first line, as IPython runs it, and what each line has of
+    those."""
     lines = cell.split("\n")
     first = next((line for line in lines if line.strip() and line.lstrip()[0] != "#"), "")
-    margin = first[: len(first) - len(first.lstrip(" \t"))]
-    cut = [margin if line.startswith(margin) else "" for line in lines]
-    return "\n".join(line.removeprefix(margin) for line in lines), cut
+    if first.lstrip().startswith(">>>"):
+        cut = [prompt.group() if (prompt := _PROMPT.match(line)) else "" for line in lines]
+    else:
+        margin = first[: len(first) - len(first.lstrip(" \t"))]
+        cut = [margin if line.startswith(margin) else "" for line in lines]
+    return "\n".join(map(str.removeprefix, lines, cut)), cut
 
 
 def blank_magics(cell: str) -> str:

@@ -269,7 +269,7 @@ class Assignments(State):
             if source is not None:  # which the target of a loop has not: there may be no round
                 self.demand(value.shape_of, ranks.exactly(min(len(elements), ranks.MOST)), beside=torch)
             sizes: list[S.Size] = [S.symbol() for _ in elements]
-            known = refinement.with_rank(value.shape_of, sizes)
+            known = refinement.with_rank(self, value.shape_of, sizes)
             if known is not None and source is not None:
                 if torch and known.framework is None:
                     known.framework = "torch"

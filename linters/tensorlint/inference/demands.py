@@ -231,7 +231,9 @@ class Demands(State):
             if torch is TOLD and isinstance(value, Opaque) and value.kind is None and offset == least == 0:
                 return Tensor("torch", axes=value.axes, marks=frozenset({"parameter"}), kin=value.kin)
             return value
-        known = refinement.with_rank(value, [S.symbol() for _ in range(max(rank + offset, least))])
+        if rank == 2 and self.has_matrices and not torch:
+            return value  # `np.exp(x)` of a matrix is one, too
+        known = refinement.with_rank(self, value, [S.symbol() for _ in range(max(rank + offset, least))])
         if known is None:
             return value
         if torch and known.framework is None:

@@ -152,9 +152,13 @@ class ForwardReports(State):
             evidence=tuple(each for each in [
                 self.evidence_at(receiver.made, f"{text} was made here")
                 if isinstance(receiver, (Instance, LibraryObject)) and not getattr(receiver, "generic", False)
-                and receiver.made is not receiver_node else None
+                and receiver.made is not receiver_node and not self._is_own_object(receiver_node) else None
             ] if each is not None),
         ))  # fmt: skip
+
+    def _is_own_object(self, node: ast.expr | None) -> bool:
+        """Whether it is a method's `self`, which is every object of the class, not only the one that was followed here."""
+        return isinstance(node, ast.Name) and node.id == self.frame.first_argument
 
     def known_module(self, receiver: Value | None, node: ast.expr | None) -> tuple[str, str] | None:
         """(name, reason) of what is known to be an nn.Module that is called through `nn.Module.__call__`."""

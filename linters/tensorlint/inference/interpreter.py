@@ -98,6 +98,17 @@ UNSEEN_PER_STATEMENT = 100
 UNSEEN_BASE = 100_000
 # Words of a file in which what numpy's functions are given may be no array and give something else.
 _ARRAY_LIKE = frozenset({"pandas", "pd", "polars", "xarray", "statsmodels", "tocsr", "issparse", "isspmatrix"})
+# Words of a file that has sparse matrices or makes numpy's of them, and what makes these without: an object with two axes may
+# be one, which keeps both where an array loses one, and multiplies as a matrix does.
+_SPARSE = frozenset({
+    "bsr_matrix", "coo_matrix", "csc_matrix", "csr_matrix", "dia_matrix", "dok_matrix", "issparse", "isspmatrix", "lil_matrix", "spmatrix",
+    "tocsc", "tocsr", "todense",
+})  # fmt: skip
+_MATRICES = frozenset({"asmatrix", "bmat", "mat", "matlib", "matrix"})
+_OF_NUMPY = re.compile(
+    r"\b(?:np|numpy)\.(?:asmatrix|bmat|mat|matlib|matrix)\b|\bfrom\s+numpy(?:\.\w+)*\s+import\s+"
+    r"(?:\*|(?:\([^)]*?|[^\n(#]*?)\b(?:asmatrix|bmat|mat|matlib|matrix)\b)"
+)
 # Words of a file whose arrays may be others', which numpy's functions ask what they give.
 _ASKED = frozenset({"dask", "cupy", "xarray", "pint", "awkward", "__array_function__"})
 # Methods by which the right operand's class decides what an operator gives.
@@ -269,7 +280,13 @@ class Interpreter(
             and bool(_REFLECTED.search(file.text))
         )
         self.decided = decided_by_classes(words)
-        self.not_only_arrays = self.uses_torch or not _ARRAY_LIKE.isdisjoint(words)
+        tables = not _ARRAY_LIKE.isdisjoint(words)
+        self.has_matrices = (
+            (tables and not self.uses_torch)  # most of what has two axes is a tensor there
+            or not _SPARSE.isdisjoint(words)
+            or (not _MATRICES.isdisjoint(words) and bool(_OF_NUMPY.search(file.text)))
+        )
+        self.not_only_arrays = self.uses_torch or self.has_matrices or tables
         self.asks_arguments = not _ASKED.isdisjoint(words)
         self.start_reports()
         self.lasting = Attempt(self.hazards, self.bindings)

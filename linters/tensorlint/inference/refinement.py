@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 
-def with_rank(value: Value, sizes: list[Size]) -> Tensor | None:
+def with_rank(interpreter: State, value: Value, sizes: list[Size]) -> Tensor | None:
     """`value` as a tensor of that many axes. Sizes that were asked for before keep their identity."""
     if isinstance(value, Tensor):
         if value.shape is not None:
@@ -44,6 +44,8 @@ def with_rank(value: Value, sizes: list[Size]) -> Tensor | None:
     else:
         return None
     rank = len(sizes)
+    if rank == 2 and interpreter.has_matrices and (isinstance(value, Opaque) or value.framework is None):
+        return None  # a matrix or a table, it may be: `x[0]`, `x.sum(0)` and `x * y` are others than an array's
     shape = list(sizes)
     for axis, size in axes.items():
         if -rank <= axis < rank:
@@ -282,7 +284,7 @@ def _learn_shape(interpreter: State, target: ast.expr, items: list[Value]) -> No
         elif not old.strides:
             rebind(interpreter, target, old, copy(old, shape=shape))
         return
-    known = with_rank(old, sizes)
+    known = with_rank(interpreter, old, sizes)
     if known is not None:
         known.shape = tuple(sizes)
         rebind(interpreter, target, old, known)
@@ -306,7 +308,7 @@ def _learn_rank(interpreter: State, target: ast.expr, rank: int) -> None:
     old = interpreter.eval(target)
     if isinstance(old, Tensor) and old.shape is not None:
         return
-    known = with_rank(old, [S.symbol() for _ in range(rank)])
+    known = with_rank(interpreter, old, [S.symbol() for _ in range(rank)])
     if known is not None:
         rebind(interpreter, target, old, known)
 

@@ -42,8 +42,8 @@ class SourceText(State):
         """The expression with a method or an index behind it, as code or, where it is too long for that, in words."""
         listed = isinstance(node, (ast.List, ast.Tuple, ast.ListComp)) or isinstance(self.peek(node), Sequence)
         text = self.whole_text(node, alone=listed)
-        if text is not None and listed:
-            text = f"np.array({text})"
+        if listed:
+            text = f"np.array({text if text is not None else '…'})"
         return f"{suffix} behind it" if text is None else text + suffix
 
     def whole_text(self, node: ast.AST | None, limit: int = 40, *, alone: bool = False) -> str | None:
@@ -85,9 +85,11 @@ class SourceText(State):
         """Where the operand, whose expression `node` is, was made; where it is made in that expression, what it is made of."""
         if tensor.made is None or not self.is_own(tensor.made):
             return None
+        if isinstance(tensor.made, ast.Call) and node in tensor.made.args:
+            return None  # a list that a function took for an array: `np.transpose([1, 2])`
         text = self.text_of(tensor.made, 40)
         how = tensor.how or text
-        if text == name and how.partition("(")[0] == name.partition("(")[0]:
+        if (text == name or tensor.made is node) and how.partition("(")[0] == name.partition("(")[0]:
             return self.origin_evidence(node)
         return self.evidence_at(tensor.made, f"{name} was made {show_shape(tensor.shape)} by {how}")
 

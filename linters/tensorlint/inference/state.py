@@ -63,6 +63,7 @@ class State:
     reshaped_together: list[Value] | None  # that may be any tensor, and wait for the others
     uses_torch: bool
     not_only_arrays: bool
+    has_matrices: bool  # or tables: whether what has two axes may be one of them
     asks_arguments: bool
     # Whether the file has classes whose objects torch's functions (and operators) leave it to what they give.
     stand_ins: bool

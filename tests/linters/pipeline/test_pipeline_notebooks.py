@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorlint.findings import Edit, Span
-from tensorlint.notebook import NotebookSource, blank_magics
+from tensorlint.notebook import NotebookSource, blank_magics, dedented
 from tensorlint.source import SourceError
 
 
@@ -301,3 +301,27 @@ def test_diff_of_a_notebook_is_of_its_file(project):
     outcome = project.check("--diff")
     assert '-   "source": "layer.forward(x)"\n+   "source": "layer(x)"\n' in outcome.out
     assert path.read_text() == before
+
+
+PASTED = [
+    ">>> y = layer.forward(x)\n", ">>> for n in range(3):\n...     y = layer.forward(x)\n...\n>>> n", "# pasted\n>>> y = layer.forward(x)",
+    ">>> x = 3\n\n >>> y = layer.forward(x)", ">>> def f(x):\n...     return layer.forward(x)\n... \n>>> f(3)\n",
+    "  >>> if True:\n  ...     y = layer.forward(x)", ">>> %matplotlib inline\n>>> y = layer.forward(x)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", PASTED)
+def test_the_prompts_of_a_pasted_session_are_taken_off(project, cell):
+    """As IPython does; places are those of the cell, and a fix leaves the prompts where they are."""
+    path = project.write("nb.ipynb", notebook(SETUP, cell))
+    outcome = project.check("--output-format", "json")
+    (found,) = outcome.findings
+    line = cell.split("\n")[found["line"] - 1]
+    assert (outcome.code, line[found["column"] - 1 : found["end_column"] - 1]) == (1, "layer.forward(x)")
+    project.check("--fix")
+    assert json.loads(path.read_text())["cells"][2]["source"] == cell.replace("layer.forward(x)", "layer(x)")
+
+
+@pytest.mark.parametrize("cell", ["...", "x = ...\n...", 'text = """\n>>> y\n"""', "if True:\n    ...", "a >> 3"])
+def test_an_ellipsis_is_no_prompt(cell):
+    assert dedented(cell) == (cell, [""] * (cell.count("\n") + 1))

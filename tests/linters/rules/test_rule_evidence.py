@@ -40,6 +40,8 @@ def test_a_reduction_on_the_line_itself_is_in_plain_sight() -> None:
         "np.zeros((5, 1)) / np.ones(5)",
         "np.dot(np.ones(5), np.ones(5).T)",
         "np.linalg.inv(np.ones(5))",
+        "np.interp(np.linspace(0, 1, num=12), np.clip(np.arange(40), 2, 30), np.arange(40) * 1.0).T",
+        "np.transpose(np.concatenate([np.arange(40), np.arange(40), np.arange(40), np.arange(40)]))",
     ],
 )
 def test_an_operand_that_stands_there_was_not_made_by_itself(operation: str) -> None:
@@ -109,3 +111,52 @@ def test_how_an_array_was_made_is_told_as_it_would_be_written(made: str, told: s
     if "..." not in told:
         np, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
         assert tuple(eval(told, {"np": np, "torch": torch, "n": 33}).shape) == (33, 1)
+
+
+LONG = "[" + ", ".join(str(at % 7) for at in range(40)) + "]"
+
+
+@pytest.mark.parametrize("given", ["[7, 23, 39]", "(7, 23, 39)", "xs", "[x for x in xs]", LONG])
+def test_a_list_is_not_made_by_the_call_it_is_given_to(given: str) -> None:
+    (found,) = findings(f"import numpy as np\n\nxs = [1, 2, 3]\nout = np.transpose({given})\n")
+    assert found.evidence == ()
+    # An index stands behind the array that a list makes, and never behind the list.
+    assert f"np.array({given if given is not LONG else '…'})[:, None]" in found.message
+
+
+POLICY = """import torch
+from torch import nn
+
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.{part} = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def act({own}, x):
+        return {receiver}.forward(x)
+
+def main():
+    policy = Policy()
+    policy.act(torch.zeros(3, 2))
+
+main()
+"""
+
+
+@pytest.mark.parametrize(("own", "receiver", "said"), [
+    ("self", "self", []), ("this", "this", []), ("self", "self.head", ["8: self.head was made here"]),
+])  # fmt: skip
+def test_self_is_every_object_of_the_class(own: str, receiver: str, said: list[str]) -> None:
+    """Where one of them was made says nothing; of a part of it, there is one place."""
+    assert evidence(POLICY.format(own=own, receiver=receiver, part="head")) == said
+
+
+def test_the_object_itself_was_made_somewhere() -> None:
+    code = POLICY.format(own="self", receiver="policy", part="head").replace("policy.act", "policy.forward")
+    assert "17: policy was made here" in [
+        f"{each.line}: {each.message}" for found in findings(code) for each in found.evidence
+    ]

@@ -61,10 +61,12 @@ def names_nearby(
     # What the statement binds itself means something else behind it.
     hidden = bound_names([around.statement]) | frame.facts.shared
     bound = kept_with(frame.node, "bound in blocks", lambda: _bound_in_blocks(frame.node))
+    alone = _read_alone(around)
     names = {
         name: value
         for name, value in around.env.items()
-        if name not in hidden and (name not in bound or any(a <= target.lineno <= b for a, b in bound[name]))
+        if name not in hidden
+        and (name not in bound or name == alone or any(a <= target.lineno <= b for a, b in bound[name]))
     }
     first = names.get(frame.first_argument or "")
     own: dict[str, Value] = {}
@@ -93,6 +95,13 @@ def names_nearby(
                 continue
             found[called] = form.format(name)
     return found
+
+
+def _read_alone(around: Surroundings) -> str | None:
+    """The one name that the statement makes its value of, which it finds whatever bound it."""
+    read = {part.id for part in walk(around.statement) if type(part) is ast.Name and type(part.ctx) is ast.Load}
+    held = [name for name in read if isinstance(around.env.get(name), (Tensor, Opaque, Sequence, Instance, Number))]
+    return held[0] if len(held) == 1 else None
 
 
 def _bound_in_blocks(scope: ast.AST) -> dict[str, list[tuple[int, int]]]:

@@ -34,7 +34,7 @@ CODE = {
     "c, d = scipy.optimize.curve_fit(lambda t, *k: k[0] * t, x, y, np.ones(1))": {"c": None, "d": None},
     "c = scipy.optimize.curve_fit(f, x, y, full_output=True)[0]": {"c": None},
     "p, q = scipy.optimize.curve_fit(f, x, y)\nc = f(x, *p)\nd = y[:, None] - c": {"c": (20,), "d": (20, 20)},
-    "p = np.array([2, 3])\nc = np.random.rand(*p)": {"c": (2, 3)},
+    "c = np.random.rand(*np.array([2, 3]))": {"c": (2, 3)},
     "c, d = scipy.signal.lfilter([1], [1, 0.5], y, zi=[0.0])": {"c": None, "d": None},
     "model = np.poly1d(np.polyfit(x, y, 3))\nc = model(x)\nd = model(m)": {"c": (20,), "d": (20, 20)},
     "model = np.poly1d([1, 2])\nc = model.deriv()\nd = model.coef": {"c": None, "d": None},

@@ -178,6 +178,7 @@ CALLING = {
     "import torch\ny = torch.vmap(torch.matmul, (2, None), 1)(torch.zeros(3, 4, 5), torch.zeros(4, 2))": (3, 5, 2),
     "import torch, functools\ny = functools.reduce(torch.matmul, [torch.zeros(2, 3), torch.zeros(3, 4)])": (2, 4),
     "import numpy as np\ny = np.apply_along_axis(lambda row: row.sum(), 1, np.zeros((3, 4)))": (3,),
+    "import numpy as np\ny = np.apply_along_axis(lambda row: [row[0], row[1]], 1, np.zeros((3, 4)))": (3, 2),
     "import numpy as np\ny = np.vectorize(lambda t: t + 1)(np.zeros((3, 4)))": (3, 4),
     "import torch\nclass Cube(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x ** 3\n"
     "y = Cube.apply(torch.zeros(2, 3))": (2, 3),
@@ -185,7 +186,6 @@ CALLING = {
     "import torch\ny = torch.vmap(lambda rows: rows['a'].sum())({'a': torch.zeros(5, 3)})": None,
     "import numpy as np\ny = np.vectorize(lambda t: np.zeros(2), signature='()->(n)')(np.zeros(3))": None,
     "import numpy as np\ny = np.vectorize(lambda t: (t, t))(np.zeros(3))": None,
-    "import numpy as np\ny = np.apply_along_axis(lambda row: [row[0], row[1]], 1, np.zeros((3, 4)))": None,
     "class Cube:\n    @staticmethod\n    def forward(ctx, x):\n        return x ** 3\ny = Cube.apply(0)": None,
 }
 

@@ -250,3 +250,14 @@ def test_a_size_keeps_the_name_that_an_expression_binds_elsewhere() -> None:
     source = "import torch\n\n\ndef go(x: torch.Tensor):\n    n, m = x.shape\n    if (k := n - 1) > 2:\n        a = x * k\n    b = x + 1\n"
     shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert [*map(str, shapes["b"] or ())] == ["n", "m"]
+
+
+@pytest.mark.parametrize("made", ["x = torch.zeros(3, 40) + x", "x = x.clone()", "x = np.asarray(x)", "x = x"])
+@pytest.mark.parametrize("test", ["i % 2 == 0", "i < 2", "i != 3", "len(x) > 9 or i == 0"])
+def test_a_name_that_only_some_rounds_bind_says_no_size(made: str, test: str, tmp_path: Path) -> None:
+    source = (
+        f"import numpy as np\nimport torch\ndef go(x, n):\n    {made}\n    a, b = x.shape\n    for i in range(n):\n"
+        f"        x = x[:, 1:]\n        if {test}:\n            L = x.shape[1]\n            w = x * 1\n"
+        "        y = x * 2\n        z = x[0] * w.sum()\n    v = x * 3\ngo(torch.zeros(3, 40), 6)\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tensorlint.inference import aliases
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.ops.broadcasting import broadcast
+from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.reducing import marked_reduction
 from tensorlint.inference.ops.table import STOPS
 from tensorlint.inference.sizes import Size
@@ -31,6 +32,7 @@ from tensorlint.inference.values import (
     copy,
     integer,
     is_none,
+    sizes_of,
 )
 
 if TYPE_CHECKING:
@@ -182,10 +184,23 @@ def _along_axis(interp: State, args: list[Value], kwargs: dict[str, Value], node
     if _is_number(result):
         margin = Tensor("numpy", array.shape[:axis] + array.shape[axis + 1 :], None, None, None, node)
         return marked_reduction(margin, array, (axis,))
+    if isinstance(result, Sequence):
+        result = array_of(interp.call_context("numpy.array", node), result)
     if not isinstance(result, Tensor) or result.framework != "numpy" or result.shape is None:
         return UNKNOWN
     margin = Tensor("numpy", (*array.shape[:axis], *result.shape, *array.shape[axis + 1 :]), None, None, None, node)
     return marked_reduction(margin, array, (axis,)) if result.shape == () else margin
+
+
+def _from_function(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
+    """`np.fromfunction(f, shape)`: whatever f gives of the arrays of all indices, one for each axis."""
+    sizes = sizes_of(args[1]) if len(args) == 2 else None
+    if not sizes or None in sizes or not kwargs.keys() <= {"dtype"}:
+        return None
+    log = len(interp.mutations)
+    result = interp.call(args[0], [Tensor("numpy", sizes, None) for _ in sizes], {}, node)  # type: ignore[arg-type]
+    interp.forget_since(log)
+    return result
 
 
 def _is_number(value: Value) -> bool:
@@ -226,6 +241,7 @@ HANDLERS: dict[str, Handler] = {
     "functorch.vmap": _vmap,
     "numpy.vectorize": _vectorize,
     "numpy.apply_along_axis": _along_axis,
+    "numpy.fromfunction": _from_function,
     _MAPPED: _call_mapped,
     _VECTORIZED: _call_vectorized,
     _APPLIED: _call_applied,

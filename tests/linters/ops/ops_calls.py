@@ -143,7 +143,7 @@ numpy.random.choice([1, 2, 3]) | numpy.linspace(0, 1, 5) | numpy.linspace(0, 1, 
 numpy.block([[a, a], [a, a]]) | numpy.block([a, a[:, :1]]) | numpy.block([[a.T, a.T]])
 numpy.concat([a, a]) | numpy.dstack([a, a]) | numpy.convolve(numpy.ones(5), numpy.ones(3))
 numpy.convolve(numpy.ones(5), numpy.ones(3), "same") | numpy.convolve(numpy.ones(5), numpy.ones(3), "valid") | numpy.pad(a, 1) | numpy.pad(a, ((1, 2), (0, 3))) | numpy.pad(a, (1, 2))
-numpy.apply_along_axis(numpy.mean, 1, a) | numpy.fromfunction(numpy.add, (3, 4)) | numpy.vecmat(a[:, 0], a) | numpy.vecmat(box[:, :, 0], box)
+numpy.vecmat(a[:, 0], a) | numpy.vecmat(box[:, :, 0], box)
 numpy.matvec(a, a[0]) | numpy.unpackbits(numpy.ones((2, 3), numpy.uint8), axis=1) | numpy.unpackbits(numpy.ones(3, numpy.uint8)) | numpy.dsplit(box, 2)
 numpy.mask_indices(3, numpy.triu) | numpy.ravel_multi_index((numpy.arange(3), numpy.arange(3)), (3, 4)) | a.compress([True, False, True], axis=0)
 numpy.ravel_multi_index(([0, 1], [[2], [3]]), (3, 4)) | numpy.histogram2d(a[:, 0], a[:, 1], bins=(4, [0, 1, 2])) | numpy.histogramdd(a, bins=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tensorlint.inference.ops.numpy import (
     asking,
-    by_functions,
     creation,
     fourier,
     further,
@@ -26,7 +25,6 @@ from tensorlint.inference.ops.numpy.registry import NUMPY
 __all__ = [
     "NUMPY",
     "asking",
-    "by_functions",
     "creation",
     "fourier",
     "further",

@@ -133,7 +133,7 @@ _SWAPPED = frozenset({"dim0", "dim1"})
 # Methods that give as many axes of tensors as of arrays, told the same; and of these the ones that are told nothing.
 _OF_EITHER = frozenset(
     [*("reshape", "squeeze", "swapaxes", "diagonal", "trace", "sum", "mean", "prod", "std", "var", "argmax", "argmin"),
-     *("all", "any", "cumsum", "cumprod", "argsort", "round", "clip", "conj")]
+     *("all", "any", "cumsum", "cumprod", "argsort", "round", "clip", "conj", "dot")]
 )  # fmt: skip
 _OF_EITHER_BARE = frozenset({"flatten", "ravel", "max", "min"})
 
@@ -401,7 +401,7 @@ class Methods(State):
         if name == "squeeze" and 1 not in (receiver.shape or ()):
             return UNKNOWN  # who writes it has a 1 there at times, whatever the sizes of what was given are called
         kwargs = {key: value for key, value in kwargs.items() if key != "ddof"}
-        entry = ops.method("torch", name)
+        entry = ops.method("numpy" if name == "dot" else "torch", name)  # tensors of more than one axis have none
         result = UNKNOWN if entry is None else self.apply(entry, [receiver, *args], kwargs, node)
         if not isinstance(result, Tensor):
             return UNKNOWN

@@ -21,7 +21,7 @@ y = x.argsort(1) | y = x.prod(0) | y = x.reshape(d, n) | y = x.reshape(-1) | y =
 y = x.transpose(0, 1) | y = x.transpose(1, 0) | y = x.diagonal() | y = x.max() + x | y = x.min() * x[0] | y = x.max(1) | y = x.min(0)
 y = x.max(axis=1) | y = x.max(-1, keepdims=True) | y = x.sort(1) | y = x.repeat(2, 1) | y = x.repeat(2) | y = x.squeeze() | y = x.nonzero()
 y = x.clip(0, 1) | y = x.round() | y = x[x > 1] | y = x[x.sum(1) > 0] | y = x[[0, 1]] | y = x[..., None] | y = x[::2, 1:]
-y = x.std(0, ddof=1) | y = x.std(0, keepdim=True) | y = x.sum((0, 1)) | y = x.sum(0, True) | y = x.dot(x.T) | y = x.trace() + x[0]
+y = x.std(0, ddof=1) | y = x.std(0, keepdim=True) | y = x.sum((0, 1)) | y = x.sum(0, True) | y = x.dot(x.T) | y = x[0].dot(x[1]) * x | y = x.dot(x[0]) | y = x.T.dot(x) | y = x.trace() + x[0]
 y = x == x[0] | y = abs(x) ** 2 | y = x.copy() | y = x.clone() | y = x.astype(float) | y = x.float() | y = x.size | y = x.size(0) * x
 y = x.unsqueeze(0) | y = x.expand(2, n, d) | y = x.view(-1) | y = x.permute(1, 0) | y = x.take([0, 1]) | y = x.item() if n > 9 else x
 y = x.tolist() | y = [*x][0] | y = sum(x) | y = max(x[0]) * x | y = x[0].tolist() | y = x.real | y = x.imag if n > 9 else x
@@ -76,6 +76,8 @@ def test_what_is_said_is_true_of_both(head: str, part: int, tmp_path: Path) -> N
         ("y = x.argmax(1)", ("n",)),
         ("y = x.std(0, ddof=1)", ("d",)),
         ("y = x.flatten()", ("n*d",)),
+        ("y = x.dot(x.T)", ("n", "n")),
+        ("y = x.T.dot(np.ones(n))", ("d",)),
         ("y = x.max(1)", None),
         ("y = x.sort(1)", None),
     ],

@@ -61,6 +61,11 @@ def test_what_is_known_of_them(lines: str, shape: tuple[int | str, ...], tmp_pat
         "a = np.apply_along_axis(lambda v: torch.from_numpy(v.copy()), 0, x)\nz = a * 2",
         "a = np.fromfunction(lambda i, j: 1, (3, 4))\nz = np.asarray(a) * 2",
         "a = np.fromfunction(lambda i, j: [i, j], (3, 4))\nz = np.asarray(a) * 2",
+        # Edges, a number for each axis, or a rule's name, for what nobody knows.
+        "def f(v, bins):\n    h, e = np.histogram(v, bins)\n    return h * 2, e * 2\nfor b in (5, np.arange(4.0), 'auto'):\n    f(x[0], b)",
+        "def f(v, bins):\n    h, e, g = np.histogram2d(v, v, bins)\n    return h.T * 2\nfor b in (5, (3, 4), np.arange(4.0)):\n    f(x[0], b)",
+        "def f(v, bins):\n    h, e = np.histogramdd(v, bins)\n    return h.T * 2\nfor b in (2, (2, 3, 4, 5)):\n    f(x, b)",
+        "def f(v, bins):\n    h, e = torch.histogram(v, bins)\n    return h * 2\nfor b in (5, torch.arange(4.0)):\n    f(torch.ones(3), b)",
         # Of a list it is a shape, too, and a list is no array.
         "def f(v):\n    n, m = np.shape(v)\n    return v * 2\nz = np.asarray(f([[1, 2], [3, 4]]))",
         "def f(v):\n    n = np.size(v, 0)\n    return v + v\nz = np.asarray(f([1, 2]))",

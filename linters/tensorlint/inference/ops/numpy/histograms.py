@@ -10,7 +10,7 @@ from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import laid, tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import NONE, Const, Number, Scalar, Sequence, Tensor, Value
+from tensorlint.inference.values import NONE, Const, Number, Opaque, Scalar, Sequence, Tensor, Value
 
 _NUMBERS = (Const, Number, Scalar)
 
@@ -25,6 +25,8 @@ def _bins(value: Value) -> Size:
         and all(isinstance(one, _NUMBERS) for one in value.items)
     ):
         return len(value.items) - 1
+    if isinstance(value, Opaque) and not value.integer:
+        return S.counter()  # a number, edges, or the name of a rule
     number = values.size_of(value)
     if number is None or isinstance(value, Tensor):
         raise Undecided
@@ -61,6 +63,8 @@ def _each(bins: Value, axes: int) -> list[Size]:
         return [_bins(each) for each in bins.items]
     if isinstance(bins, Tensor):
         raise Undecided
+    if isinstance(bins, Opaque) and not bins.integer:
+        return [S.counter() for _ in range(axes)]  # or one of these for each
     return [_bins(bins)] * axes
 
 

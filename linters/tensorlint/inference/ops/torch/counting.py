@@ -9,7 +9,7 @@ from tensorlint.inference.ops.results import tuple_of, unplaced
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.ops.torch.registry import op
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Sequence, Tensor, Value
+from tensorlint.inference.values import Opaque, Sequence, Tensor, Value
 
 
 def _made(call: Call, shape: tuple[Size, ...], of: Tensor, dtype: str | None) -> Tensor:
@@ -27,7 +27,7 @@ def histogram(call: Call, input: Value, bins: Value, **rest: Value) -> Value:
         return tuple_of(
             [_made(call, (S.subtract(edges[0], 1),), ranked, ranked.dtype), _made(call, edges, ranked, None)]
         )
-    size = arguments.count(bins)
+    size = S.counter() if isinstance(bins, Opaque) and not bins.integer else arguments.count(bins)
     return tuple_of(_made(call, (each,), ranked, ranked.dtype) for each in (size, S.add(size, 1)))
 
 
@@ -38,7 +38,9 @@ def histogramdd(call: Call, input: Value, bins: Value, **rest: Value) -> Value:
     axes = (ranked.shape or (0,))[-1]
     if not isinstance(axes, int) or not 1 <= axes <= arguments.MOST_AXES:
         raise Undecided
-    if isinstance(bins, Sequence):
+    if isinstance(bins, Opaque) and not bins.integer:
+        sizes: list[Size] = [S.counter() for _ in range(axes)]  # one for each, it may be, or the edges
+    elif isinstance(bins, Sequence):
         if bins.items is None or len(bins.items) != axes or any(isinstance(each, Tensor) for each in bins.items):
             raise Undecided
         sizes = [arguments.count(each) for each in bins.items]

@@ -45,7 +45,7 @@ def view_dtype(input: Tensor, dtype: Value) -> Value:
 def retyped(input: Tensor, name: str) -> Tensor:
     shape = input.shape or ()
     width, before = dtypes.BITS.get(name), dtypes.BITS.get(input.dtype or "")
-    if not shape or width == before is not None:
+    if not shape or (before is not None and width == before):
         return copy(input, dtype=name)
     last: Size | None = None
     if width and before:

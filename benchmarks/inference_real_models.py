@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import datetime
 import dis
 import importlib
 import importlib.util
+import inspect
 import os
 import platform
 import signal
@@ -45,12 +47,19 @@ MODELS: dict[str, list[str]] = tomllib.loads((ROOT / "benchmarks" / "real_models
 
 @dataclass(slots=True)
 class Statement:
-    """One binding statement: its lines, the names it binds, and for a loop the lines its body must be entered at."""
+    """One binding statement: its lines, the names and attributes it binds, whether it leaves a function, and for a loop
+    the lines its body must be entered at."""
 
     first: int
     last: int
     names: frozenset[str]
     body: tuple[int, int] | None = None
+    attributes: dict[str, ast.expr] = field(default_factory=dict)
+    returns: bool = False
+
+    @property
+    def shown(self) -> bool:
+        return bool(self.names or self.attributes)
 
 
 @dataclass(slots=True)
@@ -61,6 +70,7 @@ class File:
     numbers: list[tuple[int, int, str, bool]] = field(default_factory=list)
 
 
+INNER = ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>", "<lambda>")
 SPELL_SIZES = frozenset({"view", "reshape", "unflatten", "expand", "rearrange", "repeat"})
 
 
@@ -114,9 +124,26 @@ def names_of(target: ast.expr) -> Iterator[ast.Name]:
         yield from names_of(target.value)
 
 
+def attributes_of(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """What the statement gives to attributes: `self.w = ...`, `self.register_buffer("w", ...)`."""
+    if isinstance(node, ast.Expr):
+        match node.value:
+            case ast.Call(
+                func=ast.Attribute(value=owner, attr="register_buffer" | "register_parameter"),
+                args=[ast.Constant(value=str(name)), *_],
+            ):
+                yield f"{ast.unparse(owner)}.{name}", ast.Attribute(owner, name, ast.Load())
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    for target in targets if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) else ():
+        for part in ast.walk(target):
+            if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                yield ast.unparse(part), part
+
+
 def statements_of(tree: ast.Module) -> dict[int, Statement]:
     """The statement that each line belongs to."""
     found: dict[int, Statement] = {}
+    behind: set[int] = set()  # lines on which a statement may be left out: `if flag: return x`
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt):
             continue
@@ -136,7 +163,21 @@ def statements_of(tree: ast.Module) -> dict[int, Statement]:
             if isinstance(node, ast.For):
                 names += names_of(node.target)
                 body = (inner.lineno, node.body[-1].end_lineno or inner.lineno)
-        statement = Statement(first, last, frozenset(name.id for name in names), body)
+        surely = first not in behind
+        statement = Statement(first, last, frozenset(name.id for name in names), body,
+                              dict(attributes_of(node)) if surely else {}, surely and isinstance(node, ast.Return))  # fmt: skip
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            blocks = [
+                part
+                for part in ast.iter_child_nodes(node)
+                if isinstance(part, (ast.stmt, ast.ExceptHandler, ast.match_case))
+            ]
+            behind.update(
+                part.lineno
+                for block in blocks
+                for part in ast.walk(block)
+                if isinstance(part, ast.stmt) and part.lineno <= last
+            )
         for line in range(first, last + 1):
             found[line] = statement
     return found
@@ -162,9 +203,12 @@ class Claims:
             known.numbers += named_numbers(tree)
             if self.project is not None:
                 self.project.begin(path)
-            for row in analyse(tree, text, path=path, project=self.project).bindings:
+            analysis = analyse(tree, text, path=path, project=self.project)
+            for row in (*analysis.bindings, *analysis.attributes, *analysis.returns):
                 statement = known.statements.get(row.line)
-                if statement is not None and row.name in statement.names:
+                if statement is None:
+                    continue
+                if statement.returns if row.kind == "return" else row.name in {*statement.names, *statement.attributes}:
                     known.claims[statement.first, row.name] = row
         return known
 
@@ -191,7 +235,7 @@ class Score:
 class Frame:
     """What one activation has shown: the sizes its names stand for, and the claims that were wrong in it."""
 
-    __slots__ = ("computed", "counting", "current", "file", "sizes", "unit", "wrong")
+    __slots__ = ("computed", "counting", "current", "file", "returned", "sizes", "unit", "wrong")
 
     def __init__(self, file: File, line: int) -> None:
         self.file = file
@@ -199,6 +243,7 @@ class Frame:
         self.counting = {name for name, counts in numbers if counts}
         self.computed = {name for name, _ in numbers}
         self.current: Statement | None = None
+        self.returned: Statement | None = None
         self.sizes: dict[str, int] = {}
         self.unit = False
         self.wrong: dict[tuple[str, int, str], str] = {}
@@ -319,18 +364,22 @@ class Tracer:
         at = 0 if code.co_name == "<module>" else code.co_firstlineno
         state = Frame(self.claims.of(code.co_filename), at)
 
-        def local(frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
+        def local(frame: FrameType, event: str, value: Any) -> Callable[..., Any]:
             if event == "line":
                 statement = state.file.statements.get(frame.f_lineno)
                 before = state.current
-                if before is not None and before.names and statement is not before:
+                if before is not None and before.shown and statement is not before:
                     body = before.body
                     if body is None or body[0] <= frame.f_lineno <= body[1]:
                         self.check(before, frame, state)
                 state.current = statement
+                if statement is not None and statement.returns:
+                    state.returned = statement  # the `with` around it is left behind it
             elif event == "return":
-                if state.current is not None and state.current.names and state.current.body is None:
+                if state.current is not None and state.current.shown and state.current.body is None:
                     self.check(state.current, frame, state)
+                if state.returned is not None and returns(frame):
+                    self.check_returned(state.returned, value, frame, state)
                 if state.wrong and returns(frame):
                     self.settle(state, frame)
             elif event == "exception":
@@ -354,14 +403,30 @@ class Tracer:
         state.wrong.clear()
 
     def check(self, statement: Statement, frame: FrameType, state: Frame) -> None:
-        path, score = frame.f_code.co_filename, self.score
-        if frame.f_code.co_name in ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>", "<lambda>"):
+        if frame.f_code.co_name in INNER:
             return
         values = frame.f_locals
-        for name in statement.names:
-            if name not in values:
-                continue
-            value = values[name]
+        held = {name: values[name] for name in statement.names if name in values}
+        for name, target in statement.attributes.items():
+            if (statement.first, name) in state.file.claims:
+                with contextlib.suppress(Exception):
+                    held[name] = reach(target, values)
+        self.check_values(statement, held, frame, state)
+
+    def check_returned(self, statement: Statement, value: Any, frame: FrameType, state: Frame) -> None:
+        if frame.f_code.co_name in INNER or not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            return  # on the same line; a class or a module gives nothing back
+        items = value if isinstance(value, tuple) else ()
+        held = {"return": value, **{f"return[{at}]": item for at, item in enumerate(items)}}
+        claims = state.file.claims
+        self.check_values(
+            statement, {name: value for name, value in held.items() if (statement.first, name) in claims}, frame, state
+        )
+
+    def check_values(self, statement: Statement, held: dict[str, Any], frame: FrameType, state: Frame) -> None:
+        path, score = frame.f_code.co_filename, self.score
+        values = frame.f_locals
+        for name, value in held.items():
             key = (path, statement.first, name)
             row = state.file.claims.get((statement.first, name))
             if not isinstance(value, self.tensor):
@@ -372,17 +437,20 @@ class Tracer:
                 continue
             if value.is_nested or value.layout.__str__() != "torch.strided":
                 continue
-            score.ran.add(key)
+            counted = row is None or row.kind == "name"
+            if counted:
+                score.ran.add(key)
             if row is None:
                 continue
-            score.known.add(key)
             score.checks += 1
-            if row.shape is not None:
-                score.ranked.add(key)
-                if "?" not in row.shape:
-                    score.full.add(key)
-            if row.strides is not None:
-                score.strides.add(key)
+            if counted:
+                score.known.add(key)
+                if row.shape is not None:
+                    score.ranked.add(key)
+                    if "?" not in row.shape:
+                        score.full.add(key)
+                if row.strides is not None:
+                    score.strides.add(key)
             problem = self.compare(row, value, state, values)
             if problem and key not in score.wrong:
                 state.wrong.setdefault(key, problem)

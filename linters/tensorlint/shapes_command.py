@@ -38,7 +38,7 @@ def describe(binding: Binding) -> str:
         shape = _tuple(binding.shape)
     else:
         shape = "unknown shape" if binding.axes is None else partial_shape(binding.axes)
-    words = [f"{binding.name}: {shape}"]
+    words = [f"returns {shape}" if binding.kind == "return" else f"{binding.name}: {shape}"]
     if binding.contiguous is False and binding.strides is not None:
         words.append("strided")
     if binding.dtype and binding.dtype not in ("float32", "torch.float32"):
@@ -126,30 +126,30 @@ def shapes(arguments: argparse.Namespace) -> int:
     from tensorlint.inference.analysis import analyse
 
     inputs, errors = _inputs(arguments)
-    rows: list[dict[str, object]] = []
+    rows: dict[str, list[dict[str, object]]] = {"shapes": [], "attributes": [], "returns": []}
     project = Project()
     for path, shown, data in inputs:
         try:
             source = open_source(path, read_bytes(path) if data is None else data)
             project.begin(path)
-            bindings = sorted(
-                analyse(source.tree, source.text, path=path, project=project).bindings,
-                key=lambda binding: (binding.line, binding.column),
-            )
+            analysis = analyse(source.tree, source.text, path=path, project=project)
             errors += [failure(shown, error) for error in source.broken_cells]
             text = ""
             if arguments.output_format == "json":
-                rows += [_row(shown, binding, source) for binding in bindings]
+                for kind, bindings in (
+                    ("shapes", analysis.bindings), ("attributes", analysis.attributes), ("returns", analysis.returns)
+                ):  # fmt: skip
+                    rows[kind] += [_row(shown, binding, source) for binding in bindings]
             elif len(inputs) > 1:
-                text = f"# {shown}\n{rendered(source, bindings)}\n"
+                text = f"# {shown}\n{rendered(source, analysis.shown)}\n"
             else:
-                text = rendered(source, bindings)
+                text = rendered(source, analysis.shown)
         except Exception as error:  # one file's failure must not end the run
             errors.append(failure(shown, error))
         else:
             sys.stdout.write(text)
     if arguments.output_format == "json":
-        sys.stdout.write(json.dumps({"version": 1, "shapes": rows}, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps({"version": 1, **rows}, indent=2, ensure_ascii=False) + "\n")
     for line in error_lines(errors):
         print(f"error: {line}", file=sys.stderr)
     return 2 if errors else 0

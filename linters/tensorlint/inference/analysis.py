@@ -37,10 +37,18 @@ _ASSIGNS = re.compile(r"assign\s*=\s*True")
 
 @dataclass(slots=True, eq=False, repr=False)
 class Analysis:
-    """What the rules judge, and what `tensorlint shapes` shows."""
+    """What the rules judge, and what `tensorlint shapes` shows: the names that are bound to tensors, the attributes that
+    tensors are assigned to, and the tensors that functions return."""
 
     hazards: list[Hazard] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
+    attributes: list[Binding] = field(default_factory=list)
+    returns: list[Binding] = field(default_factory=list)
+
+    @property
+    def shown(self) -> list[Binding]:
+        """All of them, in the order of the source."""
+        return sorted([*self.bindings, *self.attributes, *self.returns], key=lambda each: (each.line, each.column))
 
 
 def _converts(source: str) -> bool:
@@ -101,7 +109,9 @@ def _followed(
     interpreter.run()
     if failures is not None:
         failures += interpreter.failures
-    analysis = Analysis(interpreter.finished_hazards(), interpreter.shown_bindings() if shapes else [])
+    analysis = Analysis(interpreter.finished_hazards())
+    for row in interpreter.shown_bindings() if shapes else ():
+        {"name": analysis.bindings, "attribute": analysis.attributes, "return": analysis.returns}[row.kind].append(row)
     interpreter.dispose()
     return analysis
 

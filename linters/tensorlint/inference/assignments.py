@@ -42,6 +42,7 @@ from tensorlint.inference.effects import forget_name
 from tensorlint.inference.expressions import ItemKey
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.one_of_class import symbols_of
+from tensorlint.inference.shown import Shown
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     BASE,
@@ -112,6 +113,7 @@ class Assignments(State):
                 value.shared = True
             name = target.attr
             self.store_attribute(receiver, name, value)
+            self.note_stored(target, target.value, name, receiver, value)
             if name == "data" and isinstance(target.value, ast.Attribute):
                 owner = self.eval(target.value.value)  # layer.weight.data = ...
                 if isinstance(owner, LibraryObject):
@@ -176,7 +178,7 @@ class Assignments(State):
             before = self.shared_names.get(name, ())
             self.shared_names[name] = tuple(dict.fromkeys((*before, *parts)))[:_MOST_SHARED]
 
-    def note_round(self, target: ast.Name, value: Value) -> None:
+    def note_round(self, target: Shown, value: Value) -> None:
         """In a loop that is followed round by round: what is shown is true of every round."""
         assert self.rounds is not None
         before = self.rounds.get(target)

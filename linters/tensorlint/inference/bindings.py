@@ -1,4 +1,5 @@
-"""The names that were given tensors, as `tensorlint shapes` and `reveal_shape` show them."""
+"""The names and attributes that were given tensors, and the tensors that functions return, as `tensorlint shapes` and
+`reveal_shape` show them."""
 
 from __future__ import annotations
 
@@ -8,10 +9,13 @@ from dataclasses import dataclass
 from tensorlint.inference import sizes as S
 from tensorlint.inference.frames import Environment, Frame
 from tensorlint.inference.hazards import RevealShapeHazard
+from tensorlint.inference.inheritance import answers_otherwise
 from tensorlint.inference.layout import Strides
+from tensorlint.inference.shown import Kind, Returned, Shown, Stored, has_name, kind_of, written
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    Class,
     Const,
     Instance,
     LibraryObject,
@@ -23,12 +27,15 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.written_sizes import MOST_NAMES, Names, Surroundings, atoms_of, names_nearby, written_size
 
+_MOST_RETURNED = 8  # items of a tuple
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Binding:
     """A name that was given a tensor, as `tensorlint shapes` shows it. Unknown parts are None (or "?" in a shape).
 
-    Where not even the rank is known, `axes` may have the sizes of single axes all the same: -1 is the last, 0 the first.
+    `name` may be an attribute's (`self.weight`), or `return` for what a function gives back (`return[1]` in a tuple): `kind`
+    tells which. Where not even the rank is known, `axes` may have the sizes of single axes all the same: -1 is the last, 0 the first.
     `framework` is None where it may be torch's or numpy's.
     """
 
@@ -43,6 +50,7 @@ class Binding:
     device: str | None
     end_line: int
     axes: dict[int, int | str] | None = None
+    kind: Kind = "name"
 
 
 class Bindings(State):
@@ -50,7 +58,55 @@ class Bindings(State):
 
     __slots__ = ()
 
-    def note_binding(self, target: ast.Name, value: Tensor, *, again: bool = False) -> None:
+    def note_stored(self, node: ast.expr, owner: ast.expr, name: str, receiver: Value, value: Value) -> None:
+        """The attribute of `owner`, which is `receiver`, was given the value; it is shown where it is read as it was stored."""
+        if not (self.shows and self.frame.record and has_name(owner)):
+            return
+        if isinstance(receiver, Instance):
+            if self.may_store_otherwise(receiver.cls, name):
+                return
+        elif not (isinstance(receiver, LibraryObject) and receiver.path.startswith("torch.nn.")):
+            return
+        self.note_shown(Stored(node, owner, name), value)
+
+    def may_store_otherwise(self, cls: Class, name: str) -> bool:
+        """Whether something of the class, or of one derived from it, may make another value of what the attribute is given."""
+        if name in cls.overridden or answers_otherwise(cls):
+            return True
+        if "__getattribute__" in cls.scope.file.facts.foreign_attributes:
+            return True
+        return any(self.find_in_class(cls, each) is not None for each in (name, "__setattr__"))
+
+    def note_registered(self, node: ast.AST | None, receiver: Value, args: list[Value]) -> None:
+        """`self.register_buffer("mask", mask)`."""
+        name = args[0]
+        if (
+            self.shows
+            and isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(name, Const)
+        ):
+            if isinstance(name.value, str) and name.value.isidentifier():
+                self.note_stored(node, node.func.value, name.value, receiver, args[1])
+
+    def note_returned(self, node: ast.Return, value: Value) -> None:
+        if not (self.shows and self.frame.record):
+            return
+        self.note_shown(Returned(node), value)
+        if isinstance(value, Sequence) and value.kind == "tuple":
+            for at, item in enumerate((value.items or ())[:_MOST_RETURNED]):
+                self.note_shown(Returned(node, at), item)
+
+    def note_shown(self, target: Stored | Returned, value: Value) -> None:
+        self.binding_frames[target] = self.frame
+        if self.rounds is not None:
+            self.note_round(target, value)
+        elif isinstance(value, Tensor):
+            self.note_binding(target, value)
+        else:
+            self.bindings.pop(target, None)
+
+    def note_binding(self, target: Shown, value: Tensor, *, again: bool = False) -> None:
         """The statement has bound the name; `again`, if it has in an earlier round, of which `value` is true as well."""
         if is_shown(value) and self.file is self.own_file:
             # What is asked of it further down is not known here yet.
@@ -99,13 +155,13 @@ class Bindings(State):
             if self.own_file.autocast and dtype is not None and "float" in dtype:
                 dtype = None
             rows.append(
-                Binding(target.lineno, target.col_offset, target.id, value.framework, shape, strides,
-                        value.contiguous, dtype, value.device, target.end_lineno or target.lineno, axes)
+                Binding(target.lineno, target.col_offset, written(target), value.framework, shape, strides,
+                        value.contiguous, dtype, value.device, target.end_lineno or target.lineno, axes, kind_of(target))
             )  # fmt: skip
         rows.sort(key=lambda row: (row.line, row.column))
         return rows
 
-    def shown_axes(self, target: ast.Name, given: Tensor, known: dict[int, Size]) -> dict[int, int | str] | None:
+    def shown_axes(self, target: Shown, given: Tensor, known: dict[int, Size]) -> dict[int, int | str] | None:
         """The known axes of a tensor of unknown rank that can be told, in the user's names."""
         certain = {axis: size for axis, size in known.items() if not atoms_of(size) & self.asked_perhaps}
         frame = self.binding_frames.get(target)
@@ -114,7 +170,7 @@ class Bindings(State):
         return told if any(size != "?" for size in told.values()) else None
 
     def names_nearby(
-        self, target: ast.Name, given: Tensor, axes: dict[int, Size], strides: Strides, frame: Frame | None
+        self, target: Shown, given: Tensor, axes: dict[int, Size], strides: Strides, frame: Frame | None
     ) -> Names:
         around: Surroundings | None = self.surroundings.get(target)
         if around is None or around.value is not given or frame is None:

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
@@ -45,7 +45,7 @@ RESHAPING = frozenset([
 ])  # fmt: skip
 # Attributes of arrays, and of tensors, that give them another shape.
 _DECIDES = frozenset(["shape", "dtype", "strides", "data"])
-_PUTS = frozenset(
+PUTS = frozenset(
     [
         "append",
         "extend",
@@ -65,11 +65,11 @@ _PUTS = frozenset(
 )
 # Methods that are given the name of the attribute that they set.
 _SETTERS = frozenset(["register_parameter", "register_buffer", "__setattr__", "__delattr__"])
-_PUTS_OR_SETS = _PUTS | _SETTERS
+PUTS_OR_SETS = PUTS | _SETTERS
 # The dictionaries of a module that hold its attributes, and what else gives a layer itself: `partial(layer).func`.
 _NAMESPACES = frozenset(["__dict__", "_parameters", "_buffers"])
 _OF_LAYERS = frozenset(["_modules", "func"])
-_CHANGING = RESHAPING | _PUTS | _SETTERS | {"register_parametrization", "setattr", "delattr", "setdefault", "to"}
+_CHANGING = RESHAPING | PUTS | _SETTERS | {"register_parametrization", "setattr", "delattr", "setdefault", "to"}
 _REGISTERS = frozenset([
     "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -126,6 +126,8 @@ class DistantChanges:
     # Names of the module to whose objects functions give members, and whether anything but an initialiser does so.
     of_names: set[str] = field(default_factory=set)
     fills: bool = False
+    # How many calls that may change a container are statements, by the line on which the name of the method stands.
+    said: dict[int, int] = field(default_factory=dict)
     # Whether `x.to(...)` stands as a statement of its own, as it does of modules only, and may give another dtype.
     converts: bool = False
 
@@ -134,20 +136,20 @@ class DistantChanges:
         setting, owner = target.attr, target.value
         if setting == "data" and not _is_alike(value, owner) and _may_be_tensors(owner, value):
             if isinstance(owner, ast.Attribute):
-                self._change(owner, "shape", initialiser)
+                self.change(owner, "shape", initialiser)
             else:
                 self.anywhere.add(DATA)
         if setting == "data" and isinstance(owner, ast.Attribute):
             setting, owner = owner.attr, owner.value
         if setting in SETTINGS:
-            self._change(owner, setting, initialiser)
+            self.change(owner, setting, initialiser)
         if _may_be_layer(value) and setting not in NO_LAYERS:  # which a container has among its members from then on
-            self._change(owner, PERHAPS_MEMBERS, initialiser)
+            self.change(owner, PERHAPS_MEMBERS, initialiser)
 
     def augmented(self, target: ast.expr, value: ast.expr, initialiser: bool) -> None:
         """`owner += [nn.Linear(4, 2)]`; of an attribute, whatever is added."""
         if adds_layers(value) or (isinstance(target, ast.Attribute) and _may_be_layer(value)):
-            self._change(target, PERHAPS_MEMBERS, initialiser)
+            self.change(target, PERHAPS_MEMBERS, initialiser)
 
     def stands_for(self, name: str, value: ast.expr) -> None:
         """`name = owner.layers`, `for name in owner.layers`."""
@@ -158,14 +160,14 @@ class DistantChanges:
         if isinstance(target.value, ast.Attribute) and target.value.attr in _NAMESPACES:
             self._set_by_name(target.value.value, target.slice, target.value.attr, initialiser)
         elif not isinstance(target.value, ast.Name) or _is_made(value):
-            self._change(target.value, MEMBERS, initialiser)
+            self.change(target.value, MEMBERS, initialiser)
         elif value is None or _may_be_layer(value):  # of a tensor, a list, ... it may be
-            self._change(target.value, PERHAPS_MEMBERS, initialiser)
+            self.change(target.value, PERHAPS_MEMBERS, initialiser)
 
     def taken(self, node: ast.Call, initialiser: bool) -> None:
         """`layer = owner.layers.pop(0)`, `return owner.insert(0, layer)`."""
         func = node.func
-        if type(func) is ast.Attribute and func.attr in _PUTS and not (node.args and _is_text(node.args[0])):
+        if type(func) is ast.Attribute and func.attr in PUTS and not (node.args and _is_text(node.args[0])):
             self.call(node, initialiser)
 
     def call(self, node: ast.Call, initialiser: bool) -> None:
@@ -174,12 +176,14 @@ class DistantChanges:
         name = _name(func)
         if name not in _CHANGING:
             return
+        line = func.end_lineno or 0
+        self.said[line] = self.said.get(line, 0) + 1
         if node.args and name == "register_parametrization":
-            self._change(node.args[0], "weight", initialiser)  # what it computes may have any shape
+            self.change(node.args[0], "weight", initialiser)  # what it computes may have any shape
         elif isinstance(func, ast.Name) and func.id in ("setattr", "delattr") and len(node.args) > 1:
             self._set_by_name(node.args[0], node.args[1], func.id, initialiser)
             if len(node.args) == 3 and _may_be_layer(node.args[2]):
-                self._change(node.args[0], PERHAPS_MEMBERS, initialiser)
+                self.change(node.args[0], PERHAPS_MEMBERS, initialiser)
         elif (
             isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute) and func.value.attr in _NAMESPACES
         ):
@@ -189,8 +193,8 @@ class DistantChanges:
             self.converts = self.converts or may_convert(node)
         elif isinstance(func, ast.Attribute) and func.attr in RESHAPING and isinstance(func.value, ast.Attribute):
             owner = func.value.value if func.value.attr == "data" else func.value
-            self._change(owner, "shape", initialiser)
-        elif isinstance(func, ast.Attribute) and func.attr in _PUTS_OR_SETS:
+            self.change(owner, "shape", initialiser)
+        elif isinstance(func, ast.Attribute) and func.attr in PUTS_OR_SETS:
             if func.attr in _SETTERS and node.args:
                 # `layer.register_parameter("weight", w)`, `object.__setattr__(layer, "weight", w)`
                 given = node.args
@@ -199,12 +203,12 @@ class DistantChanges:
                 )
                 target, name_given = given[:2] if of_any else (func.value, given[0])
                 self._set_by_name(target, name_given, func.attr, initialiser)
-            if func.attr not in _PUTS:
+            if func.attr not in PUTS:
                 return
             # `layers.append(layer)`, `nn.Sequential.append(layers, layer)`
             owner = node.args[0] if node.args and _is_class(func.value) else func.value
             sure = not isinstance(owner, ast.Name) or _is_made(node.args[-1] if node.args else None)
-            self._change(owner, MEMBERS if sure else PERHAPS_MEMBERS, initialiser)
+            self.change(owner, MEMBERS if sure else PERHAPS_MEMBERS, initialiser)
 
     def _set_by_name(self, owner: ast.expr, name: ast.expr, by: str, initialiser: bool) -> None:
         """`setattr(owner, "stride", value)`, `owner._parameters["weight"] = value`, where the name may be computed."""
@@ -212,9 +216,9 @@ class DistantChanges:
         if setting is None and by == "_parameters":
             setting = "weight"
         if setting in SETTINGS:
-            self._change(owner, str(setting), initialiser)
+            self.change(owner, str(setting), initialiser)
 
-    def _change(self, owner: ast.expr, setting: str, initialiser: bool) -> None:
+    def change(self, owner: ast.expr, setting: str, initialiser: bool) -> None:
         held = None
         while isinstance(owner, (ast.Attribute, ast.Subscript)):
             if isinstance(owner, ast.Attribute) and held is None and owner.attr not in _OF_LAYERS:
@@ -320,7 +324,7 @@ class DistantChanges:
         if text is not None and has_word(text, "lambda") and has_word(text, "setattr", *_SETTERS):
             for line in _SET_BY_LAMBDA.findall(text):
                 self.anywhere.update(SETTINGS.intersection(_NAME_GIVEN.findall(line)))
-        speaks = text is None or _SPEAKS_OF_LAYERS.search(text) is not None  # else it is of lists
+        speaks = text is None or SPEAKS_OF_LAYERS.search(text) is not None  # else it is of lists
         given_on = ((each, False) for each in self._given_on(tree, text)) if speaks else ()
         waiting = dict.fromkeys([*self.filled, *given_on])
         self.filled = []
@@ -438,7 +442,7 @@ class DistantChanges:
                 if name not in _REGISTERS or not _gives(node.args[0], tree):
                     continue
                 if isinstance(node.func, ast.Attribute) and "module" not in name:
-                    self._change(node.func.value, "forward", False)
+                    self.change(node.func.value, "forward", False)
                 else:
                     self.anywhere.add("forward")
             self.leave(scope)
@@ -623,6 +627,11 @@ def _nodes_on(body: list[ast.stmt], lines: list[int]) -> list[ast.AST]:
     return found
 
 
+def innermost_functions(functions: list[Any], lines: list[int]) -> list[Any]:
+    """The innermost of the functions around each of the lines, once each."""
+    return list(dict.fromkeys(each for inner in _innermost(functions, lines) for each in inner))
+
+
 def _around(scopes: Iterable[ast.AST], lines: list[int]) -> list[ast.AST]:
     """The innermost functions around the lines; what is in none of them are the statements of the module."""
     functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
@@ -753,7 +762,7 @@ def _is_new(value: _Bound) -> bool:
     return isinstance(value, _DISPLAYS)
 
 
-_SPEAKS_OF_LAYERS = re.compile(r"torch|\bnn\.|Module|Sequential|\.(?:layers|blocks|modules|stages|children)\b")
+SPEAKS_OF_LAYERS = re.compile(r"torch|\bnn\.|Module|Sequential|\.(?:layers|blocks|modules|stages|children)\b")
 # What gives layers that something else holds, or an item of what it is given.
 _GIVE_LAYERS = frozenset(["children", "modules", "named_children", "named_modules", "get_submodule", "getattr"])
 _GIVE_ITEMS = frozenset(

@@ -195,6 +195,7 @@ class Instances(State):
                 return UNKNOWN
             if name == "register_buffer" and len(args) >= 2 and isinstance(args[0], Const):
                 self.store_attribute(value, args[0].value, args[1])
+                self.note_registered(node, value, args)
                 return NONE
             if (
                 name in ("register_parameter", "add_module", "register_module")
@@ -202,6 +203,7 @@ class Instances(State):
                 and isinstance(args[0], Const)
             ):
                 self.store_attribute(value, args[0].value, args[1])
+                self.note_registered(node, value, args)
                 if name == "add_module":
                     self.change_base(value, name, args)
                 return NONE

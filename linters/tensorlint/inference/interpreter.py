@@ -59,6 +59,7 @@ from tensorlint.inference.quiet_functions import is_quiet, is_unread
 from tensorlint.inference.reached import Reaching
 from tensorlint.inference.reports import Attempt, Reports
 from tensorlint.inference.shared_names import SharedNames
+from tensorlint.inference.shown import Shown
 from tensorlint.inference.state import Exhausted
 from tensorlint.inference.statements import Statements
 from tensorlint.inference.strays import Strays
@@ -202,9 +203,9 @@ class Interpreter(
         self.raised: list[Value] = []
         self.mutations: list[tuple[Any, str | None]] = []
         self.overwritten: list[tuple[Any, str, Any]] = []
-        self.rounds: dict[ast.Name, Value] | None = None
+        self.rounds: dict[Shown, Value] | None = None
         self.overrides: dict[ast.AST, set[str]] | None = None
-        self.binding_frames: dict[ast.Name, Frame] = {}
+        self.binding_frames: dict[Shown, Frame] = {}
         self.memory: dict[Any, Any] = {}
         self.appended: dict[ast.Name, tuple[Frame, Value | S.Size | None]] = {}
         self.named: set[str] = set()  # what `:=` has bound
@@ -464,6 +465,8 @@ class Interpreter(
             self.follow_unknown(function, code, receiver, facts)
         self.learnt, self.solved, self.solved_regions = outer_learnt, outer_solved, outer_regions
         self.rounds, self.loop_start = outer_rounds, outer_start
+        if isinstance(receiver, Instance) and receiver.cls is not function.owner:
+            self.bindings = {}  # what the objects of a derived class show need not be true of the others
         self.keep_attempt(self.lasting)
         self.hazards, self.bindings = outer_attempt.hazards, outer_attempt.bindings
 
@@ -517,6 +520,8 @@ class Interpreter(
             self.forget_what_function_changed(changed, begun)
             if len(self.pending) > waiting and not self.being_made:
                 self.forget_changed_between_calls(frame, changed, calls)
+                for name, value in frame.env.items():  # functions within may run again and again
+                    self.outlives(name, value)
         frame.finished = True
         return frame
 

@@ -181,7 +181,9 @@ class Loops(State):
             self.loop(node, lambda: self.assign(node.target, self.any_item(gone_through.one_item(gone)), None))
         frame.loops -= 1
         if outer_rounds is None and self.rounds is not None:
-            self.take_back_names(names, {target.id: value for target, value in self.rounds.items()})
+            self.take_back_names(
+                names, {each.id: value for each, value in self.rounds.items() if type(each) is ast.Name}
+            )
         self.rounds = outer_rounds
         if not (frame.dead or changed):
             self.conditional += bool(frame.breaks)  # what has left the loop does not come through `else`

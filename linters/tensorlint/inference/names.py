@@ -9,10 +9,11 @@ import ast
 import re
 from dataclasses import dataclass, field
 
+from tensorlint.inference import puts_within
 from tensorlint.inference.distant_changes import DistantChanges, parts_for
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.shape_changes import SHAPES, gives_other_shapes, lines_giving_shapes
-from tensorlint.inference.walking import children, walk
+from tensorlint.inference.walking import children, parameters_of, walk
 from tensorlint.inference.words import has_part, has_word
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -98,7 +99,8 @@ def collect(tree: ast.Module, text: str | None = None) -> FileFacts:
 
 def _collected(tree: ast.Module, text: str | None) -> FileFacts:
     known = FileFacts()
-    _Walk(known).scope(tree, tree.body, initialiser=True)
+    walked = _Walk(known)
+    walked.scope(tree, tree.body, initialiser=True)
     if text is not None and ":=" in text:
         known.has_named = True
         known.named = _named(text)
@@ -108,6 +110,8 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
                 scope.assigned[name] = scope.assigned.get(name, 0) + 2
                 if name in scope.textual:  # what a statement gave the name is not what it holds to the end
                     scope.textual[name] += 1
+    if text is not None and (within := puts_within.lines_within(text, known.distant.said)):
+        puts_within.note_puts_within(known.distant, known.scopes, within, walked.set_by_name)
     known.distant.finish(tree, text)
     if text is not None and (known.shaping or gives_other_shapes(text)):
         lines = sorted({*known.shaping, *lines_giving_shapes(text)})
@@ -119,6 +123,10 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
         for node, scope in known.scopes.items():
             if not scope.is_generator and isinstance(node, FunctionNode):
                 scope.is_generator = _yields(node)
+    if text is not None and has_part(text, "cell_contents"):  # which binds the name of a closure anew
+        for node, scope in known.scopes.items():
+            if isinstance(node, FunctionNode):
+                scope.shared.update(scope.assigned, parameters_of(node.args))
     return known
 
 

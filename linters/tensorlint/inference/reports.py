@@ -26,6 +26,7 @@ from tensorlint.inference.outcomes import Outcome
 from tensorlint.inference.quadratic_forms import QuadraticForms
 from tensorlint.inference.rank_one_reports import RankOneReports
 from tensorlint.inference.reports_at_calls import ReportsAtCalls
+from tensorlint.inference.shown import Shown
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.source_text import CALLED, SourceText
 from tensorlint.inference.values import Tensor, is_shown
@@ -42,7 +43,7 @@ class Attempt:
     """What has been reported and shown so far, to go back to."""
 
     hazards: dict[Any, Hazard]
-    bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
+    bindings: dict[Any, tuple[Shown, Tensor, dict[int, Size]]]
     names: int = 0  # how many names sizes had been given
 
 
@@ -75,7 +76,7 @@ class Reports(
     def start_reports(self) -> None:
         self.noticed = 0
         self.hazards: dict[Any, Hazard] = {}
-        self.bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]] = {}
+        self.bindings: dict[Any, tuple[Shown, Tensor, dict[int, Size]]] = {}
         self.first_round: FirstRound | None = None
         self.surroundings: dict[Any, Surroundings] = {}
         self.outcomes: dict[str, Outcome] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.rebinding import Rebound
+from tensorlint.inference.shown import Shown
 from tensorlint.inference.sizes import Size, Symbol
 from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Sequence, Tensor, Value
 
@@ -114,7 +115,7 @@ class State:
     analysed: set[tuple[ast.AST, int]]
     handlers: dict[type[ast.AST], Callable[[Any], Any]]
     hazards: dict[Any, Hazard]
-    bindings: dict[Any, tuple[ast.Name, Tensor, dict[int, Size]]]
+    bindings: dict[Any, tuple[Shown, Tensor, dict[int, Size]]]
     first_round: Any
     asked_perhaps: set[Symbol]
     kept: list[Value]
@@ -160,8 +161,8 @@ class State:
     takes_forward: bool
     lines: list[str]
     overrides: dict[ast.AST, set[str]] | None
-    binding_frames: dict[ast.Name, Frame]
-    rounds: dict[ast.Name, Value] | None
+    binding_frames: dict[Shown, Frame]
+    rounds: dict[Shown, Value] | None
     places: list[Any]
     learnt: dict[ast.AST, dict[tuple[int, int], tuple[int, int]]]
     solved: dict[ast.AST, dict[tuple[int, int], tuple[int, int]]]

@@ -147,6 +147,7 @@ class Statements(State):
                 pass  # `self.layers += [layer]`: the container that it has, in which there are more now
             else:
                 self.store_attribute(receiver, target.attr, result)
+                self.note_stored(target, target.value, target.attr, receiver, result)
         elif isinstance(target, ast.Subscript):
             receiver = self.eval(target.value)
             index = self.eval(target.slice)
@@ -251,6 +252,7 @@ class Statements(State):
         if frame.under:
             frame.returned_under[len(frame.returns)] = frame.under
         frame.returns.append(value)
+        self.note_returned(node, value)
         frame.leave()
 
     def exec_raise(self, node: ast.Raise) -> None:

@@ -11,6 +11,7 @@ from tensorlint.inference.frames import Environment, Frame
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.layout import Strides
 from tensorlint.inference.names import INITIALISERS, bound_names
+from tensorlint.inference.shown import Shown
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.state import State
 from tensorlint.inference.values import LENGTH, Instance, LibraryObject, Number, Opaque, Sequence, Tensor, Value
@@ -47,7 +48,7 @@ class Surroundings:
 
 
 def names_nearby(
-    interp: State, around: Surroundings, target: ast.Name, axes: dict[int, Size], strides: Strides, frame: Frame
+    interp: State, around: Surroundings, target: Shown, axes: dict[int, Size], strides: Strides, frame: Frame
 ) -> Names:
     """How the sizes without a name can be written with the other names that the line finds: `x.shape[0]`."""
     wanted: set[Size | S.Symbol] = set()
@@ -73,7 +74,7 @@ def names_nearby(
     if isinstance(first, Instance) and first.generic and getattr(frame.node, "name", None) not in INITIALISERS:
         if len(first.fields) <= MOST_NAMES:
             own = {f"{frame.first_argument}.{name}": held for name, held in first.fields.items()}
-    before = around.env.get(target.id)
+    before = around.env.get(target.id) if isinstance(target, ast.Name) else None
     found: Names = {}
     for size, name, form in (
         *_numbers(names),
@@ -83,7 +84,7 @@ def names_nearby(
         *_layers(own),
         *_axes(interp, names),
         *_axes(interp, own),
-        *_axes_kept(interp, target.id, before, axes),
+        *(_axes_kept(interp, target.id, before, axes) if isinstance(target, ast.Name) else ()),
     ):
         called = S.single(size) or size  # `2*n` has a name of its own, where n has none
         if called not in wanted:
@@ -209,7 +210,7 @@ def _axes_kept(interp: State, name: str, before: Value | None, axes: dict[int, S
             yield size, name, f"{{}}.shape[{axis}]"
 
 
-def written_size(size: Size, frame: Frame | None, nearby: Names, target: ast.Name) -> int | str:
+def written_size(size: Size, frame: Frame | None, nearby: Names, target: Shown) -> int | str:
     if isinstance(size, int):
         return size
     return S.show(size, nearby) if frame is None or _speaks(size, frame, nearby, target) else "?"
@@ -225,7 +226,7 @@ def atoms_of(size: Size) -> set[S.Symbol]:
     return found
 
 
-def _unnamed(size: Size, found: set[Size | S.Symbol], target: ast.Name) -> None:
+def _unnamed(size: Size, found: set[Size | S.Symbol], target: Shown) -> None:
     """The symbols that nothing names where the target stands, and the sizes that they are in, those inside quotients too."""
     before = len(found)
     for atom in S.symbols(size):
@@ -239,7 +240,7 @@ def _unnamed(size: Size, found: set[Size | S.Symbol], target: ast.Name) -> None:
         found.add(size)
 
 
-def _speaks(size: Size, frame: Frame, nearby: Names, target: ast.Name) -> bool:
+def _speaks(size: Size, frame: Frame, nearby: Names, target: Shown) -> bool:
     """Whether the names in the size mean in this function, and where the target stands, what they mean where they were
     given."""
     if size in nearby:

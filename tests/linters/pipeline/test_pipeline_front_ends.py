@@ -163,6 +163,25 @@ class TestShapes:
             1,
         )
 
+    def test_attributes_and_what_is_returned_are_shown_beside_their_lines(self, project):
+        program = (
+            "import torch\nfrom torch import nn\nclass Net(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+            "        self.w = nn.Parameter(torch.zeros(d, 4))\n        self.register_buffer('mask', torch.ones(8, 8))\n"
+            "    def forward(self, x):\n        b, n = x.shape\n        return x @ self.w, x\n"
+        )
+        project.write("a.py", program)
+        said = dict(line.split("  # ") for line in project.run("shapes", "a.py").out.splitlines() if "  # " in line)
+        assert {line.strip(): words for line, words in said.items()} == {
+            "self.w = nn.Parameter(torch.zeros(d, 4))": "self.w: (d, 4)",
+            "self.register_buffer('mask', torch.ones(8, 8))": "self.mask: (8, 8)",
+            "return x @ self.w, x": "return[0]: (b, 4); return[1]: (b, n)",
+        }
+        document = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)
+        assert list(document) == ["version", "shapes", "attributes", "returns"]
+        assert document["shapes"] == []
+        places = [(row["line"], row["column"], row["name"]) for row in document["attributes"] + document["returns"]]
+        assert places == [(6, 9, "self.w"), (7, 9, "self.mask"), (10, 9, "return[0]"), (10, 9, "return[1]")]
+
     def test_columns_count_code_points(self, project):
         project.write("a.py", 'import torch\né = "ü"; x = torch.zeros(2, 3)\n')
         (row,) = json.loads(project.run("shapes", "a.py", "--output-format", "json").out)["shapes"]

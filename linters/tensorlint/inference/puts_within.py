@@ -1,0 +1,126 @@
+"""Layers that expressions put into a container: `flag and self.blocks.append(layer)`, `map(layers.append, found)`.
+
+What statements of their own change is read off these, with all else that they tell. Most expressions change nothing, so
+that only those are looked at whose lines have the name of a method which changes a container, more often than statements
+have it there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from tensorlint.inference.distant_changes import (
+    MEMBERS,
+    PERHAPS_MEMBERS,
+    PUTS,
+    PUTS_OR_SETS,
+    SPEAKS_OF_LAYERS,
+    DistantChanges,
+    innermost_functions,
+)
+from tensorlint.inference.walking import children
+from tensorlint.inference.words import is_of_word, places_of, words_of
+
+
+class _Facts(Protocol):
+    changed: set[str]
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.ClassDef)
+_BY_NAME = frozenset({"setattr", "delattr", "__setattr__"})
+
+
+def lines_within(text: str, said: Mapping[int, int]) -> set[int]:
+    """The lines on which a name of a method that changes a container stands more often than `said`."""
+    found: Counter[int] = Counter()
+    speaks = SPEAKS_OF_LAYERS.search(text) is not None
+    for word in words_of(text) & ({*PUTS_OR_SETS, *_BY_NAME} if speaks else _BY_NAME):
+        line, counted = 1, 0
+        for at in places_of(word, text):
+            before, behind = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
+            # A method, or its name in `getattr(layers, "append")`; setattr is a function of its own.
+            if is_of_word(behind) or is_of_word(before) or (before not in (".", '"', "'") and word not in _BY_NAME):
+                continue
+            line += text.count("\n", counted, at)
+            counted = at
+            found[line] += 1
+    return {line for line, times in found.items() if times > said.get(line, 0)}
+
+
+def note_puts_within(
+    distant: DistantChanges, scopes: Mapping[ast.AST, _Facts], lines: set[int], set_by_name: Callable[[ast.Call], None]
+) -> None:
+    """What expressions on these lines change, of all scopes of a file. `set_by_name` looks at a call for an attribute that it
+    sets."""
+    functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
+    for function in innermost_functions(functions, sorted(lines)):
+        initialiser = function.name in ("__init__", "__post_init__", "__new__")
+        distant.own = set()
+        for node in _expressions(function, lines):
+            _note(distant, node, initialiser)
+            if isinstance(node, ast.Call):
+                set_by_name(node)
+        scopes[function].changed |= distant.own
+        # What the function does not bind is of one around it.
+        for scope in (function, *_around(function, functions)):
+            distant.waiting = distant.leave(scope)
+    distant.own, distant.waiting = set(), []
+
+
+def _note(distant: DistantChanges, node: ast.expr, initialiser: bool) -> None:
+    if isinstance(node, ast.Attribute):
+        if node.attr in PUTS:  # `map(layers.append, found)`
+            distant.change(node.value, PERHAPS_MEMBERS, initialiser)
+        return
+    assert isinstance(node, ast.Call)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if name == "getattr" and len(node.args) > 1 and _is_text(node.args[1:], PUTS):
+        distant.change(node.args[0], PERHAPS_MEMBERS, initialiser)
+    elif name == "methodcaller" and _is_text(node.args, PUTS):
+        distant.anywhere.add(MEMBERS)
+    elif not (name in ("pop", "update") and _is_text(node.args)):
+        distant.call(node, initialiser)
+
+
+def _expressions(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: set[int]) -> Iterator[ast.expr]:
+    """The calls on these lines, and the methods that are named and not called, but for calls that are statements."""
+    waiting: list[ast.AST] = [*function.body]
+    statements: set[ast.AST] = set()
+    called: set[ast.AST] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Expr):
+            statements.add(node.value)
+        if isinstance(node, ast.Call):
+            called.add(node.func)
+            if node not in statements and not lines.isdisjoint(
+                range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            ):
+                yield node
+        elif isinstance(node, ast.Attribute) and node not in called and node.end_lineno in lines:
+            yield node
+        if not isinstance(node, _SCOPES):
+            waiting += children(node)
+
+
+def _is_text(given: list[ast.expr], words: Container[str] | None = None) -> bool:
+    """Whether the first argument is a text, one of `words`."""
+    text = given[0].value if given and isinstance(given[0], ast.Constant) else None
+    return isinstance(text, str) and (words is None or text in words)
+
+
+def _around(function: ast.AST, functions: Iterable[ast.AST]) -> list[ast.AST]:
+    """The functions around a function, the innermost first."""
+    first, last = _lines(function)
+    found = [
+        each for each in functions if each is not function and _lines(each)[0] <= first and last <= _lines(each)[1]
+    ]
+    return sorted(found, key=_lines, reverse=True)
+
+
+def _lines(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]

@@ -1,0 +1,115 @@
+"""What functions within find of what is around them when they run again, and what a method finds in objects of derived
+classes: neither is what the first run finds."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is the oracle")
+
+from test_inference_adversaries import wrong_claims
+
+from tensorlint.inference.analysis import analyse
+
+HEAD = "import torch\nfrom torch import nn\nclass O: pass\n"
+# What is around the function, how it changes that at each call, and how it is read.
+KEPT = {
+    "a list": ("n = [torch.zeros(1)]", "n[0] = torch.cat([n[0], n[0]])", "n[0]"),
+    "a list of numbers": ("n = [1]", "n[0] += 1", "torch.zeros(n[0])"),
+    "a list that grows": ("n = [1]", "n.append(1)", "torch.zeros(len(n))"),
+    "a dictionary": ("n = {'k': torch.zeros(1)}", "n['k'] = torch.cat([n['k'], n['k']])", "n['k']"),
+    "a dictionary by update": ("n = {'k': torch.zeros(1)}", "n.update(k=torch.cat([n['k'], n['k']]))", "n['k']"),
+    "a list in a dictionary": ("n = {'k': [torch.zeros(1)]}", "n['k'][0] = torch.cat([n['k'][0]] * 2)", "n['k'][0]"),
+    "an object": ("n = O()\nn.k = torch.zeros(1)", "n.k = torch.cat([n.k, n.k])", "n.k"),
+    "an object's list": ("n = O()\nn.k = [torch.zeros(1)]", "n.k[0] = torch.cat([n.k[0]] * 2)", "n.k[0]"),
+    "a layer": ("n = nn.Linear(2, 3)", "n.weight = nn.Parameter(torch.cat([n.weight] * 2))", "n.weight"),
+    "layers": ("n = nn.Sequential(nn.Linear(3, 3))", "n.append(nn.Linear(3, len(n) + 3 - (len(n) > 1) * 0)) if len(n) < 2 else n", "n(torch.zeros(1, 3))"),
+    "a name": ("n = torch.zeros(1)", "nonlocal n\nn = torch.cat([n, n])", "n"),
+    "a tensor": ("n = torch.zeros(3)", "n.unsqueeze_(0)", "n"),
+    "a list in a tuple": ("n = [torch.zeros(1)], 2", "n[0][0] = torch.cat([n[0][0]] * 2)", "n[0][0]"),
+}  # fmt: skip
+# Where that stands, and how often it is read: `{change}` and `{read}` as they are indented there.
+PLACES = {
+    "a function within": (
+        "def make():\n    {made}\n    def inner():\n        {change}\n        y = {read}\n        return y\n    return inner\nf = make()\nf(); f(); f()\n"
+    ),
+    "a decorator": (
+        "def deco(fn):\n    {made}\n    def inner():\n        {change}\n        y = {read}\n        return y\n    return inner\n"
+        "@deco\ndef f(): pass\nf(); f(); f()\n"
+    ),
+    "one function changes, another one reads": (
+        "def make():\n    {made}\n    def get():\n        y = {read}\n        return y\n    def put():\n        {change}\n    return get, put\n"
+        "get, put = make()\nget(); put(); get(); put(); get()\n"
+    ),
+    "a function within one that reads": (
+        "def make():\n    {made}\n    def inner():\n        def most():\n            y = {read}\n            return y\n        {change}\n"
+        "        return most()\n    return inner\nf = make()\nf(); f(); f()\n"
+    ),
+    "called where it stands, too": (
+        "def make():\n    {made}\n    def inner():\n        {change}\n        y = {read}\n        return y\n    inner()\n    return inner\n"
+        "f = make()\nf(); f()\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", KEPT)
+def test_nothing_wrong_is_said_when_it_runs_again(name: str, place: str, tmp_path: Path) -> None:
+    made, change, read = (part.replace("\n", "\n        ") for part in KEPT[name])
+    source = HEAD + PLACES[place].format(made=made.replace("        ", "    "), change=change, read=read)
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def known(source: str) -> dict[str, object]:
+    return {row.name: row.shape for row in analyse(ast.parse(HEAD + source), HEAD + source).bindings}
+
+
+def test_what_no_function_changes_stays_known() -> None:
+    for made, _, read in (
+        KEPT["a list"],
+        KEPT["a dictionary"],
+        KEPT["a layer"],
+        KEPT["a tensor"],
+        KEPT["a list in a tuple"],
+    ):
+        source = f"def make():\n    {made}\n    def inner():\n        y = {read}\n        return y\n    return inner\n"
+        assert known(source)["y"] is not None, made
+
+
+def test_the_cell_of_a_closure_binds_its_name_anew(tmp_path: Path) -> None:
+    program = (
+        "def make(n):\n    k = 3\n    def f():\n        y = torch.zeros(k, n)\n        return y\n    return f\nf = make(4)\nf()\n"
+        "for cell in f.__closure__: {}\nf()\n"
+    )
+    for change in ("cell.cell_contents = 5", "setattr(cell, 'cell_contents', 5)"):
+        assert wrong_claims(tmp_path / "program.py", HEAD + program.format(change)) == {}
+
+
+# What a derived class has in the place of what the base's methods read.
+DERIVED = {
+    "a property": ("@property\n    def width(self): return 4", "@property\n    def width(self): return 5", "torch.zeros(self.width)"),
+    "a method": ("def make(self): return torch.zeros(4)", "def make(self): return torch.zeros(5)", "self.make()"),
+    "a static method": ("@staticmethod\n    def make(): return torch.zeros(4)", "@staticmethod\n    def make(): return torch.zeros(5)", "self.make()"),
+    "a class's number": ("width = 4", "width = 5", "torch.zeros(self.width, 1)"),
+    "a class's tensor": ("w = torch.zeros(4)", "w = torch.zeros(5)", "self.w + 0"),
+    "a class's list": ("sizes = [4]", "sizes = [5]", "torch.zeros(self.sizes[0])"),
+    "a class": ("layer = nn.Flatten", "layer = nn.Identity", "self.layer()(torch.zeros(2, 3, 4))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("base", ["", "(nn.Module)"])
+@pytest.mark.parametrize("method", ["__init__", "go"])
+@pytest.mark.parametrize("name", DERIVED)
+def test_a_method_is_not_shown_as_the_derived_class_has_it(name: str, method: str, base: str, tmp_path: Path) -> None:
+    own, other, read = DERIVED[name]
+    started = "super().__init__()\n        " if method == "__init__" else ""
+    source = HEAD + (
+        f"class P{base}:\n    {own}\n    def {method}(self):\n        {started}y = {read}\n        self.y = {read}\n"
+        f"class Q(P):\n    {other}\nclass R(P): pass\nfor each in (P, Q, R):\n    made = each()\n"
+    )
+    if method == "go":
+        source += "    made.go()\n"
+    assert wrong_claims(tmp_path / "program.py", source) == {}

@@ -38,7 +38,7 @@ def describe(binding: Binding) -> str:
         shape = _tuple(binding.shape)
     else:
         shape = "unknown shape" if binding.axes is None else partial_shape(binding.axes)
-    words = [f"returns {shape}" if binding.kind == "return" else f"{binding.name}: {shape}"]
+    words = [f"returns {shape}" if binding.name == "return" else f"{binding.name}: {shape}"]
     if binding.contiguous is False and binding.strides is not None:
         words.append("strided")
     if binding.dtype and binding.dtype not in ("float32", "torch.float32"):

@@ -56,6 +56,11 @@ class Statement:
     body: tuple[int, int] | None = None
     attributes: dict[str, ast.expr] = field(default_factory=dict)
     returns: bool = False
+    function: str = "<module>"
+
+    def is_of(self, code: CodeType) -> bool:
+        """Whether the code is the function's whose statement it is: `def f(): return x` is one of that around it, too."""
+        return code.co_name == self.function or not code.co_flags & inspect.CO_OPTIMIZED
 
     @property
     def shown(self) -> bool:
@@ -143,6 +148,8 @@ def attributes_of(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 def statements_of(tree: ast.Module) -> dict[int, Statement]:
     """The statement that each line belongs to."""
     found: dict[int, Statement] = {}
+    functions = [each for each in ast.walk(tree) if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    owners = {part: each.name for each in functions for part in ast.walk(each) if part is not each}
     behind: set[int] = set()  # lines on which a statement may be left out: `if flag: return x`
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt):
@@ -165,7 +172,7 @@ def statements_of(tree: ast.Module) -> dict[int, Statement]:
                 body = (inner.lineno, node.body[-1].end_lineno or inner.lineno)
         surely = first not in behind
         statement = Statement(first, last, frozenset(name.id for name in names), body,
-                              dict(attributes_of(node)) if surely else {}, surely and isinstance(node, ast.Return))  # fmt: skip
+                              dict(attributes_of(node)) if surely else {}, surely and isinstance(node, ast.Return), owners.get(node, "<module>"))  # fmt: skip
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             blocks = [
                 part
@@ -373,7 +380,7 @@ class Tracer:
                     if body is None or body[0] <= frame.f_lineno <= body[1]:
                         self.check(before, frame, state)
                 state.current = statement
-                if statement is not None and statement.returns:
+                if statement is not None and statement.returns and statement.is_of(code):
                     state.returned = statement  # the `with` around it is left behind it
             elif event == "return":
                 if state.current is not None and state.current.shown and state.current.body is None:
@@ -407,7 +414,7 @@ class Tracer:
             return
         values = frame.f_locals
         held = {name: values[name] for name in statement.names if name in values}
-        for name, target in statement.attributes.items():
+        for name, target in statement.attributes.items() if statement.is_of(frame.f_code) else ():
             if (statement.first, name) in state.file.claims:
                 with contextlib.suppress(Exception):
                     held[name] = reach(target, values)

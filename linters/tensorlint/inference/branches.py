@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 
-from tensorlint.inference import kind_tests, refinement
+from tensorlint.inference import iterators, kind_tests, refinement
 from tensorlint.inference.containers import share
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import Environment, differing, merge
 from tensorlint.inference.joins import fit
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Tensor
+from tensorlint.inference.values import UNKNOWN, Sequence, Tensor, Value
 from tensorlint.inference.walking import walk
 
 _BRANCHES = 4  # ways that a tensor may have come which are kept apart
@@ -119,9 +119,7 @@ class Branches(State):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
                     whole = part is case.pattern and isinstance(part, ast.MatchAs) and part.pattern is None
-                    frame.env[name] = share(subject) if whole else one_within([subject])
-                    if frame.guarded is not None:
-                        frame.guarded.bound.append((name, frame.env[name]))
+                    self.capture(name, share(subject) if whole else one_within([subject]), node.subject)
             if case.guard is not None:
                 proven = self.begin_perhaps()  # evaluated only if the pattern fits
                 self.eval(case.guard)
@@ -143,6 +141,18 @@ class Branches(State):
         for other in exits[1:]:
             result = merge(result, other)
         frame.env = dict(result)
+
+    def capture(self, name: str, value: Value, source: ast.expr) -> None:
+        """A pattern binds the name, as an assignment would."""
+        frame = self.frame
+        if type(value) is Sequence:
+            value = iterators.hold(self, value, source)
+        if name in frame.facts.shared:
+            self.hold_shared([name], [value])
+            value = UNKNOWN
+        frame.env[name] = value
+        if frame.guarded is not None:
+            frame.guarded.bound.append((name, value))
 
 
 def _is_type_checking(test: ast.expr) -> bool:

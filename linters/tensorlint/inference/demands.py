@@ -188,10 +188,22 @@ class Demands(State):
         for at, place in enumerate(places):
             if place is not None and any(each is value for each in place[0].env.values()):
                 inner = places[at + 1 :]
-                return not self.is_caught(place) and all(
+                return not (self.is_caught(place) or self.is_held_around(value)) and all(
                     each is not None and (each is place or each[3] is ALWAYS) and not self.last_exit(each[1], each[2])
                     for each in (place, *inner)
                 )
+        return False
+
+    def is_held_around(self, value: Value) -> bool:
+        """Whether a name of a scope has it that is around a running function, and has itself been left: what this run
+        comes by others need not."""
+        running = {place[0] for place in self.places if place is not None}
+        for frame in tuple(running):
+            parent = frame.parent
+            while parent is not None:
+                if parent not in running and any(each is value for each in parent.env.values()):
+                    return True
+                parent = parent.parent
         return False
 
     def note_torchs(self, value: Value) -> None:

@@ -220,10 +220,17 @@ class DistantChanges:
 
     def change(self, owner: ast.expr, setting: str, initialiser: bool) -> None:
         held = None
-        while isinstance(owner, (ast.Attribute, ast.Subscript)):
+        while isinstance(owner, (ast.Attribute, ast.Subscript, ast.NamedExpr)):
             if isinstance(owner, ast.Attribute) and held is None and owner.attr not in _OF_LAYERS:
                 held = owner.attr
             owner = owner.value
+        if isinstance(
+            owner, (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List)
+        ):  # `(self.a if flag else self.b).append(layer)`
+            for each in _held_in(owner):
+                if isinstance(each, (ast.Name, ast.Attribute)):
+                    self.change(each if held is None else ast.Attribute(each, held), setting, initialiser)
+            return
         if setting in OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
             self.fills = True
         if isinstance(owner, ast.Name):
@@ -667,8 +674,15 @@ def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:
             targets, value = node.targets, node.value
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             targets, value = [node.target], node.iter
-        elif isinstance(node, ast.NamedExpr):
-            targets, value = [node.target], node.value
+        elif isinstance(node, (ast.NamedExpr, ast.AnnAssign)):
+            targets, value = [node.target], node.value or ast.Constant(None)
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            given = node.context_expr  # `with nullcontext(self.kept) as x`
+            targets, value = [node.optional_vars], ast.Tuple(given.args) if isinstance(given, ast.Call) else given
+        elif isinstance(node, ast.Match):
+            parts = (part for case in node.cases for part in walk(case.pattern))
+            names = (getattr(part, "name", None) or getattr(part, "rest", None) for part in parts)
+            targets, value = [ast.Name(name, ast.Store()) for name in names if isinstance(name, str)], node.subject
         else:
             continue
         for target in targets:

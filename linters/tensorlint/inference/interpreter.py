@@ -365,6 +365,7 @@ class Interpreter(
             self.outlives(name, value, of_file=True)
         self.forget_class_attributes()
         self.forget_changed_between_calls(self.module_frame, 0, 0)
+        self.mutations.append((self, None))
         for owner, changed in self.changed_by_calls:
             self.forget_change(owner, changed)
         while self.pending:
@@ -522,6 +523,7 @@ class Interpreter(
                 self.forget_changed_between_calls(frame, changed, calls)
                 for name, value in frame.env.items():  # functions within may run again and again
                     self.outlives(name, value)
+                self.mutations.append((self, None))  # what they gave when they were called does not hold any more
         frame.finished = True
         return frame
 

@@ -123,7 +123,8 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
         for node, scope in known.scopes.items():
             if not scope.is_generator and isinstance(node, FunctionNode):
                 scope.is_generator = _yields(node)
-    if text is not None and has_part(text, "cell_contents"):  # which binds the name of a closure anew
+    by_name = text is not None and ('"cell_contents"' in text or "'cell_contents'" in text)
+    if "cell_contents" in known.foreign_attributes or by_name:  # which binds the name of a closure anew
         for node, scope in known.scopes.items():
             if isinstance(node, FunctionNode):
                 scope.shared.update(scope.assigned, parameters_of(node.args))
@@ -218,6 +219,8 @@ class _Walk:
                 # What is changed in place is itself afterwards.
                 value = statement.target if kind is ast.AugAssign else statement.value  # type: ignore[attr-defined]
                 self.target(scope, statement.target, weight, initialiser and kind is ast.AnnAssign, value)  # type: ignore[attr-defined]
+                if type(value) in _STAND_FOR and type(statement.target) is ast.Name:  # type: ignore[attr-defined]
+                    facts.distant.stands_for(statement.target.id, value)  # type: ignore[attr-defined]
                 if kind is ast.AugAssign:
                     facts.distant.augmented(statement.target, statement.value, initialiser)  # type: ignore[attr-defined]
             elif kind is ast.Expr:

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from tensorlint.inference.class_order import method_order
+from tensorlint.inference.frames import Frame
 from tensorlint.inference.implicit_calls import held_by
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.own_methods import asked_alone
@@ -39,6 +40,12 @@ def are_made(text: str) -> bool:
     return "def __" in text and _IMPLICIT.search(text) is not None
 
 
+def _has_such_methods(cls: Class) -> bool:
+    """Whether the class, or a base of it, has a method that Python calls by itself."""
+    own = (base for base in method_order(cls) if isinstance(base, Class))
+    return any(_IMPLICIT.match(f"def {name}(") for base in own for name in base.methods)
+
+
 def _is_given_objects(method: Function) -> bool:
     node: Any = method.node
     given = getattr(node, "args", None)
@@ -58,6 +65,8 @@ class OperatedInterpreter(Interpreter):
         self.acting: list[Instance] = []
         self.in_hand: list[Value] = []
         self.acts: dict[tuple[Class, int], list[Function]] = {}
+        # How many changes there were before the first object of such a class.
+        self.changed_before: int | None = None
         for kind in _STATEMENTS:
             self.handlers[kind] = self._acting(self.handlers[kind])
 
@@ -105,11 +114,22 @@ class OperatedInterpreter(Interpreter):
         """The value is in hand."""
         if type(value) in _GIVEN:
             self.in_hand.append(value)
+            if self.changed_before is None and isinstance(value, Instance) and not value.generic:
+                if _has_such_methods(value.cls):
+                    self.changed_before = len(self.mutations)
             for each in held_by(value):
                 # One that is one of several: of each of these.
                 for one in each.parts if isinstance(each, Opaque) else (each,):
                     if type(one) is Instance and self.methods_that_act(one.cls):
                         self.acting.append(one)
+
+    def forget_changed_between_calls(self, frame: Frame, since: int, called: int) -> None:
+        """Python may have called the methods of an object before any change that there was since it was made."""
+        super().forget_changed_between_calls(frame, since, called)
+        if self.changed_before is not None:
+            seen: set[int] = set()
+            for owner, name in self.mutations[max(since, self.changed_before) :]:
+                self.forget_change(owner, name, seen)
 
     def act(self) -> None:
         """What the methods may have changed that Python may have called since this was asked the last time."""

@@ -30,7 +30,6 @@ class _Facts(Protocol):
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_SCOPES = (*_FUNCTIONS, ast.ClassDef)
 _BY_NAME = frozenset({"setattr", "delattr", "__setattr__"})
 
 
@@ -38,12 +37,16 @@ def lines_within(text: str, said: Mapping[int, int]) -> set[int]:
     """The lines on which a name of a method that changes a container stands more often than `said`."""
     found: Counter[int] = Counter()
     speaks = SPEAKS_OF_LAYERS.search(text) is not None
-    for word in words_of(text) & ({*PUTS_OR_SETS, *_BY_NAME} if speaks else _BY_NAME):
+    for word in words_of(text) & ({*PUTS_OR_SETS, *_BY_NAME, "register_parametrization"} if speaks else _BY_NAME):
         line, counted = 1, 0
         for at in places_of(word, text):
             before, behind = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
             # A method, or its name in `getattr(layers, "append")`; setattr is a function of its own.
-            if is_of_word(behind) or is_of_word(before) or (before not in (".", '"', "'") and word not in _BY_NAME):
+            if (
+                is_of_word(behind)
+                or is_of_word(before)
+                or (before not in (".", '"', "'") and word not in _BY_NAME and word in PUTS_OR_SETS)
+            ):
                 continue
             line += text.count("\n", counted, at)
             counted = at
@@ -57,8 +60,9 @@ def note_puts_within(
     """What expressions on these lines change, of all scopes of a file. `set_by_name` looks at a call for an attribute that it
     sets."""
     functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
-    for function in innermost_functions(functions, sorted(lines)):
-        initialiser = function.name in ("__init__", "__post_init__", "__new__")
+    module = next(scope for scope in scopes if isinstance(scope, ast.Module))
+    for function in (*innermost_functions(functions, sorted(lines)), module):
+        initialiser = getattr(function, "name", "") in ("__init__", "__post_init__", "__new__")
         distant.own = set()
         for node in _expressions(function, lines):
             _note(distant, node, initialiser)
@@ -66,8 +70,9 @@ def note_puts_within(
                 set_by_name(node)
         scopes[function].changed |= distant.own
         # What the function does not bind is of one around it.
-        for scope in (function, *_around(function, functions)):
-            distant.waiting = distant.leave(scope)
+        for scope in (function, *(_around(function, functions) if function is not module else ())):
+            if distant.waiting:
+                distant.waiting = distant.leave(scope)
     distant.own, distant.waiting = set(), []
 
 
@@ -86,9 +91,9 @@ def _note(distant: DistantChanges, node: ast.expr, initialiser: bool) -> None:
         distant.call(node, initialiser)
 
 
-def _expressions(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: set[int]) -> Iterator[ast.expr]:
+def _expressions(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, lines: set[int]) -> Iterator[ast.expr]:
     """The calls on these lines, and the methods that are named and not called, but for calls that are statements."""
-    waiting: list[ast.AST] = [*function.body]
+    waiting: list[ast.AST] = [*scope.body]
     statements: set[ast.AST] = set()
     called: set[ast.AST] = set()
     while waiting:
@@ -103,7 +108,7 @@ def _expressions(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: set[in
                 yield node
         elif isinstance(node, ast.Attribute) and node not in called and node.end_lineno in lines:
             yield node
-        if not isinstance(node, _SCOPES):
+        if not isinstance(node, _FUNCTIONS):
             waiting += children(node)
 
 

@@ -113,3 +113,62 @@ def test_a_method_is_not_shown_as_the_derived_class_has_it(name: str, method: st
     if method == "go":
         source += "    made.go()\n"
     assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+# What another function than the one around it demands of a tensor that the one around has returned before, in some runs.
+DEMANDS = {
+    "what it calls": "def g():\n        return prep(y)\n    g()",
+    "a statement of it": "def g():\n        b, c, h, w = y.shape\n    g()",
+    "what it calls in a statement": "def g():\n        prep(y)\n    g()",
+    "what it calls behind a test": "def g():\n        if y.dim() == 2:\n            return y\n        return prep(y)\n    g()",
+    "a lambda": "g = lambda: prep(y)\n    g()",
+    "a comprehension": "g = [prep(y) for _ in range(2)]",
+    "a method of a class within": "class G:\n        def go(self):\n            return prep(y)\n    G().go()",
+    "a function within a function": "def g():\n        def h():\n            return prep(y)\n        return h()\n    g()",
+    "a parameter": "def g(t):\n        return prep(t)\n    g(y)",
+}
+
+
+@pytest.mark.parametrize("name", DEMANDS)
+def test_what_a_function_within_demands_is_not_true_of_what_was_left_before(name: str, tmp_path: Path) -> None:
+    source = HEAD + (
+        "def prep(x):\n    b, c, h, w = x.shape\n    return b\ndef f(x: torch.Tensor):\n    y = x * 2\n    if y.dim() == 2:\n        return y\n"
+        f"    {DEMANDS[name]}\n    return y\nf(torch.zeros(2, 3))\nf(torch.zeros(2, 3, 4, 5))\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+# Methods that Python calls by itself, between which the statements around them change something.
+IMPLICIT = {
+    "an operator": ("def __add__(self, other):", "o + 1"),
+    "a missing attribute": ("def __getattr__(self, name):", "o.missing"),
+    "an item": ("def __getitem__(self, at):", "o[0]"),
+    "a comparison": ("def __lt__(self, other):", "o < 1"),
+}
+CHANGED = {
+    "a dictionary": ("x = {'k': torch.zeros(2)}", "x.update(k=torch.zeros(3, 1))", "x['k']"),
+    "a dictionary's length": ("x = {'k': 1}", "x.update(a=3)", "torch.zeros(len(x))"),
+    "a list": ("x = [torch.zeros(2)]", "x[0] = torch.zeros(3, 1)", "x[0]"),
+    "layers": ("x = nn.Sequential(nn.Linear(2, 2))", "x[0] = nn.Linear(2, 3)", "x(torch.zeros(1, 2))"),
+}
+
+
+@pytest.mark.parametrize("method", IMPLICIT)
+@pytest.mark.parametrize("kind", CHANGED)
+def test_what_changes_between_calls_that_python_makes_is_not_known_in_them(
+    kind: str, method: str, tmp_path: Path
+) -> None:
+    (made, change, read), (header, use) = CHANGED[kind], IMPLICIT[method]
+    cls = f"class G:\n    {header}\n        y = {read}\n        return y\n"
+    lines = f"{made}\n{cls}o = G()\na = {use}\nwith torch.no_grad():\n    {change}\n    b = {use}\n"
+    assert wrong_claims(tmp_path / "program.py", HEAD + lines) == {}
+    lines = "def main():\n" + "".join(f"    {line}\n" for line in lines.splitlines()) + "main()\n"
+    assert wrong_claims(tmp_path / "program.py", HEAD + lines) == {}
+
+
+def test_what_a_function_gave_before_a_change_is_not_what_it_gives_behind_it(tmp_path: Path) -> None:
+    source = HEAD + (
+        "def main():\n    x = {'k': torch.arange(6)}\n    def h():\n        z = x['k']\n        return z\n    def g():\n        y = h()[None]\n"
+        "        return y\n    a = g() * 1\n    with torch.no_grad():\n        x.update(k=torch.zeros(4, 3))\n        b = g() * 1\nmain()\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}

@@ -21,6 +21,8 @@ PUTS = CHANGES | {
 }  # fmt: skip
 # Methods of a module that give it an attribute by a name.
 _REGISTER = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "__setattr__"})
+# Methods of an estimator that decide on the shape of what it gives.
+_LEARNS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict", "set_params"})
 _DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)(?:\s*=[^=]|,[\w.\[\], \t]* =(?!=))"
@@ -157,7 +159,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     found.called_of.add((owner.id, name))
                 elif type(owner) is not ast.Constant:
                     _receive(owner, name, found)  # `rows[0].change()`
-                if name[-1] == "_" and name[0] != "_":
+                if (name[-1] == "_" and name[0] != "_") or name in _LEARNS:
                     _changed(owner, found)
                 if keywords and "out" in [word.arg for word in keywords]:
                     found.reshapes |= {"torch"}

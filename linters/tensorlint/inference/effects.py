@@ -23,6 +23,7 @@ from tensorlint.inference.contents import (
     tensors_within,
 )
 from tensorlint.inference.distant_changes import NO_LAYERS
+from tensorlint.inference.fitted_estimators import is_fitted
 from tensorlint.inference.forgetting import IN_PARTS, KEEPS, GoneThrough, has_parts
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.late_initialisers import attributes_unknown
@@ -200,7 +201,7 @@ class Effects(State):
                 around.append(held)
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
-            if held is not None and (type(held) in _LENT or has_parts(held)):
+            if held is not None and (type(held) in _LENT or has_parts(held) or is_fitted(held)):
                 forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)

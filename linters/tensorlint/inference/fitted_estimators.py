@@ -86,6 +86,11 @@ GIVE_LABELS = frozenset(["KMeans", "DBSCAN", "GaussianMixture"])
 _NEIGHBORS = frozenset(["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"])
 
 
+def is_fitted(value: Value) -> bool:
+    """Whether it is an estimator of which is known what it learned from."""
+    return isinstance(value, LibraryObject) and FITTED in value.fields
+
+
 def fitted_to(receiver: LibraryObject) -> tuple[Value, Value]:
     """Features and targets."""
     known = receiver.fields.get(FITTED)

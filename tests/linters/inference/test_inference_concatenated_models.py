@@ -79,9 +79,9 @@ def test_modules_run_and_what_is_not_there_is_held_against_nothing(tmp_path: Pat
     row, note = done.stdout.splitlines()[2], done.stdout.splitlines()[4:]
     assert row.startswith("| 1 | 1 | 2 of 4 | 4 | 100% | 100% |")
     assert row.endswith("| 0 |")
-    assert len(note) == 1
-    assert note[0].startswith("- where a size is 0 or 1: test_models.py:")
+    assert [line.partition(": test_models.py:")[0] for line in note] == ["- where a size is 0 or 1"] * 2
     assert " q: " in note[0]
+    assert " return: " in note[1]
 
 
 def test_what_is_wrong_is_printed_with_its_place(tmp_path: Path) -> None:
@@ -97,4 +97,7 @@ def test_what_is_wrong_is_printed_with_its_place(tmp_path: Path) -> None:
         """,
     )
     assert done.returncode == 1, done.stderr
-    assert done.stdout.splitlines()[4:] == ["- wrong: test_models.py:13 y: said to be a tensor, is int"]
+    assert done.stdout.splitlines()[4:] == [
+        "- wrong: test_models.py:13 y: said to be a tensor, is int",
+        "- wrong: test_models.py:14 return: said to be a tensor, is int",
+    ]

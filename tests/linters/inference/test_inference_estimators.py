@@ -371,3 +371,34 @@ def test_scalers_give_floats(scaler: str, data: str, tmp_path: Path) -> None:
     wanted = None if "float32" in data else "float64"
     assert [found[name].dtype for name in "vwu"] == [wanted] * 3
     assert found["z"].shape == ((5,) if wanted else None)
+
+
+_TWO = "X, y = np.random.rand(30, 4), np.random.rand(30)\na = LinearRegression().fit(X, y)\nb = LinearRegression().fit(X, y)\n"
+REFITTED = {
+    "in a function": "def f():\n    return a.fit(X, y[:, None])\nf()\np = a.predict(X)\n",
+    "in a statement of a function": "def f():\n    a.fit(X, y[:, None])\nf()\np = a.predict(X)\n",
+    "by a function that is given it": "def g(m): m.fit(X, y[:, None])\ndef f():\n    g(a)\nf()\np = a.predict(X)\n",
+    "by another name": "m = a if random.random() < 2 else b\ndef f():\n    m.fit(X, y[:, None])\nf()\np = a.predict(X)\nq = m.predict(X)\n",
+    "behind its settings": "def f():\n    for _ in range(2): a.set_params(fit_intercept=False).fit(X, y[:, None])\nf()\np = a.predict(X)\n",
+    "in a method": (
+        "class T:\n    def __init__(self): self.m = LinearRegression()\n    def train(self, X, y): self.m.fit(X, y)\n"
+        "    def again(self, X, y): self.m.fit(X, y[:, None])\n    def see(self, X):\n        p = self.m.predict(X)\n        return p\n"
+        "t = T()\nt.train(X, y)\nt.see(X)\nt.again(X, y)\nt.see(X)\n"
+    ),
+    "in a lambda": "f = lambda: a.fit(X, y[:, None])\nf()\np = a.predict(X)\n",
+    "in a comprehension of a function": "def f():\n    return [each.fit(X, y[:, None]) for each in (a, b)]\nf()\np = a.predict(X)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFITTED)
+def test_what_a_function_fits_anew_gives_something_else(name: str, tmp_path: Path) -> None:
+    source = (
+        f"import random\nimport numpy as np\nfrom sklearn.linear_model import LinearRegression\n{_TWO}{REFITTED[name]}"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_what_a_function_asks_of_an_estimator_leaves_it_known() -> None:
+    source = f"import numpy as np\nfrom sklearn.linear_model import LinearRegression\n{_TWO}"
+    source += "def f():\n    print(a.score(X, y), a.predict(X))\nf()\np = a.predict(X)\n"
+    assert {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}["p"] == (30,)

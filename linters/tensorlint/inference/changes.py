@@ -161,8 +161,11 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     _receive(owner, name, found)  # `rows[0].change()`
                 if (name[-1] == "_" and name[0] != "_") or name in _LEARNS:
                     _changed(owner, found)
-                if keywords and "out" in [word.arg for word in keywords]:
-                    found.reshapes |= {"torch"}
+                for word in keywords:
+                    if word.arg == "out":
+                        found.reshapes |= {"torch"}
+                    elif word.arg == "inplace":  # `table.dropna(inplace=True)`
+                        _changed(owner, found)
             else:
                 found.computed = True
             if arguments and not (functions.isdisjoint(_SETTERS) and methods.isdisjoint(_SETTERS)):

@@ -415,8 +415,14 @@ class DistantChanges:
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
         attribute holds, where no statement of its own says so (which is looked at when the others are)."""
+        functions = [each for each in scopes if isinstance(each, _FUNCTIONS)]
         for scope in _around(scopes, lines):
             said: set[ast.AST] = set()
+            first, last = scope.lineno, scope.end_lineno  # type: ignore[attr-defined]
+            # A name of its own, or of a function around it.
+            around: list[ast.AST] = [
+                each for each in functions if each.lineno <= first and last <= (each.end_lineno or 0)
+            ]
             for node in walk(scope):
                 owner: ast.expr | None = None
                 if isinstance(node, ast.Expr):
@@ -431,8 +437,9 @@ class DistantChanges:
                     elif node.func.attr not in RESHAPING or (isinstance(owner, ast.Attribute) and node in said):
                         owner = None
                 if owner is not None:
-                    for attribute in _attributes_held(owner, scope):
-                        self.of_any.setdefault(attribute, set()).add("shape")
+                    for place in around or [scope]:
+                        for attribute in _attributes_held(owner, place):
+                            self.of_any.setdefault(attribute, set()).add("shape")
 
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""

@@ -202,7 +202,10 @@ class Effects(State):
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
             if held is not None and (type(held) in _LENT or has_parts(held) or is_fitted(held)):
-                forget(held, attributes, NEITHER)
+                if isinstance(held, Instance) and not held.generic:  # any of its properties may be set
+                    forget(held, attributes | self.changed_by_any_property(held.cls), NEITHER)
+                else:
+                    forget(held, attributes, NEITHER)
                 if isinstance(held, Instance) and lent:
                     self.forget_lent([held], lent)
             elif isinstance(held, Function) and reached.taken:

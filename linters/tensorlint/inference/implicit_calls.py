@@ -351,7 +351,22 @@ class ImplicitCalls(State):
                 value = base.own(name)
                 if isinstance(value, Function) and value.kind in ("property", "cached"):
                     found |= self.reached_from(value).attributes
+                elif isinstance(value, Function) and value.decorated:
+                    for node in _accessors(base, name):
+                        each = Function(node, value.scope, value.owner, None, {}, "function", False)
+                        found |= self.reached_from(each).attributes
         return found
+
+
+def _accessors(cls: Class, name: str) -> list[ast.FunctionDef]:
+    """The getter, the setter and the deleter of a property."""
+    named = (each for each in cls.node.body if isinstance(each, ast.FunctionDef) and each.name == name)
+    return [each for each in named if any(map(_is_accessor, each.decorator_list))]
+
+
+def _is_accessor(decorator: ast.expr) -> bool:
+    name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+    return name in ("property", "setter", "deleter", "getter")
 
 
 def held_by(value: Value, depth: int = 0) -> list[Value]:

@@ -172,3 +172,35 @@ def test_what_a_function_gave_before_a_change_is_not_what_it_gives_behind_it(tmp
         "        return y\n    a = g() * 1\n    with torch.no_grad():\n        x.update(k=torch.zeros(4, 3))\n        b = g() * 1\nmain()\n"
     )
     assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+# What a function changes by what it calls, where its call is not followed: `main()` as a statement.
+UNFOLLOWED = {
+    "another shape of what an attribute holds": (
+        "class A:\n    def __init__(self):\n        self.w = torch.zeros(5)\n    def get(self):\n        v = self.w + 0\n        return v\n"
+        "def main():\n    o = A()\n    b = o.w\n    def f():\n        return b.unsqueeze_(0)\n    f()\n    o.get()\nmain()\n"
+    ),
+    "a property with a setter": (
+        "class A:\n    def __init__(self):\n        self._x = torch.zeros(2)\n        self.n = torch.zeros(2)\n    @property\n    def x(self):\n"
+        "        return self._x\n    @x.setter\n    def x(self, v):\n        self._x = v[None]\n        self.n = torch.zeros(3, 3)\n"
+        "c = A()\ndef f(o):\n    o.x = torch.zeros(4)\ndef g():\n    return f(c)\ng()\ns = c.n + 0\nt = c._x + 0\n"
+    ),
+    "a property with a deleter": (
+        "class A:\n    def __init__(self):\n        self.n = torch.zeros(2)\n    @property\n    def x(self): return 1\n    @x.deleter\n"
+        "    def x(self):\n        self.n = torch.zeros(3, 3)\nc = A()\ndef f(o):\n    del o.x\ndef g():\n    return f(c)\ng()\ns = c.n + 0\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNFOLLOWED)
+def test_what_calls_that_are_not_followed_change_is_not_known(name: str, tmp_path: Path) -> None:
+    assert wrong_claims(tmp_path / "program.py", HEAD + UNFOLLOWED[name]) == {}
+
+
+@pytest.mark.parametrize(
+    "change", ["def clean():\n    df.dropna(inplace=True)\n", "clean = lambda: df.dropna(inplace=True)\n"]
+)
+def test_a_table_that_a_function_changes_in_place_has_other_rows(change: str, tmp_path: Path) -> None:
+    pytest.importorskip("pandas", reason="pandas is the oracle")
+    source = "import pandas as pd\nimport numpy as np\ndf = pd.DataFrame({'a': [1.0, np.nan, 3.0]})\n"
+    assert wrong_claims(tmp_path / "program.py", f"{source}{change}clean()\nx = df['a'].values\ny = x * 2\n") == {}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import random
-import zlib
 from pathlib import Path
 
 import pytest
@@ -18,14 +16,12 @@ import inplace_programs
 import size_programs
 import statement_programs
 from reworded_programs import reworded
-from test_inference_adversaries import PROGRAMS, wrong_claims
+from test_inference_adversaries import wrong_claims
 
 MAKERS = {
     each.__name__: each.make
     for each in (called_programs, handed_on_programs, inplace_programs, size_programs, statement_programs)
 }
-# What is still said wrong of these, in the words that they get here.
-OPEN: frozenset[str] = frozenset()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -45,16 +41,3 @@ def test_nothing_wrong_is_said_of_random_programs_in_other_words(kind: str, firs
             ran += 1
         assert wrong == {}, made[0]
     assert ran > 10
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=pytest.mark.xfail) if each in OPEN else each for each in PROGRAMS]
-)
-def test_nothing_wrong_is_said_of_a_program_made_to_mislead_in_other_words(name: str, tmp_path: Path) -> None:
-    made = reworded(PROGRAMS[name], zlib.crc32(name.encode()))
-    wrong: dict[object, str] = {}
-    if made is not None:
-        with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
-            wrong = wrong_claims(tmp_path / "program.py", made[0])
-    assert wrong == {}, made

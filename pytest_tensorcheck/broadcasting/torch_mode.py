@@ -66,7 +66,10 @@ _NONE_UNHEARD: frozenset[type] = frozenset()
 
 
 class Entry(NamedTuple):
-    """Who made a tensor. `code` and `lasti`: the user's instruction; `inner`: the code that called torch itself."""
+    """Who made a tensor. `code` and `lasti`: the user's instruction; `inner`: the code that called torch itself.
+
+    `explicit`: as of an operand, or "support". `learned`: made of nothing but parameters.
+    """
 
     ref: Any
     function: Any
@@ -76,6 +79,7 @@ class Entry(NamedTuple):
     explicit: str
     grid: bool
     prediction: bool
+    learned: bool
 
 
 _relation = lru_cache(maxsize=4096)(relation)
@@ -204,13 +208,24 @@ class BroadcastMode(TorchFunctionMode):
             if trait.passes_on or trait.reshapes:
                 parent = self._only_parent(args)
                 if parent is not None:
-                    prediction = prediction or parent.prediction or is_forward(parent.inner)
+                    # What a forward itself computes with is no prediction yet.
+                    returned = is_forward(parent.inner) and parent.inner is not inner
+                    prediction = prediction or parent.prediction or returned
                     if trait.reshapes and TRAITS[parent.function].grid:
                         grid = True
                     if trait.passes_on:
                         explicit, grid = explicit or parent.explicit, grid or parent.grid
+                    if parent.explicit == "support":
+                        explicit = "support"
+            if inner.co_name == "enumerate_support":  # of a distribution: along an axis of its own
+                explicit = "support"
         entries = self.entries
-        entries[id(result)] = Entry(weakref.ref(result), func, code, lasti, inner, explicit, grid, prediction)
+        learned = False
+        if args:
+            first = args[0]
+            if type(first) is _Parameter or ((known := entries.get(id(first))) is not None and known.learned):
+                learned = self._is_learned(args, kwargs)
+        entries[id(result)] = Entry(weakref.ref(result), func, code, lasti, inner, explicit, grid, prediction, learned)
         if len(entries) > self._sweep_at:
             self._sweep()
 
@@ -227,17 +242,35 @@ class BroadcastMode(TorchFunctionMode):
         if len(entries) > self._sweep_at:
             self._sweep()
 
+    def _is_learned(self, args: Any, kwargs: Any) -> bool:
+        """Whether all tensors that something is made of are parameters, or made of them: its axes are the author's."""
+        learned = False
+        for each in args:
+            if isinstance(each, _Tensor):
+                if type(each) is not _Parameter:
+                    entry = self.entries.get(id(each))
+                    if entry is None or not entry.learned or entry.ref() is not each:
+                        return False
+                learned = True
+        return learned and not (kwargs and any(isinstance(each, _Tensor) for each in kwargs.values()))
+
     def _only_parent(self, args: Any) -> Entry | None:
-        """The entry of the one tensor among the arguments; None where there are more."""
+        """The entry of the one tensor among the arguments that is more than a number; None where there are more."""
         found = None
         for each in args:
             if isinstance(each, _Tensor):
-                if found is not None:
-                    with _unheard():
-                        if each.dim():
-                            return None
                 if found is None:
                     found = each
+                    continue
+                with _unheard():
+                    if not each.dim():
+                        continue
+                    if not (_JUDGED[type(found)] and _JUDGED[type(each)]):
+                        return None
+                    if found.numel() == 1 and found.dim() <= each.dim():
+                        found = each
+                    elif each.numel() != 1 or each.dim() > found.dim():
+                        return None
         return None if found is None else self.entry(found)
 
     def entry(self, tensor: Any) -> Entry | None:
@@ -353,6 +386,9 @@ class BroadcastMode(TorchFunctionMode):
             base = tensor._base
             explicit = "strong" if base is not None and base.dim() < len(shape) else ""
             return Operand(shape, explicit, False, grown, False, learned, False, False, storage)  # type: ignore[arg-type]
+        learned = learned or entry.learned
+        if entry.explicit == "support":
+            return Operand(shape, "strong", True, learned=learned, storage=storage)
         explicit = entry.explicit
         own = entry.code is acting.f_code and entry.inner is entry.code
         if explicit and not own and KIND[entry.inner.co_filename] == TORCH:

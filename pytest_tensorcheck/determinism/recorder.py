@@ -32,6 +32,7 @@ from pytest_tensorcheck.determinism.operations import (
     Recording,
 )
 from pytest_tensorcheck.graph_tracing import writes_a_graph
+from pytest_tensorcheck.operator_calls import operator_call
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.torch_warnings import WarnsInPlace
 from pytest_tensorcheck.user_line import is_user_file
@@ -132,14 +133,15 @@ class Recorder(WarnsInPlace, TorchDispatchMode):  # type: ignore[misc, no-untype
         if known is None:
             known = self._kernels[id(func)] = (func, read_kernel(func))
         kernel = known[1]
-        if (
-            kernel.ignored
-            or _forked
-            or (kernel.unpacks and _comes_from_another_process(sys._getframe(1)))
-            or writes_a_graph()
-        ):
+        if kernel.ignored:
+            with operator_call(func, types):
+                return func(*args, **kwargs) if kwargs else func(*args)
+        if _forked or (kernel.unpacks and _comes_from_another_process(sys._getframe(1))) or writes_a_graph():
             return func(*args, **kwargs) if kwargs else func(*args)
+        with operator_call(func, types):
+            return self._run(kernel, func, args, kwargs)
 
+    def _run(self, kernel: Kernel, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         scalars: list[Any] = []
         inputs: list[Operand] = []
         view = kernel.is_view

@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from pytest_tensorcheck.determinism.autograd_nodes import current_node, sequence_counter, sequence_of
 from pytest_tensorcheck.graph_tracing import writes_a_graph
 from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.operator_calls import operator_call
 from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.shapes.sizes import show
 from pytest_tensorcheck.torch_warnings import WarnsInPlace
@@ -88,6 +89,11 @@ class NumericsMode(WarnsInPlace, TorchDispatchMode):  # type: ignore[no-untyped-
         kwargs = kwargs or {}
         if writes_a_graph():
             return func(*args, **kwargs)
+        with operator_call(func, types):
+            return self._run(func, args, kwargs)
+
+    def _run(self, func: Any, args: Any, kwargs: Any) -> Any:
+        __tracebackhide__ = True
         schema = getattr(func, "_schema", None)
         name = func.name() if schema is None else schema.name
         mutable = schema is not None and schema.is_mutable

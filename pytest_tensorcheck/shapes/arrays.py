@@ -13,7 +13,7 @@ from pytest_tensorcheck.frameworks import loaded
 
 def is_array(value: object) -> bool:
     """Whether the value has a shape of sizes: an array, a tensor, a numpy scalar; a class is none."""
-    return hasattr(value, "shape") and not isinstance(value, type)
+    return is_torch(value) or (hasattr(value, "shape") and not isinstance(value, type))
 
 
 def is_torch(value: object) -> bool:

@@ -165,14 +165,27 @@ def _assert_one(
     bindings: Bindings, value: Any, spec: Any, asked: tuple[Any, ...], position: int, label: str | None, lasting: bool
 ) -> None:
     __tracebackhide__ = True
-    if type(spec) is str and hasattr(value, "shape"):
-        _assert_leaf(bindings, value, spec, asked, position, label, "", lasting)
-        return
-    for path, leaf, leaf_spec, problem in leaves(value, spec):
-        if problem:
-            place = _Place(position, label, path)
-            raise ShapeError(f"{place.label}: {problem}{place.suffix}")
-        _assert_leaf(bindings, leaf, leaf_spec, asked, position, label, path, lasting)
+    try:
+        if type(spec) is str and hasattr(value, "shape"):
+            _assert_leaf(bindings, value, spec, asked, position, label, "", lasting)
+            return
+        for path, leaf, leaf_spec, problem in leaves(value, spec):
+            if problem:
+                place = _Place(position, label, path)
+                raise ShapeError(f"{place.label}: {problem}{place.suffix}")
+            _assert_leaf(bindings, leaf, leaf_spec, asked, position, label, path, lasting)
+    except RuntimeError as error:
+        if "NestedTensor" not in str(error):
+            raise
+        nested = True
+    else:
+        nested = False
+    if nested:
+        place = _Place(position, label, "")
+        raise ShapeError(
+            f"{place.label}: a nested tensor of the strided layout has no size along each axis; check its components, "
+            f'assert_shape(list(x.unbind()), ["t d", ...]), or make it with layout=torch.jagged{place.suffix}'
+        )
 
 
 def _assert_leaf(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 from pytest_tensorcheck.observations import TensorcheckFailure
 from pytest_tensorcheck.shapes import arrays
 from pytest_tensorcheck.shapes.checker import argument_label, call_place
+from pytest_tensorcheck.shapes.messages import brief
 from pytest_tensorcheck.shapes.sizes import show
 
 # (rtol, atol) by dtype, the coarser dtype of the two deciding: what torch.testing.assert_close documents as its own.
@@ -33,7 +35,8 @@ def assert_close(
 
     With a torch tensor on either side `torch.testing.assert_close(actual, expected, rtol, atol, **options)` decides
     (the other side is converted when it is an array, a number or a list), otherwise
-    `numpy.testing.assert_allclose`. Tolerances follow the coarser dtype (`TOLERANCES`) unless both are given.
+    `numpy.testing.assert_allclose`. What holds no numbers (names, None, dates) has to be equal; masked elements are
+    passed by. Tolerances follow the coarser dtype (`TOLERANCES`) unless both are given.
     `equal_nan=True` makes NaN equal to NaN. Raises `CloseError`.
     """
     __tracebackhide__ = True
@@ -82,6 +85,8 @@ def _is_list_of_arrays(value: Any) -> bool:
 def _compare_leaf(
     actual: Any, expected: Any, rtol: float | None, atol: float | None, options: dict[str, Any]
 ) -> str | None:
+    if not (_holds_numbers(actual) and _holds_numbers(expected)):
+        return _compare_as_they_are(actual, expected)
     if arrays.is_torch(actual) or arrays.is_torch(expected):
         import torch
 
@@ -99,7 +104,7 @@ def _compare_leaf(
     else:
         import numpy
 
-        actual, expected = numpy.asarray(actual), numpy.asarray(expected)
+        actual, expected = _unmasked(actual, expected)
         tolerances = _tolerances(actual.dtype, expected.dtype, rtol, atol)
         if actual.shape != expected.shape:
             return f"shape {show(actual.shape)}, expected {show(expected.shape)}"
@@ -115,6 +120,52 @@ def _compare_leaf(
             return None
     spread = _spread(actual, expected, tolerances, bool(options.get("equal_nan", False)))
     return said.strip() + ("\n" + spread if spread else "")
+
+
+def _holds_numbers(value: Any) -> bool:
+    """Whether a difference can be taken: not of names, None, dates, records."""
+    if arrays.is_torch(value) or isinstance(value, Number):
+        return True
+    import numpy
+
+    try:
+        array = numpy.asarray(value)
+    except (TypeError, ValueError):  # ragged
+        return False
+    if array.dtype.kind == "O":
+        return all(isinstance(each, Number) for each in array.flat)
+    # The further float types (bfloat16, float8) are of kind "V", as records are.
+    return array.dtype.kind in "biufc" or (array.dtype.kind == "V" and not array.dtype.name.startswith("void"))
+
+
+def _compare_as_they_are(actual: Any, expected: Any) -> str | None:
+    import numpy
+
+    if arrays.is_numpy(actual) and arrays.is_numpy(expected):
+        if actual.shape != expected.shape:
+            return f"shape {show(actual.shape)}, expected {show(expected.shape)}"
+        wrong = numpy.asarray(actual != expected)
+        if not wrong.any():
+            return None
+        first = tuple(int(each) for each in numpy.argwhere(wrong)[0])
+        return (
+            f"{_where(wrong, numpy)}, the first at {list(first)}: got {actual[first]!r}, expected {expected[first]!r}"
+        )
+    arrays_here = arrays.is_array(actual) or arrays.is_array(expected)
+    if not arrays_here and (actual is expected or bool(actual == expected)):
+        return None
+    return f"got {brief(actual)}, expected {brief(expected)}"
+
+
+def _unmasked(actual: Any, expected: Any) -> tuple[Any, Any]:
+    """Both as plain arrays; where an element of one is masked, both have the same number."""
+    import numpy
+
+    first, second = numpy.asarray(actual), numpy.asarray(expected)
+    if first.shape == second.shape and any(isinstance(each, numpy.ma.MaskedArray) for each in (actual, expected)):
+        masked = numpy.ma.getmaskarray(actual) | numpy.ma.getmaskarray(expected)
+        first, second = (numpy.where(masked, each.dtype.type(0), each) for each in (first, second))
+    return first, second
 
 
 def _first_paragraph(text: str) -> str:
@@ -138,19 +189,19 @@ def _spread(actual: Any, expected: Any, tolerances: tuple[float, float], equal_n
     if left is None or right is None or left.shape != right.shape or left.size == 0:
         return ""
     with numpy.errstate(all="ignore"):
-        error = numpy.abs(left - right)
+        error = numpy.array(numpy.abs(left - right))  # of numbers too: what numpy makes of them cannot be written into
         error[left == right] = 0.0
         if equal_nan:
             error[numpy.isnan(left) & numpy.isnan(right)] = 0.0
-        wrong = ~(error <= tolerances[1] + tolerances[0] * numpy.abs(right))
+        wrong = numpy.asarray(~(error <= tolerances[1] + tolerances[0] * numpy.abs(right)))
     if not wrong.any():
         return ""
     ranked = numpy.where(numpy.isnan(error), numpy.inf, error)
     worst = numpy.unravel_index(int(numpy.argmax(numpy.where(wrong, ranked, -1.0))), error.shape)
-    lines = [
-        f"worst at {[int(each) for each in worst]}: got {left[worst]:.9g}, expected {right[worst]:.9g}, "
-        f"off by {error[worst]:.3g}"
-    ]
+    at = f"worst at {[int(each) for each in worst]}: " if worst else ""
+    lines = [f"{at}got {left[worst]:.9g}, expected {right[worst]:.9g}, off by {error[worst]:.3g}"]
+    if error.size == 1:
+        return lines[0]
     finite = error[numpy.isfinite(error)]
     if finite.size:
         middle, high, top = (float(each) for each in numpy.quantile(finite, [0.5, 0.9, 1.0]))

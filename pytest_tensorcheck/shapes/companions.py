@@ -13,8 +13,11 @@ from pytest_tensorcheck.shapes.nested import array_leaves
 from pytest_tensorcheck.shapes.sizes import show
 
 
-def _each(value: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays of a structure by path; of a torch module its parameters, their gradients and its buffers."""
+def _each(value: Any, numbers: bool = False) -> Iterator[tuple[str, Any]]:
+    """The arrays of a structure by path; of a torch module its parameters, their gradients and its buffers.
+
+    `numbers`: Python's own numbers in it too, as the losses and metrics in a dict are.
+    """
     torch = loaded("torch")
     if torch is not None and isinstance(value, torch.nn.Module):
         for name, parameter in value.named_parameters():
@@ -27,7 +30,7 @@ def _each(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (bool, int, float, complex)):
         yield "", value
         return
-    yield from array_leaves(value)
+    yield from array_leaves(value, numbers=numbers)
 
 
 def assert_finite(*values: Any) -> None:
@@ -40,7 +43,7 @@ def assert_finite(*values: Any) -> None:
         raise TypeError("assert_finite was given nothing to look at")
     for position, value in enumerate(values):
         looked = False
-        for path, array in _each(value):
+        for path, array in _each(value, numbers=True):
             looked = True
             problem = _nonfinite(array)
             if problem:
@@ -54,10 +57,15 @@ def _nonfinite(array: Any) -> str | None:
         import torch
 
         array = array.detach()
+        if array.is_nested:
+            parts = enumerate(array.unbind())
+            return next((f"component {at}: {found}" for at, part in parts if (found := _nonfinite(part))), None)
         if not (array.is_floating_point() or array.is_complex()) or array.device.type == "meta":
             return None
         if array.layout != torch.strided:
             array = array.coalesce().values() if array.layout == torch.sparse_coo else array.to_dense()
+        if array.itemsize == 1:  # of float8 torch does not say it
+            array = array.to(torch.float32)
         finite = torch.isfinite(array)
         if bool(finite.all()):
             return None
@@ -70,7 +78,9 @@ def _nonfinite(array: Any) -> str | None:
     else:
         import numpy
 
-        array = numpy.asarray(array)
+        array = numpy.ma.filled(array, 0) if isinstance(array, numpy.ma.MaskedArray) else numpy.asarray(array)
+        if array.dtype.kind == "O" and all(isinstance(each, (bool, int, float)) for each in array.flat):
+            array = array.astype("float64")
         if array.dtype.kind not in "fc":
             if array.dtype.name not in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
                 return None

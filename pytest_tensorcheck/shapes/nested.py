@@ -84,16 +84,16 @@ def _is_structure(value: Any) -> bool:
     )
 
 
-def array_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every array of a structure with its path, such as `["image"][0]`."""
-    if is_array(value):
+def array_leaves(value: Any, path: str = "", numbers: bool = False) -> Iterator[tuple[str, Any]]:
+    """Every array of a structure with its path, such as `["image"][0]`; with `numbers` Python's numbers as well."""
+    if is_array(value) or (numbers and isinstance(value, (bool, int, float, complex))):
         yield path, value
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from array_leaves(item, f"{path}[{key!r}]")
+            yield from array_leaves(item, f"{path}[{key!r}]", numbers)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from array_leaves(item, f"{path}[{index}]")
+            yield from array_leaves(item, f"{path}[{index}]", numbers)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for each in dataclasses.fields(value):
-            yield from array_leaves(getattr(value, each.name), f"{path}.{each.name}")
+            yield from array_leaves(getattr(value, each.name), f"{path}.{each.name}", numbers)

@@ -86,10 +86,21 @@ def _says_cpu(mode: ShadowFunctionMode) -> bool:
     return '"cpu"' in text or "'cpu'" in text
 
 
-def _copy_plain(mode: ShadowFunctionMode, tensor: Any, operation: str) -> Any:
-    """`.cpu()` where no device is named: a read, and a copy that from here on is on the host."""
+def _copy_plain(
+    mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operation: str
+) -> Any:
+    """`.cpu()` where no device is named: a read, and what it gives is on the host from here on.
+
+    It gives what it gives without us, the tensor itself as a rule. A copy tells the two apart, so that the tensor still
+    counts: where nobody sees the difference, and never where nothing is pretended.
+    """
+    tensor = args[0]
+    out = mode.run(func, args, kwargs)
     mode.read(tensor, "to_host", operation)
-    return put(tensor.clone(), HOST)
+    if out is tensor and mode.simulation.pretending and type(tensor) is torch.Tensor:
+        if not (tensor.requires_grad and tensor.is_leaf):  # its gradient would stay with the tensor
+            out = tensor.clone()
+    return put(out, HOST)
 
 
 @handles(torch.Tensor.to)
@@ -122,8 +133,9 @@ def _to(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dict
             memory_format=memory_format,
         )
     if not wants and other is None and not mode.simulation.device_named and here in (NONE, PLAIN) and _says_cpu(mode):
-        copied = _copy_plain(mode, tensor, "to")
-        return copied if dtype is None or dtype == copied.dtype else put(copied.to(dtype), HOST)
+        return _copy_plain(mode, func, args, kwargs, "to")
+    if not wants:
+        return mode.run(func, args, kwargs)
     copy = bool(kwargs.get("copy", [*(v for v in args[1:] if isinstance(v, bool)), False, False][1]))
     more = {} if memory_format is None else {"memory_format": memory_format}
     return mode.run(func, (tensor,), {"dtype": dtype or tensor.dtype, "copy": copy, **more})
@@ -166,7 +178,7 @@ def _cpu(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: dic
     if here == DEVICE:
         return move(mode, tensor, HOST, "cpu", memory_format=kwargs.get("memory_format"))
     if not mode.simulation.device_named and here in (NONE, PLAIN) and mode.counts(tensor)[0]:
-        return _copy_plain(mode, tensor, "cpu")
+        return _copy_plain(mode, func, args, kwargs, "cpu")
     return func(*args, **kwargs)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pytest_tensorcheck.sync.private_torch import innermost
+from pytest_tensorcheck.sync.private_torch import innermost, without_torch_function
 
 # No flag: on the host, unless the code names no device at all (then floating point data counts as device data).
 NONE = 0
@@ -22,26 +22,34 @@ FLAG = "_tensorcheck_place"
 
 
 def place_of(tensor: Any) -> int:
-    """The flag of a tensor's storage; of the tensor itself where it has none (sparse, nested)."""
-    try:
-        return getattr(tensor.untyped_storage(), FLAG, NONE)
-    except (RuntimeError, NotImplementedError):
-        inner = innermost(tensor)
-        if inner is not tensor:
-            return place_of(inner)
-        return getattr(tensor, FLAG, NONE)
+    """The flag of a tensor's storage; of the tensor itself where it has none (sparse, nested).
+
+    None of our looks at it is a call that the tensor's class or a function mode hears of. What only answers torch's
+    functions in a tensor's place is nowhere.
+    """
+    if not isinstance(tensor, torch.Tensor):
+        return NONE
+    with without_torch_function():
+        try:
+            return getattr(tensor.untyped_storage(), FLAG, NONE)
+        except (RuntimeError, NotImplementedError):
+            inner = innermost(tensor)
+            if inner is not tensor:
+                return place_of(inner)
+            return getattr(tensor, FLAG, NONE)
 
 
 def put(tensor: Any, place: int) -> Any:
     """Set the flag; returns the tensor."""
-    try:
-        setattr(tensor.untyped_storage(), FLAG, place)
-    except (RuntimeError, NotImplementedError):
-        inner = innermost(tensor)
-        if inner is not tensor:
-            put(inner, place)
-        else:
-            setattr(tensor, FLAG, place)
+    with without_torch_function():
+        try:
+            setattr(tensor.untyped_storage(), FLAG, place)
+        except (RuntimeError, NotImplementedError):
+            inner = innermost(tensor)
+            if inner is not tensor:
+                put(inner, place)
+            else:
+                setattr(tensor, FLAG, place)
     return tensor
 
 
@@ -57,6 +65,17 @@ def put_all(value: Any, place: int) -> Any:
 
 def is_on_device(tensor: Any) -> bool:
     return place_of(tensor) == DEVICE
+
+
+def is_float(tensor: Any) -> bool:
+    """Whether it holds numbers that a network computes with, asked as unheard as the rest of this."""
+    with without_torch_function():
+        return bool(tensor.is_floating_point() or tensor.is_complex())
+
+
+def is_meta(tensor: Any) -> bool:
+    with without_torch_function():
+        return bool(tensor.is_meta)
 
 
 def any_on_device(values: Any) -> bool:

@@ -9,6 +9,7 @@ import torch
 import torch._dynamo  # torch loads it (1 s) at the first operation under a mode: not in the time of a test with a deadline
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from pytest_tensorcheck.operator_calls import operator_call
 from pytest_tensorcheck.sync import private_torch, scopes
 from pytest_tensorcheck.sync.conditions import BACKWARD_CONDITIONS, CONDITIONS, Condition
 from pytest_tensorcheck.sync.device_flag import (
@@ -173,9 +174,7 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             self.after_torchscript((*args, *kwargs.values()), out)
             return out
         node = _backward_node()
-        if node is None:
-            return self._run(func, args, kwargs, None)
-        with private_torch.without_torch_function():
+        with private_torch.without_torch_function() if node is not None else operator_call(func, types):
             return self._run(func, args, kwargs, node)
 
     def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], node: Any) -> Any:
@@ -192,7 +191,7 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     simulation.remember_line(sequence - 1, (frame.f_code, frame.f_lineno, frame.f_lasti))
 
         # Which operands are on the device, and which are not. Written out, for this runs at every operation.
-        on = plain = tensors = False
+        on = plain = host = tensors = False
         others: list[tuple[Any, int]] = []
         for value in args:
             if isinstance(value, _Tensor):
@@ -226,15 +225,18 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
         if on:
             if others and not operation.mixes and simulation.pretending:
-                host = next((t for t, _ in others if t.dim() and _is_plain_cpu(t)), None)
-                if host is not None:
-                    raise _wrong_device(operation, host)
+                left = next((t for t, _ in others if t.dim() and _is_plain_cpu(t)), None)
+                if left is not None:
+                    raise _wrong_device(operation, left)
             if operation.row is not None or node is not None:
                 self._look(operation, args, kwargs, node, plain=False)
         elif others and not simulation.device_named:
+            host = True
             for other, place in others:
-                if place in (NONE, PLAIN) and self._counts_plain(other, place):
-                    plain = True
+                if place in (NONE, PLAIN):
+                    host = False
+                    if self._counts_plain(other, place):
+                        plain = True
             if operation.row is not None or (plain and node is not None):
                 if plain:
                     self._look(operation, args, kwargs, node, plain=True)
@@ -243,16 +245,17 @@ class ShadowDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
         out = func(*args, **kwargs)
 
-        if on or plain:
+        if on or plain or host:
             if operation.keeps:
                 return out
+            place = DEVICE if on else PLAIN if plain else HOST
             if isinstance(out, _Tensor):
                 try:
-                    setattr(out.untyped_storage(), FLAG, DEVICE if on else PLAIN)
+                    setattr(out.untyped_storage(), FLAG, place)
                 except (RuntimeError, NotImplementedError):
-                    put(out, DEVICE if on else PLAIN)
+                    put(out, place)
             else:
-                self._mark(out, DEVICE if on else PLAIN, operation)
+                self._mark(out, place, operation)
         elif not tensors and self._made_for_device(node):
             self._mark(out, DEVICE, operation)
         return out

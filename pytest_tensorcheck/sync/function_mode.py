@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from pytest_tensorcheck.sync import scopes
-from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, PINNED, PLAIN, place_of, put, put_all
+from pytest_tensorcheck.sync.device_flag import DEVICE, HOST, PINNED, PLAIN, is_float, place_of, put, put_all
 from pytest_tensorcheck.sync.shadow import Simulation, current
 from pytest_tensorcheck.torch_warnings import WarnsInPlace
 
@@ -110,7 +110,7 @@ class ShadowFunctionMode(WarnsInPlace, TorchFunctionMode):
             return False, False, False
         if place == PLAIN:
             return True, True, False
-        if tensor.is_floating_point() or tensor.is_complex():
+        if is_float(tensor):
             simulation.floats_seen = True
             return True, True, False
         return (not simulation.floats_seen), True, True

@@ -45,13 +45,13 @@ def _tensor(mode: ShadowFunctionMode, func: Any, args: tuple[Any, ...], kwargs: 
     pinned = bool(kwargs.get("pin_memory"))
     kwargs = {key: value for key, value in kwargs.items() if key not in ("device", "pin_memory")}
     if isinstance(data, torch.Tensor):
-        out = mode.run(func, args, kwargs)
+        out = mode.run(func, args, kwargs if device is None or is_cuda(device) else {**kwargs, "device": device})
         here = place_of(data)
         wants = here == DEVICE if device is None else is_cuda(device)
         if device is not None and is_cuda(device):
             mode.simulation.name_device()
         if wants == (here == DEVICE):
-            if out.untyped_storage().data_ptr() != data.untyped_storage().data_ptr() and here:
+            if here and place_of(out) != here:
                 put(out, here)
             return out
         return move(mode, out, DEVICE if wants else HOST, name)

@@ -16,7 +16,18 @@ import torch
 
 from pytest_tensorcheck import torchscript
 from pytest_tensorcheck.sync import cuda_api, parallel, private_torch, scopes
-from pytest_tensorcheck.sync.device_flag import DEVICE, FLAG, HOST, NONE, PLAIN, is_on_device, place_of, put
+from pytest_tensorcheck.sync.device_flag import (
+    DEVICE,
+    FLAG,
+    HOST,
+    NONE,
+    PLAIN,
+    is_float,
+    is_meta,
+    is_on_device,
+    place_of,
+    put,
+)
 from pytest_tensorcheck.sync.function_mode import check_index, is_cuda
 from pytest_tensorcheck.sync.shadow import Simulation, function_mode, thread_modes
 
@@ -143,7 +154,7 @@ def _reported(simulation: Simulation, tensor: Any, row: str, operation: str) -> 
     place = place_of(tensor)
     if place == DEVICE:
         simulation.report(row, operation, depth=3)
-    elif not simulation.device_named and place in (NONE, PLAIN) and tensor.is_floating_point():
+    elif not simulation.device_named and place in (NONE, PLAIN) and is_float(tensor):
         simulation.floats_seen = True
         simulation.report(row, operation, plain=True, depth=3)
 
@@ -163,12 +174,14 @@ def _tensor_methods(simulation: Simulation) -> list[tuple[Any, str, Any]]:
             scopes.resume(token)
 
     def __repr__(self: Any, *, tensor_contents: Any = None) -> Any:
-        if tensor_contents is None and self.device.type != "meta":
+        if tensor_contents is None and not is_meta(self):
             _reported(simulation, self, "print", "repr")
         return silently(show, self, tensor_contents=tensor_contents)
 
     def __format__(self: Any, format_spec: str) -> Any:
-        if self.dim() == 0 and not self.is_meta:
+        with private_torch.without_torch_function():
+            is_number = self.dim() == 0 and not self.is_meta
+        if is_number:
             _reported(simulation, self, "scalar", "format")
             return silently(form, self, format_spec)
         return form(self, format_spec)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Protocol
 
 from pytest_tensorcheck.observations import Observation
+from pytest_tensorcheck.own_reads import own_reads
 from pytest_tensorcheck.parentheses import NeedsParentheses
 from pytest_tensorcheck.sync import backends, messages
 from pytest_tensorcheck.sync.events import SyncEvent
@@ -42,7 +43,7 @@ _allowed_anywhere = 0
 
 def listening() -> bool:
     """Whether anybody would count a synchronisation that happens now. Cheap: asked before any evidence is gathered."""
-    return bool(_OPEN.get()) and not _ALLOWED.get()
+    return bool(_OPEN.get()) and not _ALLOWED.get() and not own_reads.depth
 
 
 def record(event: SyncEvent) -> None:

@@ -189,6 +189,22 @@ TORCH_BUGS: dict[str, str] = {
     "in a comprehension": "[p - t for p, t in [(torch.rand(n, 1), torch.rand(n))]]",
     "float16": "torch.rand(n, 1).half() - torch.rand(n).half()",
     "R squared": "ss = ((torch.rand(n, 1) - torch.rand(n)) ** 2).sum()",
+    "a prediction of one forward in another's": """
+        class Outer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Linear(4, 1)
+            def forward(self, x, y):
+                return (self.inner(x) - 1) * y
+        y = torch.rand(n, 1).view(-1)
+        Outer()(torch.rand(n, 4), y)
+    """,
+    "a parameter with data": """
+        w = nn.Parameter(torch.rand(4, 1))
+        prediction = torch.rand(n, 4) @ w
+        prediction - torch.rand(n)
+    """,
+    "a scaled column": "torch.rand(n, 1) * torch.rand(1) - torch.rand(n)",
 }
 
 TORCH_CORRECT: dict[str, str] = {
@@ -444,6 +460,60 @@ TORCH_CORRECT: dict[str, str] = {
         torch.func.vmap(lambda a: a - b)(torch.rand(5, 5))
         torch.func.jacrev(lambda a: a ** 2)(torch.rand(5))
         torch.func.hessian(lambda a: (a ** 3).sum())(torch.rand(5))
+    """,
+    "the support of a distribution (pyro)": """
+        D = torch.distributions
+        for d in (D.Categorical(logits=torch.rand(n, n)), D.Categorical(logits=torch.rand(3, n, 4))):
+            d.log_prob(d.enumerate_support(expand=False))
+            d.log_prob(d.enumerate_support())
+        coins = D.Bernoulli(torch.rand(2))
+        values = coins.enumerate_support(expand=False)
+        coins.log_prob(values)
+        coins.log_prob(values.to(torch.float64))
+        values * torch.rand(2)
+        D.Binomial(n - 1, torch.rand(n)).log_prob(D.Binomial(n - 1, torch.rand(n)).enumerate_support(expand=False))
+    """,
+    "scales made of parameters (gpytorch)": """
+        class Kernel(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.raw_lengthscale = nn.Parameter(torch.zeros(3, 1, 2))
+                self.log_noise = nn.Parameter(torch.zeros(n, 1))
+            @property
+            def lengthscale(self):
+                return F.softplus(self.raw_lengthscale)
+            def forward(self, x):
+                x.div(self.lengthscale)
+                return x * (F.softplus(self.raw_lengthscale) + 1e-3).sqrt()
+        kernel = Kernel()
+        kernel(torch.rand(3, 2))
+        torch.rand(n) / kernel.log_noise.exp()
+        torch.rand(n) - kernel.log_noise.exp().clamp(min=1e-6)
+    """,
+    "a flow's weights (pyro's planar)": """
+        w, u, bias = nn.Parameter(torch.rand(1, 2)), nn.Parameter(torch.rand(1, 2)), nn.Parameter(torch.rand(1))
+        alpha = torch.matmul(u.unsqueeze(-2), w.unsqueeze(-1)).squeeze(-1)
+        u_hat = u + (F.softplus(alpha) - 1 - alpha) * w.div(w.pow(2).sum(dim=-1, keepdim=True))
+        x = torch.rand(3, 2)
+        act = torch.tanh(torch.matmul(w.unsqueeze(-2), x.unsqueeze(-1)).squeeze(-1) + bias)
+        y = x + u_hat * act
+        psi_z = (1.0 - act.pow(2)) * w
+    """,
+    "a table of quantiles in a forward (torch_geometric)": """
+        class Quantiles(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("q", torch.rand(n).view(-1, 1))
+            def forward(self, index):
+                count = torch.bincount(index, minlength=n)
+                return self.q * (count - 1)
+        Quantiles()(torch.arange(n))
+    """,
+    "both signs of a number (pyro's folded)": """
+        signs = torch.rand(1).new_tensor([1.0, -1.0]).reshape(2, 1, 1)
+        base = torch.distributions.Normal(torch.zeros(2, 1), 1.0)
+        base.log_prob(signs * torch.rand(1)).logsumexp(0)
+        torch.rand(2) - torch.rand(2)[:, None] * torch.rand(1)
     """,
 }
 

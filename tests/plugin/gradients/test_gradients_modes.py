@@ -109,3 +109,15 @@ def test_exhaustive_counts_the_wrong_entries():
     report = check_gradients(lambda x: torch.outer(x, x), vector(), exhaustive=True)
     assert report.verdict is Verdict.PASSED
     assert "every one of 125 entries of the Jacobian was compared" in report.notes
+
+
+def test_what_torch_warns_of_itself_is_no_fault_of_the_function(pytester):
+    """In a new process: torch compiles its forward-mode formulas once, and warns of the compiler that it takes."""
+    pytester.makepyfile("""
+        import torch
+
+        def test_it(gradcheck):
+            x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+            assert gradcheck(torch.sin, x, check_forward_ad=True, check_batched_forward_grad=True)
+        """)
+    pytester.runpytest_subprocess("-W", "error").assert_outcomes(passed=1)

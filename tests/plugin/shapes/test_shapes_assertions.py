@@ -451,3 +451,80 @@ def test_arguments_in_the_wrong_order_are_named_and_not_printed_in_full():
         assert_shape("b t", np.zeros((50, 60)))
     said = 'a specification is a string such as "batch dim", not a ndarray; the array comes first'
     assert str(caught.value).splitlines()[0] == f"'b t': {said}"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [float, np.float32, np.array, lambda x: pytest.importorskip("torch").tensor(x)],
+    ids=["float", "f32", "array", "tensor"],
+)
+@pytest.mark.parametrize(
+    ("actual", "difference"), [(1.0, "off by 1"), (float("nan"), "got nan"), (float("inf"), "off by inf")], ids=str
+)
+def test_numbers_that_are_not_close(make, actual, difference):
+    with pytest.raises(CloseError, match=difference) as caught:
+        assert_close(make(actual), make(2.0))
+    assert f"{here(-1)}" in str(caught.value)
+    with pytest.raises(CloseError, match="expected 4, off by 1"):
+        assert_close(np.int64(3), 4)
+
+
+NO_NUMBERS = {
+    "name": ("a", "b"),
+    "none": (None, 1.0),
+    "none for an array": (np.zeros(2), None),
+    "names": (np.array(["a", "b"]), np.array(["a", "c"])),
+    "dates": (np.array(["2020", "2021"], dtype="M8[Y]"), np.array(["2020", "2022"], dtype="M8[Y]")),
+    "records": (np.zeros(2, dtype=[("x", "f4")]), np.ones(2, dtype=[("x", "f4")])),
+    "objects": (np.array([1, None]), np.array([2, None])),
+    "mixed list": ([1.0, "a"], [1.0, "b"]),
+    "bytes": (b"a", b"b"),
+}
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_what_holds_no_numbers_has_to_be_equal(name):
+    value, other = NO_NUMBERS[name]
+    assert_close({"what": value, "x": np.ones(2)}, {"what": value, "x": np.ones(2)})
+    with pytest.raises(CloseError, match=r"\['what'\]: .*expected"):
+        assert_close({"what": value, "x": np.ones(2)}, {"what": other, "x": np.ones(2)})
+
+
+def test_masked_elements_are_passed_by():
+    masked = np.ma.array([1.0, np.nan], mask=[False, True])
+    assert_close(masked, np.ma.array([1.0, 3.0], mask=[False, True]))
+    assert_finite(masked)
+    with pytest.raises(CloseError, match="1 of 2 wrong"):
+        assert_close(masked, np.ma.array([2.0, 3.0], mask=[False, True]))
+
+
+def test_numbers_of_a_structure_are_finite_too():
+    metrics = {"loss": float("nan"), "w": np.ones(2)}
+    with pytest.raises(ShapeError, match=r"metrics\['loss'\]: 1 NaN"):
+        assert_finite(metrics)
+    with pytest.raises(ShapeError, match=r"\[1\]\['a'\]: 1 \+Inf"):
+        assert_finite([np.ones(2), {"a": float("inf"), "name": "x"}])
+    with pytest.raises(ShapeError, match=r"1 \+Inf among 2 elements"):
+        assert_finite(np.array([1.0, np.inf], dtype=object))
+    assert_finite(metrics | {"loss": 0.5}, [True, 3, None, "x"])
+    assert_dtype({"step": 3, "x": np.ones(2)}, "float64")  # of arrays only
+
+
+def test_tensors_of_rare_kinds():
+    torch = pytest.importorskip("torch", reason="needs torch")
+    bad = torch.tensor([1.0, float("nan")])
+    for nested in (
+        torch.nested.nested_tensor([torch.ones(3), bad], layout=kind) for kind in (torch.jagged, torch.strided)
+    ):
+        with pytest.raises(
+            ShapeError, match=r"component 1: 1 NaN among 2 elements of shape \(2,\), the first at \[1\]"
+        ):
+            assert_finite(nested)
+    assert_finite(torch.nested.nested_tensor([torch.ones(3)], layout=torch.jagged))
+    assert_finite(torch.ones(2).to(torch.float8_e4m3fn))
+    with pytest.raises(ShapeError, match="1 NaN"):
+        assert_finite(bad.to(torch.float8_e4m3fn))
+    with pytest.raises(ShapeError, match=r"nested: a nested tensor of the strided layout has no size .*unbind"):
+        assert_shape(nested, "n t")
+    with pytest.raises(ShapeError, match="a nested tensor of the strided layout"):
+        assert_shape({"x": nested}, "n t")

@@ -148,3 +148,23 @@ def test_naming_the_device_ends_the_guessing_for_the_whole_test() -> None:
     with simulation(), no_sync():
         torch.zeros(1, device="cuda")
         X.sum().item()
+
+
+def test_what_is_computed_from_a_copy_on_the_host_is_on_the_host() -> None:
+    with observe() as seen:
+        host = (X * 2).cpu()
+        (host.sum() + host.max()).item()
+        f"{host.mean():.2f}"
+        bool((host > 0).any())
+    assert [o.facts["operation"] for o in seen] == ["cpu"]
+
+
+@pytest.mark.parametrize("there", [lambda x: x.cpu(), lambda x: x.to("cpu"), lambda x: x.to("cpu", torch.float32)])
+def test_a_leaf_on_the_cpu_is_a_leaf(there: Callable[[Any], Any]) -> None:
+    with no_sync(allow=1):
+        x = there(torch.ones(2, requires_grad=True))
+        x.sum().backward()
+    assert x.is_leaf
+    assert torch.equal(x.grad, torch.ones(2))
+    with no_sync(allow=1):
+        assert isinstance(there(MODEL.weight), nn.Parameter)

@@ -241,3 +241,20 @@ def test_it_is_said_of_those_tests_only(
         "test_plain": True,
     }
     assert judged == {name: expected[name] for name in judged}
+
+
+def test_what_the_numerics_watch_reads_is_no_wait(pytester: pytest.Pytester, no_gpu: None) -> None:
+    pytester.makepyfile("""
+        import pytest
+        import torch
+
+        @pytest.mark.tensorcheck(sync="error")
+        def test_forward_and_backward():
+            x = torch.tensor([[1.0, 0.0], [2.0, 3.0]], requires_grad=True)
+            (x.sqrt() + (1 / x)).sum().backward()
+            (x.detach().half() * 60000).log()
+        """)
+    result = pytester.runpytest_inprocess("-p", "no:randomly", "--tensorcheck-numerics", "report")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["NaN, Inf, overflow and underflow: * in 1 test"])
+    result.stdout.no_fnmatch_line("*waits for the GPU*")

@@ -39,7 +39,7 @@ from tensorlint.inference.contents import (
     tensors_within,
 )
 from tensorlint.inference.effects import forget_name
-from tensorlint.inference.expressions import ItemKey
+from tensorlint.inference.expressions import EndOfShape, ItemKey
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.one_of_class import symbols_of
 from tensorlint.inference.shown import Shown
@@ -69,6 +69,7 @@ from tensorlint.inference.values import (
     Value,
     an_integer,
     number,
+    tell_item,
 )
 from tensorlint.inference.variants import freshen
 
@@ -295,7 +296,9 @@ class Assignments(State):
         if starred:
             self.unpack_starred(elements, starred[0], items)
             return
-        listed = items.items if items.pieces is None else items.pieces.listed(len(elements))
+        listed = items.items
+        if items.pieces is not None and (source is not None or not isinstance(items.pieces, EndOfShape)):
+            listed = items.pieces.listed(len(elements))  # a loop may have no round that relies on there being so many
         if listed is not None:
             if len(listed) == len(elements) and items.kind != "set":
                 for element, item in zip(elements, listed, strict=True):
@@ -307,7 +310,14 @@ class Assignments(State):
             return
         for position, element in enumerate(elements):
             if isinstance(value, Opaque):
-                self.assign(element, one_of_items(value), None)
+                item = one_of_items(value)
+                if value.lengths[:1] == (len(elements),):
+                    if value.fields is None:
+                        value.fields = {}
+                    item = value.fields.setdefault(ItemKey(repr(position)), item)
+                self.assign(element, item, None)
+                if value.lengths and value.name is not None and type(item) is Opaque and item.name is None:
+                    item.name, item.scope = f"{value.name}[{position}]", value.scope  # the other name is not its alone
             elif isinstance(value, Number):
                 self.assign(element, UNKNOWN, None)
             elif isinstance(value, Instance):
@@ -315,7 +325,6 @@ class Assignments(State):
             else:
                 item = freshen(items.element)
                 self.assign(element, Opaque(None) if item is UNKNOWN else item, None)
-            del position
 
     def unpack_starred(self, elements: list[ast.expr], at: int, items: Sequence) -> None:
         after = len(elements) - at - 1
@@ -765,7 +774,8 @@ def forget_shown(value: Sequence) -> None:
 def one_of_items(value: Opaque) -> Opaque:
     """An item of what nobody knows; of a container of numbers it is a number."""
     item = Opaque(None, parts_of(value), PLAIN if value.kind == PLAIN else None)
-    item.integer = value.told == "ints"
+    if value.lengths:
+        tell_item(item, value)
     return item
 
 

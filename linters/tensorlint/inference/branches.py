@@ -35,27 +35,32 @@ class Branches(State):
         frame = self.frame
         before = frame.env
         equal = refinement.equality(self, test) if type(test) is ast.Compare else None
-        outer, outer_ones = frame.under, frame.ones
+        outer, outer_ones, outer_there = frame.under, frame.ones, frame.there
         self.conditional += 1
         frame.env = dict(before)
         asks = kind_tests.asks(test, self.file)
         aside = kind_tests.put_aside(self, test, True) if asks else {}
         refinement.assume(self, test, True)
+        refinement.note_there(self, test, True)
         if equal is not None and equal[0]:
             frame.under = outer | equal[1]
         self.block(node.body)
-        first, first_dead, first_ones = frame.env, frame.dead, frame.ones
+        first, first_dead, first_ones, frame.there = frame.env, frame.dead, frame.ones, outer_there
         frame.env, frame.dead, frame.under, frame.ones = dict(before), False, outer, outer_ones
         aside_else = kind_tests.put_aside(self, test, False) if asks else {}
         refinement.assume(self, test, False)
         orelse = node.orelse
         if orelse:
+            refinement.note_there(self, test, False)
             if equal is not None and not equal[0]:
                 frame.under = outer | equal[1]
             self.block(orelse)
             frame.under = outer
+        frame.there = outer_there
         self.conditional -= 1
         if first_dead:
+            if not orelse and isinstance(node.body[-1], ast.Raise):
+                refinement.take_for_numbers(self, test, False)
             if aside_else and isinstance(node.body[-1], ast.Raise):
                 kind_tests.take_back(frame.env, aside_else)
             return

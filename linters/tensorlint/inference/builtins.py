@@ -164,7 +164,7 @@ def _to_sequence(kind: Any) -> Any:
     def convert(interp: State, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if not args:
             return Sequence(kind, [], born=interp.steps)
-        value = args[0]
+        value = interp.listed_as_told(args[0])
         if isinstance(value, Sequence) and value.shape_of is not None and kind == "tuple":
             return value
         if isinstance(value, Opaque) and value.parts:  # whose items these are

@@ -81,6 +81,9 @@ _PROJECTIONS = frozenset({"torch.nn.Linear", "torch.nn.LazyLinear", "torch.nn.Bi
 _LAYER = re.compile(r"torch\.nn\.(?!Identity$|Sequential$|Module)[A-Z]\w*$")
 # Functions of torch that refuse tensors with axes.
 _OF_SCALARS = frozenset({"torch.arange", "torch.linspace", "torch.logspace"})
+# Functions of torch that are told the shape of their result, size by size, and layers that are told how many features there are.
+_OF_SIZES = frozenset("torch." + name for name in ("zeros", "ones", "empty", "rand", "randn"))
+_FEATURES = {f"torch.nn.{name}": 2 for name in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d")}
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
 _REPLACED = frozenset({"forward", layer_changes.CHANGED})
@@ -95,6 +98,7 @@ _CALLS_NOTHING = frozenset(
      "staticmethod", "classmethod", "list", "tuple", "dict", "set", "len", "zip", "enumerate", "super", "vars", "bool"]
 )  # fmt: skip
 
+_RESAMPLES = frozenset({"torch.nn.functional.interpolate", "torch.nn.functional.upsample"})
 _ASKS_EACH = frozenset(["sorted", "min", "max"])
 
 Arguments = tuple[list[Value], dict[str, Value]]
@@ -234,7 +238,7 @@ class Calls(State):
             if not isinstance(argument, ast.Starred):
                 args.append(self.eval(argument))
             else:
-                value = self.eval(argument.value)
+                value = self.listed_as_told(self.eval(argument.value))
                 items = self.iterate(value) if isinstance(value, (Sequence, LibraryObject)) else None
                 if isinstance(value, Tensor) and value.framework == "numpy":
                     items = self.listed_items(value)
@@ -578,6 +582,8 @@ class Calls(State):
                 if path not in _MAKES_ARRAY and any(map(_decides, args)):
                     self.escape(args, kwargs)
                     return UNKNOWN
+            if path in _OF_SIZES and len(args) > 1:
+                self.note_counted(args)
             if path in _OF_SCALARS:
                 for value in (*args, *kwargs.values()):
                     refinement.take_for_scalar(self, value)
@@ -586,6 +592,9 @@ class Calls(State):
             made = modules.construct(self.call_context(path, node), path, args, kwargs)
             if isinstance(made, LibraryObject):
                 made.made, made.born = node, self.steps
+                if path in _FEATURES and type(made) is LibraryObject:
+                    for value in args[: _FEATURES[path]]:
+                        refinement.take_for_number(self, value)
             return made
         if path.startswith("torch.") and "out" in kwargs:
             self.written(UNKNOWN, kwargs["out"], node)
@@ -597,8 +606,11 @@ class Calls(State):
     def apply(self, entry: Any, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value:
         if kwargs and ("axis" in kwargs or "keepdims" in kwargs) and entry.framework == "torch":
             kwargs = ops.spelled_as_torch(entry, kwargs)
+        told = False
         for value in (*args, *kwargs.values()) if kwargs else args:
             made_of = type(value)
+            if made_of is Opaque and value.lengths:  # type: ignore[attr-defined]
+                told = True
             if (made_of is Tensor and "optional" in value.marks) or (  # type: ignore[attr-defined]
                 made_of is Sequence and entry.framework == "numpy" and unknown_arguments.may_be_none(value)
             ):
@@ -613,6 +625,9 @@ class Calls(State):
             ):
                 self.escape(args, kwargs)
                 return UNKNOWN
+        if told:
+            args = [self.listed_as_told(value) for value in args]
+            kwargs = {name: self.listed_as_told(value) for name, value in kwargs.items()}
         if kwargs and entry.framework == "torch":
             if not is_none(kwargs.get("out", NONE)):
                 plain = {name: value for name, value in kwargs.items() if name != "out"}
@@ -623,6 +638,8 @@ class Calls(State):
         if entry.framework == "numpy":
             # numpy's functions make of a number what they make of an array without axes.
             args = [Tensor("numpy", (), ()) if _is_number_of_numpy(value) else value for value in args]
+        if entry.name in _RESAMPLES:
+            args, kwargs = self.with_sizes_of_space(args, kwargs)
         call = self.call_context(entry.name, node)
         if entry.name in JOINING and args and type(args[0]) is Sequence:
             args = [self.joined_tensors(args[0]), *args[1:]]

@@ -228,6 +228,8 @@ def joined_items(receiver: Sequence, more: list[Value]) -> Value:
     result = join_all(values)
     aliases.tie(result, *values)
     if isinstance(result, Opaque) and not result.parts:
+        if result.told == "real" and not result.optional:
+            return Scalar("real")
         return Scalar("int", is_numbering(result)) if result.integer else UNKNOWN
     return result
 

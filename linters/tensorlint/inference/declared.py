@@ -22,6 +22,7 @@ from tensorlint.inference.values import (
     Library,
     Opaque,
     Scalar,
+    Sequence,
     Tensor,
     Value,
     is_none,
@@ -74,12 +75,13 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
         name = node.id  # type: ignore[attr-defined]
         if name == "float" or name == "bool":
             return Scalar("float" if name == "float" else "bool")
-        plain = name in _PLAIN_NAMES and (_of_ints(node) or "plain")
+        plain = name in _PLAIN_NAMES and (("int", ()) if name == "int" else _NOT_TOLD)
     else:
-        plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_ints(node) or "plain"))
+        plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_numbers(node) or _NOT_TOLD))
     if plain:
         made = Opaque(None, (), PLAIN)
-        made.told = None if plain == "plain" else plain
+        made.told, made.lengths = plain
+        made.optional = bool(made.lengths) and may_be_none(node, None)
         return made
     if isinstance(node, ast.Subscript):
         return _subscript(interpreter, node, dimensions)
@@ -215,6 +217,15 @@ def may_be_none(annotation: ast.expr | None, default: Value | None) -> bool:
     return kept_with(annotation, "may be none", lambda: any(map(_names_none, walk(annotation))))
 
 
+def may_be_so_long(default: Value | None, lengths: tuple[int | None, ...]) -> bool:
+    """Whether a parameter's default does not belie what its annotation says of a tuple: `size: tuple[int, int] = 224`."""
+    if default is None or is_none(default) or not lengths or type(default) is Opaque:
+        return True
+    if not isinstance(default, Sequence):
+        return False
+    return lengths[0] is None or default.items is None or len(default.items) == lengths[0]
+
+
 def _names_none(part: ast.AST) -> bool:
     """`Optional`, `None`, `"Tensor | None"`."""
     if isinstance(part, ast.Name):
@@ -257,29 +268,48 @@ def _is_plain(annotation: ast.expr) -> bool:
     return False
 
 
-_OF_INTS = frozenset({"Tuple", "tuple", "List", "list", "Sequence"})
+_CONTAINERS = frozenset({"Tuple", "tuple", "List", "list", "Sequence"})
+_NUMBER: dict[str, Literal["int", "real"]] = {"int": "int", "float": "real", "bool": "real"}
+_MANY: dict[str, Literal["ints", "reals"]] = {"int": "ints", "real": "reals"}
+Told = Literal["int", "ints", "real", "reals"] | None
+_NOT_TOLD: tuple[Told, tuple[int | None, ...]] = (None, ())
 
 
-def _of_ints(node: ast.expr) -> Literal["int", "ints"] | None:
-    """Whether the annotation is that of an int or of a tuple or list of ints, or of one of these or None."""
+def _of_numbers(node: ast.expr) -> tuple[Told, tuple[int | None, ...]] | None:
+    """What an annotation says of a number, or of tuples and lists of numbers, or of one of these or None: whether they are ints,
+    and how many each level has."""
+    found = _nesting(node)
+    if found is None:
+        return None
+    kind, lengths = found
+    return (_MANY[kind] if lengths else kind), lengths
+
+
+def _nesting(node: ast.expr, *, within: bool = False) -> tuple[Literal["int", "real"], tuple[int | None, ...]] | None:
     if type(node) is ast.Name:
-        return "int" if node.id == "int" else None
+        of = _NUMBER.get(node.id)
+        return None if of is None else (of, ())
     if isinstance(node, ast.BinOp):
         for part, other in ((node.left, node.right), (node.right, node.left)):
-            if isinstance(other, ast.Constant) and other.value is None:
-                return _of_ints(part)
+            if isinstance(other, ast.Constant) and other.value is None and not within:
+                return _nesting(part)
+        return None
     if not isinstance(node, ast.Subscript):
         return None
     base = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
     if base == "Optional":
-        return _of_ints(node.slice)
+        return None if within else _nesting(node.slice)
+    if base not in _CONTAINERS:
+        return None
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    ints = [each for each in items if not (isinstance(each, ast.Constant) and each.value is Ellipsis)]
-    return (
-        "ints"
-        if base in _OF_INTS and all(_of_ints(each) == "int" and isinstance(each, ast.Name) for each in ints)
-        else None
-    )
+    open_ = len(items) == 2 and isinstance(items[1], ast.Constant) and items[1].value is Ellipsis
+    counted = base in ("tuple", "Tuple") and not open_
+    found = {_nesting(each, within=True) for each in (items[:1] if open_ else items)}
+    inner = next(iter(found), None)
+    if len({each and each[1] for each in found}) != 1 or inner is None:
+        return None
+    kind: Literal["int", "real"] = "int" if all(each and each[0] == "int" for each in found) else "real"
+    return kind, (len(items) if counted else None, *inner[1])
 
 
 def _subscript(interpreter: State, node: ast.Subscript, dimensions: dict[str, Any]) -> Value | None:

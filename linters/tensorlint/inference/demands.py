@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from tensorlint.inference import known_axes, ranks, refinement
@@ -117,6 +118,22 @@ class Demands(State):
                 self.learn(rank, (id(body), start), mask, says)
             if start or entry is not ALWAYS:
                 return
+
+    def note_counted(self, values: Iterable[Value]) -> None:
+        """The function goes on from here only if these objects are numbers: they are sizes of a shape."""
+        unsure: list[Value] = [
+            value for value in values if type(value) is Opaque and value.kind is None and not value.parts
+        ]
+        if not unsure or self.stand_ins:
+            return
+        base = next((at for at, place in enumerate(self.places) if place is not None and place[0] is self.frame), None)
+        if base is None or not all(place is not None and place[3] is ALWAYS for place in self.places[base + 1 :]):
+            return
+        while unsure:
+            value = unsure.pop()
+            if type(value) is Opaque and value not in self.frame.counted:
+                self.frame.counted.add(value)
+                unsure += value.of or ()
 
     def is_caught(self, place: Place) -> bool:
         """Whether an error at the place may be caught by what stands around it."""
@@ -303,6 +320,32 @@ class Demands(State):
             mask = ranks.of_method(last, args[1:], kwargs)
             if mask != ranks.ANY:
                 self.demand(args[0], mask, torch=last == "permute")
+        elif name in ("numpy.pad", "numpy.transpose"):
+            self.demand(args[0], ranks.of_array(last, args[1:], kwargs))
+
+    def with_sizes_of_space(self, args: list[Value], kwargs: dict[str, Value]) -> tuple[list[Value], dict[str, Value]]:
+        """The arguments of F.interpolate: a part of another tensor's shape, `size=y.shape[2:]`, has as many sizes as axes are
+        resampled."""
+        given = dict(zip(("input", "size", "scale_factor", "mode"), args, strict=False)) | kwargs
+        size, whole = given.get("size"), given.get("input")
+        if not isinstance(size, Sequence) or size.items is not None or size.kind != "tuple":
+            return args, kwargs
+        count = ranks.resampled(given.get("mode"))
+        if isinstance(whole, Tensor) and whole.shape is not None:
+            count = len(whole.shape) - 2
+        if count is None or count < 1:
+            return args, kwargs
+        if size.kin is not None:
+            left = Opaque(None)
+            left.kin = size.kin
+            self.demand(left, ranks.exactly(min(count, ranks.MOST)))
+        listed = None if size.pieces is None else size.pieces.listed(count)
+        if listed is None:
+            return args, kwargs
+        told = Sequence("tuple", listed)
+        return [told if each is size else each for each in args], {
+            name: told if each is size else each for name, each in kwargs.items()
+        }
 
     def keep_rank(self, result: Value, operand: Value | None, offset: int = 0) -> Value:
         """The result of an operation that keeps the number of axes of its operand."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -42,6 +43,7 @@ from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
     KEYED,
+    LENGTH,
     NONE,
     PLAIN,
     UNKNOWN,
@@ -68,11 +70,15 @@ from tensorlint.inference.values import (
     moved,
     number,
     opaque_anew,
+    size_of,
+    tell_item,
 )
 from tensorlint.inference.variants import any_of, item_at, made_anew
 from tensorlint.inference.walking import only_tells
 
 _MAX_ITEMS = 256
+# Items of a tuple whose annotation says how many it has.
+_MOST_TOLD = 16
 _MOST_UNPACKED = 4096  # `[*rows, *rows]` again and again doubles them each time
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
 _RESULT_FIELDS = {
@@ -192,11 +198,11 @@ class Expressions(State):
         items: list[Value] = []
         for element in elements:
             if type(element) is ast.Starred:
-                inner = self.eval(element.value)
+                inner = self.listed_as_told(self.eval(element.value))
                 spend(self, inner)
-                known = isinstance(inner, Sequence) and inner.shape_of is None and inner.items is not None
-                if known and len(items) + len(inner.items) <= _MOST_UNPACKED:
-                    items.extend(inner.items)
+                known = inner.items if isinstance(inner, Sequence) and inner.shape_of is None else None
+                if known is not None and len(items) + len(known) <= _MOST_UNPACKED:
+                    items.extend(known)
                 else:
                     starred = isinstance(inner, Sequence) and inner.kin is not None
                     tail: list[Value] = []
@@ -446,10 +452,38 @@ class Expressions(State):
             kind = value.kind if value.kind == PLAIN else None
             found = fields[name] = Opaque(text, value.parts, kind)
             found.scope, found.variant = value.scope, value.variant
-            found.integer = value.told == "ints" and isinstance(name, ItemKey)
+            if value.lengths and isinstance(name, ItemKey):
+                tell_item(found, value)
             if value.since and is_setting(value.scope, name, self.file.text):
                 found.since = value.since
         return found
+
+    def listed_as_told(self, value: Value) -> Value:
+        """The tuple or list of numbers that an annotation says the object is, else the object itself."""
+        if type(value) is not Opaque or not value.lengths or (value.optional and value not in self.frame.there):
+            return value
+        length = value.lengths[0]
+        if length is not None:
+            if length > _MOST_TOLD:
+                return value
+            return Sequence("tuple", [self.opaque_field(value, ItemKey(repr(at))) for at in range(length)])
+        item = Opaque(None, kind=PLAIN, variant=True)
+        tell_item(item, value)
+        if value.fields is None:
+            value.fields = {}
+        counted = value.fields.get(LENGTH)
+        if counted is None:
+            if value.axes is None:
+                value.axes = {0: S.of_symbol(S.Symbol(None, plural=True))}  # it may be empty, and then has no type
+            counted = value.fields[LENGTH] = self.axis_size(value, 0)
+        return Sequence("list", None, item, size_of(counted))
+
+    def index_as_told(self, value: Value) -> Value:
+        """Between others in an index a tuple of numbers is what a list is."""
+        listed = self.listed_as_told(value)
+        if listed is value or not isinstance(listed, Sequence):
+            return value
+        return Sequence("list", listed.items, listed.element, listed.length)
 
     def tensor_attribute(self, value: Tensor, name: str, node: ast.AST | None) -> Value:
         if name == "shape":
@@ -522,6 +556,9 @@ class Expressions(State):
         if value is UNKNOWN:
             return UNKNOWN
         if type(value) is Tensor:
+            if type(index) is Sequence and index.kind == "tuple" and index.items is not None:
+                if any(type(each) is Opaque and each.lengths for each in index.items):
+                    index = Sequence("tuple", [self.index_as_told(each) for each in index.items])
             found = self.with_outer(indexing.getitem(self.call_context("indexing", node), value, index))
             if value.shape is not None:
                 return found
@@ -561,8 +598,14 @@ class Expressions(State):
         if type(value) is Opaque:
             if type(index) is Const and isinstance(index.value, (str, int)) and not isinstance(index.value, bool):
                 return self.opaque_field(value, ItemKey(repr(index.value)))
+            if value.lengths and type(index) is Slice and isinstance(listed := self.listed_as_told(value), Sequence):
+                if listed.items is not None:
+                    return self.sequence_item(listed, index)
             cut = Opaque(None, value.parts)
             cut.cut = value.cut or known_axes.may_choose(index)
+            if value.lengths and type(index) is Slice:
+                cut.kind, cut.told = PLAIN, value.told
+                cut.lengths = (None, *value.lengths[1:])
             return cut
         if isinstance(value, LibraryObject):
             members = self.members(value)
@@ -603,7 +646,7 @@ class Expressions(State):
             axis = integer(index)
             if axis is not None:
                 return self.axis_size(value.shape_of, axis)
-            return part_of_shape(value, index)
+            return end_of_shape(self, value, index) or part_of_shape(value, index)
         if isinstance(index, Slice) and value.kin is not None:
             return part_of_shape(value, index)
         if isinstance(index, Const) and isinstance(index.value, int):
@@ -646,6 +689,38 @@ def part_of_shape(shape: Sequence, index: Value) -> Value:
     if stop == 0 and not is_none(index.stop):
         return UNKNOWN
     return Sequence("tuple", None, UNKNOWN, None, kin=moved(shape.kin, stop - start))
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class EndOfShape:
+    """The first or the last few sizes of a shape of nobody knows how many, which may be fewer."""
+
+    interpreter: State
+    of: Tensor | Opaque
+    axes: range
+
+    def listed(self, count: int) -> list[Value] | None:
+        """The sizes, where the program relies on there being as many as were asked for."""
+        if count != len(self.axes) or id(self.of) in self.interpreter.reshaped:
+            return None
+        return [self.interpreter.axis_size(self.of, axis) for axis in self.axes]
+
+    def first(self) -> Value | None:
+        return self.interpreter.axis_size(self.of, 0) if self.axes.start == 0 else None
+
+
+def end_of_shape(interpreter: State, shape: Sequence, index: Value) -> Sequence | None:
+    """`x.shape[:2]` and `x.shape[-2:]` where nobody knows how many axes x has."""
+    if not isinstance(index, Slice) or not is_none(index.step) or not isinstance(shape.shape_of, (Tensor, Opaque)):
+        return None
+    start, stop = (0 if is_none(part) else integer(part) for part in (index.start, index.stop))
+    if start == 0 and stop is not None and 0 < stop <= _MOST_TOLD:
+        axes = range(stop)
+    elif is_none(index.stop) and start is not None and -_MOST_TOLD <= start < 0:
+        axes = range(start, 0)
+    else:
+        return None
+    return Sequence("tuple", pieces=EndOfShape(interpreter, shape.shape_of, axes))
 
 
 class ItemKey(str):

@@ -14,6 +14,7 @@ from tensorlint.inference.changes import SHAPED_IN_PLACE
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, share
 from tensorlint.inference.contents import lasts, one_of, one_within
+from tensorlint.inference.declared import may_be_so_long
 from tensorlint.inference.demands import ALWAYS
 from tensorlint.inference.frames import READ_EARLY, Frame, read_early
 from tensorlint.inference.handling import last_name
@@ -354,6 +355,8 @@ class Following(State):
                     # It is that object, and a number.
                     declared._symbol = given._symbol if given.name is None else given.size
                     declared.name, declared.scope = given.name, given.scope
+                    if not may_be_so_long(function.defaults.get(name), declared.lengths):
+                        declared.lengths = ()
                 if declared is not None:
                     bound[name] = declared
         return bound

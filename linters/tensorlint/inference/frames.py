@@ -93,6 +93,10 @@ class Frame:
     returned_under: dict[int, dict[Symbol, Size]] = field(default_factory=dict)
     # Sizes that a test has found to be 1.
     ones: frozenset[Symbol] = frozenset()
+    # What is not None in the branch that is followed, as its test says.
+    there: frozenset[Value] = frozenset()
+    # Objects that are numbers, for this function's own lines have used them as sizes.
+    counted: set[Value] = field(default_factory=set)
     # Of a function that is followed at a call: where that stands.
     caller: Frame | None = None
     # The names of lists that functions within have read, and of those that they may have found otherwise.

@@ -548,6 +548,8 @@ class Interpreter(
                 if isinstance(annotation, ast.Name) and annotation.id == "int" and not known.optional:
                     return Number(known.size)
                 known.kind, known.told = stated.kind, stated.told
+                if declared.may_be_so_long(function.defaults.get(name), stated.lengths):
+                    known.lengths = stated.lengths
             elif isinstance(stated, Tensor) and known.optional:
                 return copy(stated, marks=stated.marks | {"optional"})
             elif isinstance(stated, Tensor) and not isinstance(function.defaults.get(name, stated), (Tensor, Unknown)):

@@ -191,6 +191,8 @@ def _join_kinds(a: Value, b: Value) -> Value:
         whole = [kind_of_operand(each) for each in (a, b) if not is_none(each)]
         if whole and all(kind == "int" for kind in whole):
             either.told = "int"  # `width = given`, of an `int | None`
+        elif whole and None not in whole and "complex" not in whole:
+            either.told = "real"
     if first in _WITH_KIN and second in _WITH_KIN and a.kin == b.kin:  # type: ignore[attr-defined]
         either.kin = a.kin  # type: ignore[attr-defined]
     return either

@@ -367,6 +367,9 @@ def after_function(name: str, args: list[Value], kwargs: dict[str, Value]) -> Ax
         return None
     if name == "matmul":
         return product(args[0], args[1]) if len(args) == 2 else None
+    if name == "one_hot":
+        classes = size_of(_argument("num_classes", 1, args, kwargs))
+        return None if classes is None or (isinstance(classes, int) and classes < 0) else {-1: classes}
     axes = of(subject)
     if not axes or (isinstance(subject, Tensor) and subject.shape is not None):
         return None

@@ -15,6 +15,7 @@ from tensorlint.inference import (
     library_objects,
     module_containers,
     module_formats,
+    numbers,
     one_of_class,
     ops,
     ranks,
@@ -41,7 +42,6 @@ from tensorlint.inference.values import (
     Number,
     Opaque,
     Partial,
-    Scalar,
     Sequence,
     Tensor,
     Unknown,
@@ -148,6 +148,8 @@ def _swaps_two_of_more(args: list[Value], axes: int | None = None) -> bool:
     return axes not in (None, 2) or not (-2 <= first < 2 and -2 <= second < 2) or first % 2 == second % 2
 
 
+# What gives a tensor another shape in place that a view has of it.
+_TURNED = frozenset({"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_"})
 _FLATTENED = frozenset({"start_dim", "end_dim"})
 
 
@@ -192,6 +194,7 @@ _GIVE_PARTS = layer_changes.PARTS | {"items", "values", "get"}
 _OF_NAMESPACE = frozenset({"__getitem__", "copy", "items", "values", "get", "pop", "popitem", "setdefault"})
 # Methods whose result has as many axes as they are given numbers.
 _SPELL_SIZES = frozenset({"view", "permute", "reshape"})
+_SPELLED = frozenset({"view", "reshape", "expand"})
 # Methods of tensors that are given functions to call, now or later.
 _FILLS = frozenset({"fill", "put", "itemset", "__setitem__"})  # an array of objects, it may be
 _CALLS_BACK = frozenset({"register_hook", "register_post_accumulate_grad_hook", "apply_", "map_"}) | _FILLS
@@ -276,7 +279,8 @@ class Methods(State):
                 layer_changes.forget_members(self, [receiver.receiver])
             elif name == "resize":
                 self.reshape(receiver.receiver)  # `x.real` is x where x is real
-        if receiver is UNKNOWN and name in _SPELL_SIZES and self.uses_torch and len(args) > 1 and not kwargs:
+        spelled = ranks.axes_named(args) if name == "transpose" else name in _SPELL_SIZES and self.uses_torch
+        if receiver is UNKNOWN and spelled and len(args) > 1 and not kwargs:
             # `layer(x).view(n, -1, 2)`, of a layer nobody knows.
             made = self.call_opaque_method(Opaque(None), name, args, kwargs, node)
             return made if isinstance(made, Tensor) and made.shape is not None else UNKNOWN
@@ -312,6 +316,16 @@ class Methods(State):
             return NONE
         if name == "__getattribute__" and len(args) == 1 and isinstance(args[0], Const):
             return self.attribute_of(receiver, str(args[0].value), node)
+        if (
+            name in _TURNED
+            and receiver.framework == "torch"
+            and receiver.shape is not None
+            and self.is_new(receiver, node)
+        ):
+            entry = ops.method("torch", name[:-1])
+            turned = self.apply(entry, [receiver, *args], kwargs, node)
+            if turned is not receiver and isinstance(turned, Tensor):
+                return turned
         if name in RESHAPING or name == "__setstate__" or (name == "resize" and receiver.framework != "torch"):
             self.changed_shape(receiver)
             if receiver.framework is None or ops.method(receiver.framework, name) is None:
@@ -339,10 +353,7 @@ class Methods(State):
 
             return Sequence("tuple", [number(stride) for stride in receiver.strides])
         if name == "item":
-            kind = {"int64": "int", "int32": "int", "bool": "bool", "float32": "float", "float64": "float"}.get(
-                receiver.dtype or ""
-            )
-            return Scalar(kind) if kind else UNKNOWN  # type: ignore[arg-type]
+            return numbers.of_item(receiver, self.file.text)
         framework = receiver.framework or (
             "torch"
             if (name in TENSOR_ONLY and name not in ("reshape", "flatten", "transpose", "squeeze", "argmax"))
@@ -369,9 +380,30 @@ class Methods(State):
             given, receiver = receiver, copy(receiver, framework=framework, axes=receiver.axes, kin=receiver.kin)
             aliases.tie(receiver, given)
         result = self.apply(entry, [receiver, *args], kwargs, node)
+        if name in _SPELLED and receiver.framework == "torch":
+            self.note_counted(
+                args if len(args) > 1 else args[0].items or () if args and isinstance(args[0], Sequence) else ()
+            )
         if name.endswith("_") and not name.endswith("__") and isinstance(result, Tensor):
             self.changed_in_place(receiver, result, node)
         return result
+
+    def is_new(self, value: Tensor, node: ast.AST | None) -> bool:
+        """Whether nothing else can be the tensor whose method is called: one that a function of torch has just made."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or aliases.is_tied(value):
+            return False
+        made = node.func.value
+        if value.made is not made or not isinstance(made, ast.Call) or not isinstance(made.func, ast.Attribute):
+            return False  # `x.contiguous()`, which is x where that is contiguous
+        held: ast.expr = made.func.value
+        while isinstance(held, ast.Attribute):
+            held = held.value
+        if not isinstance(held, ast.Name) or any(keyword.arg in (None, "out") for keyword in made.keywords):
+            return False
+        function = self.eval(made.func)
+        if isinstance(function, Attribute):
+            return isinstance(function.receiver, Tensor) and ops.method("torch", function.name) is not None
+        return isinstance(function, Library) and ops.function(function.path) is not None
 
     def resize_unknown(self) -> None:
         """`rows[i].resize(...)`, which may be any array of which nobody knows where it is."""
@@ -396,12 +428,15 @@ class Methods(State):
         """What a method gives that tensors and arrays have, as far as both agree."""
         bare = not args and not kwargs
         swaps = name == "transpose" and len(args) == 2 and not _is_in_order(args)
-        if not (swaps or name in _OF_EITHER or (bare and name in _OF_EITHER_BARE)):
+        told = name == "transpose" and not kwargs and (ranks.axes_named(args) or 0) > 2  # as an array's is
+        if not (swaps or told or name in _OF_EITHER or (bare and name in _OF_EITHER_BARE)):
             return UNKNOWN
         if name == "squeeze" and 1 not in (receiver.shape or ()):
             return UNKNOWN  # who writes it has a 1 there at times, whatever the sizes of what was given are called
         kwargs = {key: value for key, value in kwargs.items() if key != "ddof"}
-        entry = ops.method("numpy" if name == "dot" else "torch", name)  # tensors of more than one axis have none
+        entry = ops.method(
+            "numpy" if name == "dot" or told else "torch", name
+        )  # tensors of more than one axis have none
         result = UNKNOWN if entry is None else self.apply(entry, [receiver, *args], kwargs, node)
         if not isinstance(result, Tensor):
             return UNKNOWN
@@ -446,6 +481,12 @@ class Methods(State):
                 return self.shape_of(receiver)
             axis = integer(args[0]) if args else None
             return UNKNOWN if axis is None else self.axis_size(receiver, axis, self.uses_torch)
+        if name == "transpose" and receiver.kind is None and not (kwargs or self.asks_arguments):
+            if (ranks.axes_named(args) or 0) > 2:  # an array's, which is told all of its axes
+                turned = self.apply(
+                    ops.method("numpy", name), [Tensor("numpy", axes=receiver.axes, kin=receiver.kin), *args], {}, node
+                )
+                return copy(turned, framework=None, strides=None) if isinstance(turned, Tensor) else UNKNOWN
         if name in TENSOR_ONLY and self.uses_torch:
             if name in (
                 "transpose",

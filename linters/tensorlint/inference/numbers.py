@@ -22,6 +22,7 @@ from tensorlint.inference.values import (
     an_integer,
     size_of,
 )
+from tensorlint.inference.words import has_part
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -67,6 +68,11 @@ def of_math(name: str) -> Value:
 _KINDS: dict[type, Kind] = {int: "int", float: "float", bool: "bool", complex: "complex"}
 
 
+_OF_DTYPES: dict[Kind, tuple[str, ...]] = {
+    "bool": ("bool",), "int": ("int", "uint"), "float": ("float", "bfloat"), "complex": ("complex",),
+}  # fmt: skip
+
+
 def kind_of(value: Value) -> Kind | None:
     """The type of a Python number by name; None for everything else, True and False being numbers."""
     kind = type(value)
@@ -82,8 +88,19 @@ def kind_of(value: Value) -> Kind | None:
 def kind_of_operand(value: Value) -> Kind | None:
     """The same of an operand: one that may be None is none where the operator is reached."""
     if type(value) is Opaque:
-        return "int" if value.integer or value.told == "int" else None
+        return "int" if value.integer or value.told == "int" else "real" if value.told == "real" else None
     return kind_of(value)
+
+
+def of_item(value: Tensor, text: str) -> Value:
+    """What `item` gives: a number, but of an array of nobody knows which type anything that an array holds, and a complex one
+    perhaps in a file that speaks of these."""
+    dtype = value.dtype or ""
+    for kind, beginnings in _OF_DTYPES.items():
+        if dtype.startswith(beginnings):
+            return Scalar(kind)
+    real = value.framework == "torch" and not (has_part(text, "complex") or has_part(text, "fft"))
+    return Scalar("real") if real else UNKNOWN
 
 
 def one_of(values: list[Value]) -> Value:

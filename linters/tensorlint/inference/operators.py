@@ -132,7 +132,13 @@ class Operators(State):
     def eval_binary(self, node: ast.BinOp) -> Value:
         left = self.eval(node.left)
         right = self.eval(node.right)
-        result = self.binary(OPERATORS[type(node.op)], left, right, node)
+        sign = OPERATORS[type(node.op)]
+        result = self.binary(sign, left, right, node)
+        if type(result) is Opaque and sign in _OF_NUMBERS and result is not left and result is not right:
+            if not (self.reflects or (self.decided and sign in self.decided)):
+                _tell_number(result, sign, left, right)
+        if sign in _ARITHMETIC and (result is UNKNOWN or (type(result) is Opaque and result.kind is None)):
+            result = _made_of(result, left, right)
         if (result is UNKNOWN or type(result) is Opaque) and type(node.op) is not ast.MatMult:
             if type(left) is Opaque or type(right) is Opaque:
                 return self.kept_by_arithmetic(result, left, right)
@@ -191,6 +197,10 @@ class Operators(State):
             return Scalar("bool")
         if "complex" in kinds:
             return UNKNOWN
+        if any(type(side) is Opaque and side.told == "real" for side in (left, right)):
+            made = Opaque(None, kind=PLAIN)  # used as a size, it is one that may get a name
+            made.told = None if sign == "**" else "real"
+            return _result(sign, left, right, made)
         if sign == "/" or "float" in kinds:
             # A negative number to a fractional power is complex; nothing else leaves the floats.
             return Opaque(None, kind=PLAIN) if sign == "**" and not isinstance(left, Number) else Scalar("float")
@@ -265,7 +275,8 @@ class Operators(State):
             if _may_reflect(left) or (sign in _COMPARISONS and _may_reflect(right)):
                 return UNKNOWN  # what its `__mul__`, `__imul__` or `__lt__` gives
         if sign in ("==", "!=") and (_may_be_none(left, right) or _may_be_none(right, left)):
-            return UNKNOWN
+            if left not in self.frame.there and right not in self.frame.there:
+                return UNKNOWN
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)
@@ -281,7 +292,10 @@ class Operators(State):
                 elif sign not in _COMPARISONS and "float" not in (other.dtype or ""):
                     result = copy(result, dtype=None)
                 return self.kept_by_operator(self.with_linear(sign, result, left, right), left, right)
-            if sign != "@" and _is_one_number(side) and _has_shape(other, side):
+            one = _is_one_number(side)
+            if not one and type(side) is Opaque and side.kind is None and isinstance(other, Tensor) and other.shape:
+                one = self.is_number(side)  # a size may be a tensor with an axis, for its one element
+            if sign != "@" and one and _has_shape(other, side):
                 result = elementwise.binary(
                     call, sign, *((Scalar("float"), other) if side is left else (other, Scalar("float")))
                 )
@@ -293,6 +307,17 @@ class Operators(State):
         if self.outcomes:
             result = self.with_linear(sign, result, left, right)
         return self.kept_by_operator(result, left, right, sign)
+
+    def is_number(self, value: Value, depth: int = 0) -> bool:
+        """Whether an object that nobody knows is a number by now, or a tensor without axes: what was used as a size, or is
+        computed from such. `self.scale = (dim // heads) ** -0.5`."""
+        if type(value) is not Opaque:
+            return numbers.kind_of(value) is not None
+        if value.kind is not None or value.integer:
+            return value.integer or value.kind == SCALAR or value.told in ("int", "real")
+        if value.number or value in self.frame.counted:
+            return True
+        return value.of is not None and depth < 6 and all(self.is_number(each, depth + 1) for each in value.of)
 
     def eval_unary(self, node: ast.UnaryOp) -> Value:
         operand = self.eval(node.operand)
@@ -489,6 +514,9 @@ class Operators(State):
             tail = tuple(tail) if left.kind == "tuple" else ()
             if left.kind == "list" and (tensors := self.tensors_added(left, right)):
                 return Sequence("list", None, joined_items(left, tensors), length)
+            one = _number_of([*items_of(left), *items_of(right)])
+            if one is not UNKNOWN:
+                return Sequence(left.kind, None, one, length, kin=kin, tail=tail)
             one = one_within([left, right])
             if any(is_numbering(item) for side in (left, right) for item in items_of(side)[:_MAX_ITEMS]):
                 numbered = any_key()
@@ -627,6 +655,46 @@ def _same_items(left: Sequence, right: Sequence) -> bool | None:
 def _may_be_none(value: Value, other: Value) -> bool:
     """Whether a tensor is compared with what may be None, which gives True or False; an array compares its elements."""
     return type(value) is Opaque and value.optional and isinstance(other, Tensor) and other.framework != "numpy"
+
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+
+def _made_of(result: Value, left: Value, right: Value) -> Value:
+    """The result, with the operands that make it a number if they are numbers."""
+    for side in (left, right):
+        if type(side) is Opaque:
+            if side.parts or side.axes or side.array or side.variant:
+                return result
+        elif numbers.kind_of(side) is None:
+            return result
+    if result is UNKNOWN:
+        result = Opaque(None)
+        result.counts = result.signed = True
+    if isinstance(result, Opaque) and result.of is None and result is not left and result is not right:
+        result.of = left, right
+    return result
+
+
+# Operators that lists and tuples have not, and "+", which they have beside another one.
+_OF_NUMBERS = frozenset({"-", "/", "//", "+"})
+
+
+def _tell_number(result: Opaque, sign: str, left: Value, right: Value) -> None:
+    """What is so of a result if it is no tensor: one number, as `n - 1` and `n // 2` are. Of what can only be a number, a
+    text or a list of these, it is one for certain."""
+    if sign != "+" or any(numbers.kind_of_operand(side) is not None for side in (left, right)):
+        result.single = True
+        if result.kind == PLAIN and not result.integer and result.told is None:
+            result.told = "real"
+
+
+def _number_of(items: list[Value]) -> Value:
+    """What stands for any of the items, if all of them are numbers."""
+    found = numbers.one_of(items) if len(items) <= _MAX_ITEMS else UNKNOWN
+    if isinstance(found, Opaque) and found.integer:
+        return Number(S.counter(variant=True, numbers=True, signed=True))
+    return found
 
 
 _NUMBERS = frozenset({Const, Number, Scalar})

@@ -143,6 +143,31 @@ def of_axis(axis: int) -> int:
     return mask | 1 if axis in (0, -1) else mask
 
 
+def axes_named(args: list[Value]) -> int | None:
+    """How many axes an array has whose `transpose` is told all of them: `x.transpose(2, 0, 1)`; None where it is not told so."""
+    axes = args[0].items if len(args) == 1 and isinstance(args[0], Sequence) else args if len(args) > 2 else None
+    return len(axes) if axes and len(axes) <= MOST and all(integer(axis) is not None for axis in axes) else None
+
+
+def of_widths(widths: Value | None) -> int | None:
+    """How many axes `np.pad` is told of, by a pair for each: `((0, 1), (0, 1), (0, 0))`. One pair is for any number of them."""
+    pairs = widths.items if isinstance(widths, Sequence) else None
+    if not pairs or not 1 < len(pairs) <= MOST:
+        return None
+    return len(pairs) if all(isinstance(pair, Sequence) and len(pair.items or ()) == 2 for pair in pairs) else None
+
+
+def of_array(name: str, args: list[Value], kwargs: dict[str, Value]) -> int:
+    """The ranks of what a function of numpy is given as its first argument."""
+    named = None
+    if name == "pad":
+        named = of_widths(args[0] if args else kwargs.get("pad_width"))
+    elif name == "transpose":
+        axes = args[0] if args else kwargs.get("axes")
+        named = None if axes is None else axes_named([axes])
+    return ANY if named is None else exactly(named)
+
+
 def of_method(name: str, args: list[Value], kwargs: dict[str, Value]) -> int:
     """The ranks a tensor may have whose method is called so."""
     if name not in _TELLING:
@@ -152,6 +177,8 @@ def of_method(name: str, args: list[Value], kwargs: dict[str, Value]) -> int:
         if axes is not None and not kwargs and all(isinstance(axis, Const) for axis in axes):
             return exactly(len(axes)) if len(axes) <= MOST else ANY
         return ANY
+    if name == "transpose" and (named := axes_named(args)) is not None:
+        return exactly(named)
     if name in ("bmm", "baddbmm"):
         return exactly(3)
     if name == "t":
@@ -198,6 +225,11 @@ def of_resampling(size: Value | None, scale: Value | None, mode: Value | None) -
         if isinstance(given, Sequence) and given.items is not None and 1 <= len(given.items) <= 3:
             return exactly(len(given.items) + 2)
     return exactly(3, 4, 5)
+
+
+def resampled(mode: Value | None) -> int | None:
+    """How many axes are resampled in the mode; None where it takes several numbers of axes."""
+    return _MODES[mode.value] - 2 if isinstance(mode, Const) and mode.value in _MODES else None
 
 
 def of_equation(equation: Value, operands: list[Value]) -> tuple[list[int], int] | None:
@@ -273,7 +305,7 @@ def change(name: str, args: list[Value], kwargs: dict[str, Value], path: str = "
 
     `args` are those behind the first operand; `path` is the function's.
     """
-    if name in SAME:
+    if name in SAME or name == "from_numpy":
         return 0
     if name in ("unsqueeze", "one_hot", "embedding", "diag_embed", "view_as_real", "fold"):
         return 1

@@ -86,6 +86,37 @@ def take_for_scalar(interpreter: State, value: Value) -> None:
                 value.kind = SCALAR
 
 
+def take_for_number(interpreter: State, value: Value) -> None:
+    """The value was given to a layer that takes numbers: the object is one from here on, and as a size another in each layer."""
+    frame = interpreter.frame
+    if isinstance(value, Opaque) and value.kind is None and not value.parts and not value.axes:
+        for each in value.of or ():
+            take_for_number(interpreter, each)
+        if not (interpreter.conditional or frame.loops or frame.returns) and id(value) not in interpreter.reshaped:
+            if interpreter.is_passed(value):
+                value.number = True
+
+
+def take_for_numbers(interpreter: State, test: ast.expr, truth: bool) -> None:
+    """`assert dim % heads == 0` where an object is made: of tensors with axes nobody could say whether that is so, and a text
+    is never 0. (A tensor of one element may have axes; it is what something is computed of, and no setting.)"""
+    if getattr(interpreter.frame.node, "name", "") != "__init__":
+        return
+    if isinstance(test, ast.Compare):
+        zero = test.comparators[0]
+        if len(test.ops) > 1 or not (isinstance(zero, ast.Constant) and type(zero.value) is int):
+            return
+        if not isinstance(test.ops[0], ast.Eq if truth else ast.NotEq):
+            return
+        test = test.left
+    elif truth:
+        return
+    if isinstance(test, ast.BinOp) and isinstance(test.op, ast.Mod):
+        for part in (test.left, test.right):
+            if isinstance(part, ast.Name) or (isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)):
+                take_for_number(interpreter, interpreter.eval(part))
+
+
 def rebind(interpreter: State, target: ast.expr | None, old: Value, new: Value) -> None:
     """The name now holds a value that knows more about the same object."""
     frame = interpreter.frame
@@ -227,6 +258,32 @@ def _assume_none(interpreter: State, test: ast.Compare, truth: bool) -> None:
     if isinstance(value, Tensor) and value.marks & MAY_BE_NONE and ("optional" in value.marks) is not truth:
         marks = value.marks | {"optional"} if truth else value.marks - {"optional"}
         env[target.id] = copy(value, marks=marks, axes=value.axes, kin=value.kin)
+
+
+def note_there(interpreter: State, test: ast.expr, truth: bool) -> None:
+    """Take for the branch that is followed what its test says not to be None: `width is not None and ...`."""
+    kind = type(test)
+    if kind is ast.UnaryOp and type(test.op) is ast.Not:  # type: ignore[attr-defined]
+        note_there(interpreter, test.operand, not truth)  # type: ignore[attr-defined]
+    elif kind is ast.BoolOp:
+        if isinstance(test.op, ast.And) is truth:  # type: ignore[attr-defined]
+            for part in test.values:  # type: ignore[attr-defined]
+                note_there(interpreter, part, truth)
+    else:
+        target: ast.expr = test
+        if isinstance(test, ast.Compare):
+            other = test.comparators[0]
+            if len(test.ops) > 1 or not (isinstance(other, ast.Constant) and other.value is None):
+                return
+            if not isinstance(test.ops[0], ast.Is if not truth else ast.IsNot):
+                return
+            target = test.left
+        elif not truth:
+            return
+        if isinstance(target, ast.Name) or (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
+            value = interpreter.eval(target)
+            if isinstance(value, Opaque) and value.optional:
+                interpreter.frame.there |= {value}
 
 
 def _learn_one(interpreter: State, node: ast.expr) -> None:

@@ -290,6 +290,7 @@ class Statements(State):
             self.frame.leave()
             return
         refinement.assume(self, node.test, True)
+        refinement.take_for_numbers(self, node.test, True)
 
     def exec_delete(self, node: ast.Delete) -> None:
         for target in node.targets:

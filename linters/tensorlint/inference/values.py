@@ -110,7 +110,7 @@ class Opaque(Value):
     """
 
     __slots__ = (
-        "_symbol", "array", "axes", "counts", "cut", "fields", "formula", "integer", "kin", "kind", "name", "optional", "parts", "scope", "serial", "signed", "since",
+        "_symbol", "array", "axes", "counts", "cut", "fields", "formula", "integer", "kin", "kind", "lengths", "name", "number", "of", "optional", "parts", "scope", "serial", "signed", "since", "single",
         "stated", "told", "variant",
     )  # fmt: skip
 
@@ -133,6 +133,12 @@ class Opaque(Value):
         self.signed = False
         # Whether it may be an array rather than a number.
         self.array = False
+        # Whether it is a number, by what it was given to.
+        self.number = False
+        # The operands of which an operator made it: of numbers it is a number.
+        self.of: tuple[Value, Value] | None = None
+        # Whether it is one number where a shape is made of it alone: what a tuple has no operator for.
+        self.single = False
         # Whether it was cut out of another object, and may hold nothing.
         self.cut = False
         self._symbol: Poly | None = None
@@ -146,8 +152,11 @@ class Opaque(Value):
         self.since = 0
         # Whether the program says that it may be None.
         self.optional = False
-        # Of what an annotation makes a number or a container: whether it is an int where it is not None, or holds ints.
-        self.told: Literal["int", "ints"] | None = None
+        # Of what an annotation makes a number or a container: whether it is an int or a real number where it is not None, or
+        # holds such.
+        self.told: Literal["int", "ints", "real", "reals"] | None = None
+        # Of such a container, how many items an annotation says that it has, and each of these in turn; None for any number.
+        self.lengths: tuple[int | None, ...] = ()
         # The objects that it is one of: what is done to it may be done to any of them.
         self.parts = parts
         # Whose methods it has: annotations with the scope that they stand in, and objects, of which it is one.
@@ -170,6 +179,17 @@ class Opaque(Value):
 
     def __repr__(self) -> str:
         return f"Opaque({self.name})"
+
+
+def tell_item(item: Opaque, container: Opaque) -> None:
+    """What an annotation says of each item of a container of numbers."""
+    item.lengths = container.lengths[1:]
+    if item.lengths:
+        item.told = container.told
+    elif container.told == "ints":
+        item.integer = True
+    else:
+        item.told = "real"
 
 
 def opaque_anew(parts: tuple[Value, ...] = ()) -> Opaque:

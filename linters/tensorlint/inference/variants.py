@@ -146,6 +146,8 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
     if isinstance(value, Opaque):
         if value.integer:
             return Scalar("int", is_numbering(value))
+        if value.told == "real" and not value.optional:
+            return Scalar("real")
         if value.kind == KEEPS_SHAPE:
             return value
         if value.kind in (SCALAR, NUMPY_SCALAR):

@@ -34,17 +34,28 @@ PERHAPS_NONE = Library("no leaves, perhaps")
 _KINDS = ("bool", "int64", "float64", "complex128")
 
 
-def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shape, list[Value] | None]:
+def nested(
+    value: Value, depth: int = 0, *, numbers: bool = False, texts: bool = False
+) -> tuple[Shape, list[Value] | None]:
     """The shape of nested sequences and one leaf of each kind, None where a leaf's type is not known.
 
     Raises where even the rank is not known: an item may be a list in turn. `numbers` says that a tensor in a list is
-    read as a number, as `torch.tensor` reads it: `torch.tensor([torch.ones(1)])` has one axis, np.array's has two.
+    read as a number, as `torch.tensor` reads it: `torch.tensor([torch.ones(1)])` has one axis, np.array's has two; `texts`
+    that texts may be items, too.
     """
     if isinstance(value, Opaque) and (value.integer or (numbers and value.told == "int")):
         return (), [Scalar("int")]
+    if isinstance(value, Opaque) and value.told == "real" and (numbers or not value.optional):
+        return (), [Scalar("real")]
+    if isinstance(value, Opaque) and value.lengths and not value.optional:
+        told: list[Value] = [Scalar("int" if value.told == "ints" else "real")]
+        if None in value.lengths:
+            told.append(PERHAPS_NONE)
+        return tuple(S.of_symbol(S.Symbol(None, plural=True)) if n is None else n for n in value.lengths), told
     if isinstance(value, (Const, Number, Scalar)):
         if isinstance(value, Const) and not isinstance(value.value, (bool, int, float, complex)):
-            raise Undecided
+            if not texts or not depth or not isinstance(value.value, (str, bytes)):
+                raise Undecided
         return (), [value]
     if isinstance(value, Tensor):
         if numbers and depth and value.framework == "torch":
@@ -65,7 +76,7 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
     if value.items is None:
         if value.shape_of is not None:
             raise Undecided
-        inner, leaves = nested(value.element, depth + 1, numbers=numbers)
+        inner, leaves = nested(value.element, depth + 1, numbers=numbers, texts=texts)
         # Rows of different lengths are refused, and a list that is made an array is taken to hold several.
         inner = tuple(S.symbol() if any(atom.variant for atom in S.symbols(size)) else size for size in inner)
         if value.length is not None:
@@ -89,7 +100,7 @@ def nested(value: Value, depth: int = 0, *, numbers: bool = False) -> tuple[Shap
     unknown = False
     for item in value.items:
         try:
-            rows.append(nested(item, depth + 1, numbers=numbers))
+            rows.append(nested(item, depth + 1, numbers=numbers, texts=texts))
         except Undecided:
             # torch refuses items of different shapes: beside a number there are numbers.
             if not numbers:
@@ -218,14 +229,14 @@ def of_objects(value: Value, depth: int = 0) -> bool:
     return is_none(value) or isinstance(value, (Dictionary, Function, Class, Slice))
 
 
-def array_of(call: Call, value: Value, framework: Framework = "numpy") -> Tensor:
+def array_of(call: Call, value: Value, framework: Framework = "numpy", *, texts: bool = False) -> Tensor:
     """A value as numpy takes it where an array is expected."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, Opaque):
         return Tensor(framework)
     try:
-        shape, leaves = nested(value)
+        shape, leaves = nested(value, texts=texts)
     except Undecided:
         return Tensor(framework, dtype=dtypes.OBJECT if of_objects(value) else None)
     result = Tensor(

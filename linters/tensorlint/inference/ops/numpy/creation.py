@@ -68,7 +68,7 @@ def has_axes(dtype: Value) -> bool:
     if isinstance(dtype, values.LibraryObject) and dtype.path == "numpy.dtype" and dtype.positional:
         return has_axes(dtype.positional[0])
     if isinstance(dtype, Const) and isinstance(dtype.value, str):
-        return dtype.value[:1].isdigit() or dtype.value.startswith("(")
+        return dtype.value[:1].isdigit() or dtype.value.startswith("(") or dtype.value == "c"
     return isinstance(dtype, Sequence) and dtype.kind == "tuple"
 
 
@@ -234,7 +234,7 @@ def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value
         return converted(call, object, dtype, order)
     if not_plain(object, dtype):
         return unranked("numpy", chosen(dtype, None))
-    result = array_of(call, object)
+    result = array_of(call, object, texts=True)
     result.dtype = chosen(dtype, result.dtype)
     if result.shape is None:
         return result
@@ -255,7 +255,7 @@ def asarray(call: Call, a: Value, dtype: Value, order: Value, **rest: Value) -> 
         return values.UNKNOWN  # a matrix, whose `flatten()` has two axes, stays one
     if not isinstance(a, Tensor) and not_plain(a, dtype):
         return unranked("numpy", chosen(dtype, None))
-    given = array(call, a)
+    given = array_of(call, a, texts=True)
     name = call.name.rpartition(".")[2]
     if given.framework != "numpy":
         given = copy(given, framework="numpy", device=None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tensorlint.inference import layout, values
+from tensorlint.inference import layout, ranks, values
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import arguments
+from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import ranked
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.results import SPELLED, laid, unplaced
@@ -77,8 +78,14 @@ def tril(call: Call, m: Value, k: Value) -> Value:
     "array pad_width mode='constant' / constant_values=0 stat_length=None end_values=None reflect_type=None",
 )
 def pad(call: Call, array: Value, pad_width: Value, **rest: Value) -> Value:
-    given = ranked(call, array)
-    shape = given.shape or ()
+    given = array_of(call, array)
+    shape = given.shape
+    if shape is None:
+        told = ranks.of_widths(pad_width)
+        if told is None:
+            raise Undecided
+        known = given.axes or {}
+        shape = tuple(known.get(axis, known.get(axis - told, S.symbol())) for axis in range(told))
     rank = len(shape)
     if isinstance(pad_width, Sequence) and pad_width.items is not None:
         items = pad_width.items

@@ -48,10 +48,22 @@ def ravel(call: Call, a: Value, order: Value) -> Value:
 
 @op("numpy.transpose", "a axes=None")
 def transpose(call: Call, a: Value, axes: Value) -> Value:
-    given = ranked(call, a)
     if values.is_none(axes):
-        return flipped(call, given, "np.transpose")
+        return flipped(call, ranked(call, a), "np.transpose")
+    given = array_of(call, a)
+    if given.shape is None:
+        return of_as_many_axes(call, given, axes)
     return permuted(call, given, arguments.axes(axes, len(given.shape or ())), "transposed")
+
+
+def of_as_many_axes(call: Call, given: Tensor, axes: Value) -> Tensor:
+    """What a transposition gives of an array of nobody knows how many axes: as many as it names."""
+    named = axes.items if isinstance(axes, Sequence) else None
+    if named is None:
+        raise Undecided
+    known = given.axes or {}
+    order = arguments.axes(axes, len(named))
+    return laid(call, given.framework, tuple(known.get(at, S.symbol()) for at in order), None, given.dtype, None)
 
 
 @op("numpy.permute_dims", "a axes=None")
@@ -61,10 +73,12 @@ def permute_dims(call: Call, a: Value, axes: Value) -> Value:
 
 @op(".transpose", "a *axes")
 def transpose_method(call: Call, a: Value, axes: list[Value]) -> Value:
-    given = tensor(a)
     if not axes or (len(axes) == 1 and values.is_none(axes[0])):
-        return flipped(call, given, ".transpose()")
+        return flipped(call, tensor(a), ".transpose()")
     which = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else Sequence("tuple", axes)
+    if isinstance(a, Tensor) and a.shape is None:
+        return of_as_many_axes(call, a, which)
+    given = tensor(a)
     return permuted(call, given, arguments.axes(which, len(given.shape or ())), "transposed")
 
 

@@ -57,9 +57,10 @@ def created(call: Call, shape: Shape, dtype: str | None, device: str | None) -> 
 
 
 def sizes_told(size: list[Value]) -> Shape:
-    """A shape given as one tuple or as separate integers; what is an int or None is one here."""
+    """A shape given as one tuple or as separate integers; what is an int or None is one here, and so is what a tuple has no
+    operator for, of which torch takes no array either."""
     only = size[0] if len(size) == 1 else None
-    if isinstance(only, Opaque) and (only.integer or only.told == "int" or only.kind == SCALAR):
+    if isinstance(only, Opaque) and (only.integer or only.single or only.told == "int" or only.kind == SCALAR):
         return (arguments.count(only),)
     return arguments.shape(size)
 
@@ -230,7 +231,7 @@ def from_literal(call: Call, data: Value, dtype: Value, device: Value, **rest: V
         kept = layout.preserve(data.shape, data.strides)
         where = data.device if values.is_none(device) and data.framework == "torch" else placed(call, device)
         return laid(call, "torch", data.shape, kept, chosen(dtype, data.dtype), where, how=data.how, marks=data.marks)
-    number = isinstance(data, Opaque) and (data.integer or data.told == "int")
+    number = isinstance(data, Opaque) and (data.integer or data.told in ("int", "real"))
     if not number and not isinstance(data, (Const, values.Number, values.Scalar, Sequence, values.Range)):
         return unknown_created(call, dtype, device, None)
     try:

@@ -124,21 +124,25 @@ def nonzero(call: Call, input: Value, as_tuple: Value, out: Value) -> Value:
 
 @op("unique", "input sorted=True return_inverse=False return_counts=False dim=None", tensor=False)
 def unique(call: Call, input: Value, return_inverse: Value, return_counts: Value, dim: Value, **rest: Value) -> Value:
-    ranked = tensor(input)
-    shape: Shape = ranked.shape or ()
-    count = arguments.some_of(ranked.shape)
+    if not isinstance(input, Tensor) or (input.shape is None and not values.is_none(dim)):
+        raise Undecided
+    shape: Shape = input.shape or ()
+    count = arguments.some_of(input.shape)
     if values.is_none(dim):
-        first = laid(call, "torch", (count,), (1,), ranked.dtype, ranked.device)
+        first = laid(call, "torch", (count,), (1,), input.dtype, input.device)
         inverse: Shape = shape
     else:
         at = arguments.axis(dim, len(shape))
-        first = unplaced(call, "torch", (*shape[:at], count, *shape[at + 1 :]), ranked.dtype, ranked.device)
+        first = unplaced(call, "torch", (*shape[:at], count, *shape[at + 1 :]), input.dtype, input.device)
         inverse = (shape[at],)
     results: list[Value] = [first]
     if arguments.flag(return_inverse):
-        results.append(unplaced(call, "torch", inverse, "int64", ranked.device))
+        if input.shape is None:
+            results.append(Tensor("torch", dtype="int64", device=input.device, axes=input.axes, kin=input.kin))
+        else:
+            results.append(unplaced(call, "torch", inverse, "int64", input.device))
     if arguments.flag(return_counts):
-        results.append(laid(call, "torch", (count,), (1,), "int64", ranked.device))
+        results.append(laid(call, "torch", (count,), (1,), "int64", input.device))
     return results[0] if len(results) == 1 else tuple_of(results)
 
 

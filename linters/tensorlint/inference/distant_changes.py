@@ -230,6 +230,8 @@ class DistantChanges:
             for each in _held_in(owner):
                 if isinstance(each, (ast.Name, ast.Attribute)):
                     self.change(each if held is None else ast.Attribute(each, held), setting, initialiser)
+                elif setting not in OF_MEMBERS:
+                    self.anywhere.add(setting)
             return
         if setting in OF_MEMBERS and not (initialiser and isinstance(owner, ast.Name) and owner.id in _OF_PYTHON):
             self.fills = True

@@ -230,7 +230,8 @@ def _unnamed(size: Size, found: set[Size | S.Symbol], target: Shown) -> None:
     """The symbols that nothing names where the target stands, and the sizes that they are in, those inside quotients too."""
     before = len(found)
     for atom in S.symbols(size):
-        if not atom.variant and not atom.is_called(target.lineno, target.col_offset):
+        of_item = atom.name is not None and atom.name.endswith("]")  # which a name may stand for: `h, w = size`
+        if not atom.variant and (of_item or not atom.is_called(target.lineno, target.col_offset)):
             if atom.numerator is not None and atom.denominator is not None:
                 _unnamed(atom.numerator, found, target)
                 _unnamed(atom.denominator, found, target)

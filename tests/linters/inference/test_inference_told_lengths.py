@@ -156,3 +156,12 @@ def test_the_items_have_the_names_that_they_are_given(tmp_path: Path) -> None:
     check(PROGRAM.format(parameter="size: Tuple[int, int]", body=body, given="(2, 3)"), ("h", "w"), tmp_path)
     body = "h, w = size\n    h = h + 1\n    out = torch.zeros(size)"
     check(PROGRAM.format(parameter="size: Tuple[int, int]", body=body, given="(2, 3)"), ("size[0]", "w"), tmp_path)
+
+
+def test_a_size_that_was_unpacked_is_called_by_the_name_it_got() -> None:
+    source = (
+        "import torch\ndef f(size: tuple[int, int]):\n    a = torch.zeros(size)\n    h, w = size\n    b = torch.zeros(h, w)\n"
+        "    c = torch.zeros(size[0], 3)\n    d = a + b\n    return c\n"
+    )
+    shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).shown}
+    assert shapes == {"a": ("size[0]", "size[1]"), "b": ("h", "w"), "c": ("h", 3), "d": ("h", "w"), "return": ("h", 3)}

@@ -91,6 +91,8 @@ def names_nearby(
             if form != "{}" or size not in long or len(name) > _LONG:
                 continue
             called = size
+        if isinstance(called, S.Symbol) and called.name is not None and (form != "{}" or not name.isidentifier()):
+            continue  # `size[0]`, which says as much as `x.shape[0]` does
         if called not in found:
             if name in own and not (isinstance(first, Instance) and _lasts(interp, first, name.partition(".")[2])):
                 continue

@@ -417,14 +417,9 @@ class DistantChanges:
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
         attribute holds, where no statement of its own says so (which is looked at when the others are)."""
-        functions = [each for each in scopes if isinstance(each, _FUNCTIONS)]
+        outer = functions_around([each for each in scopes if isinstance(each, _FUNCTIONS)])
         for scope in _around(scopes, lines):
             said: set[ast.AST] = set()
-            first, last = scope.lineno, scope.end_lineno  # type: ignore[attr-defined]
-            # A name of its own, or of a function around it.
-            around: list[ast.AST] = [
-                each for each in functions if each.lineno <= first and last <= (each.end_lineno or 0)
-            ]
             for node in walk(scope):
                 owner: ast.expr | None = None
                 if isinstance(node, ast.Expr):
@@ -439,7 +434,7 @@ class DistantChanges:
                     elif node.func.attr not in RESHAPING or (isinstance(owner, ast.Attribute) and node in said):
                         owner = None
                 if owner is not None:
-                    for place in around or [scope]:
+                    for place in (scope, *outer.get(scope, ())):  # a name of its own, or of a function around it
                         for attribute in _attributes_held(owner, place):
                             self.of_any.setdefault(attribute, set()).add("shape")
 
@@ -640,6 +635,18 @@ def _nodes_on(body: list[ast.stmt], lines: list[int]) -> list[ast.AST]:
             found += _nodes_on(statement.body, lines)
         else:
             found += walk(statement)
+    return found
+
+
+def functions_around(functions: Iterable[Any]) -> dict[ast.AST, list[Any]]:
+    """The functions around each of these, the innermost first; in time that grows as their number does."""
+    found: dict[ast.AST, list[Any]] = {}
+    around: list[Any] = []
+    for function in sorted(functions, key=lambda each: (each.lineno, -each.end_lineno)):
+        while around and around[-1].end_lineno < function.end_lineno:
+            around.pop()
+        found[function] = around[::-1]
+        around.append(function)
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Protocol
 
 from tensorlint.inference.distant_changes import (
@@ -19,6 +19,7 @@ from tensorlint.inference.distant_changes import (
     PUTS_OR_SETS,
     SPEAKS_OF_LAYERS,
     DistantChanges,
+    functions_around,
     innermost_functions,
 )
 from tensorlint.inference.walking import children
@@ -60,6 +61,7 @@ def note_puts_within(
     """What expressions on these lines change, of all scopes of a file. `set_by_name` looks at a call for an attribute that it
     sets."""
     functions = [scope for scope in scopes if isinstance(scope, _FUNCTIONS)]
+    around = functions_around(functions)
     module = next(scope for scope in scopes if isinstance(scope, ast.Module))
     for function in (*innermost_functions(functions, sorted(lines)), module):
         initialiser = getattr(function, "name", "") in ("__init__", "__post_init__", "__new__")
@@ -70,7 +72,7 @@ def note_puts_within(
                 set_by_name(node)
         scopes[function].changed |= distant.own
         # What the function does not bind is of one around it.
-        for scope in (function, *(_around(function, functions) if function is not module else ())):
+        for scope in (function, *around.get(function, ())):
             if distant.waiting:
                 distant.waiting = distant.leave(scope)
     distant.own, distant.waiting = set(), []
@@ -116,16 +118,3 @@ def _is_text(given: list[ast.expr], words: Container[str] | None = None) -> bool
     """Whether the first argument is a text, one of `words`."""
     text = given[0].value if given and isinstance(given[0], ast.Constant) else None
     return isinstance(text, str) and (words is None or text in words)
-
-
-def _around(function: ast.AST, functions: Iterable[ast.AST]) -> list[ast.AST]:
-    """The functions around a function, the innermost first."""
-    first, last = _lines(function)
-    found = [
-        each for each in functions if each is not function and _lines(each)[0] <= first and last <= _lines(each)[1]
-    ]
-    return sorted(found, key=_lines, reverse=True)
-
-
-def _lines(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]

@@ -262,7 +262,8 @@ class Demands(State):
             return value
         if rank == 2 and self.has_matrices and not torch:
             return value  # `np.exp(x)` of a matrix is one, too
-        known = refinement.with_rank(self, value, [S.symbol() for _ in range(max(rank + offset, least))])
+        unnamed = S.counter if type(value) is Opaque and value.cut else S.symbol
+        known = refinement.with_rank(self, value, [unnamed() for _ in range(max(rank + offset, least))])
         if known is None:
             return value
         if torch and known.framework is None:

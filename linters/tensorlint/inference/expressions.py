@@ -602,7 +602,10 @@ class Expressions(State):
                 if listed.items is not None:
                     return self.sequence_item(listed, index)
             cut = Opaque(None, value.parts)
-            cut.cut = value.cut or known_axes.may_choose(index)
+            cut.cut = value.cut
+            if known_axes.may_choose(index):
+                cut.axes = known_axes.indexed(known_axes.of(value), index) or None
+                cut.cut = cut.cut or cut.axes is None
             if value.lengths and type(index) is Slice:
                 cut.kind, cut.told = PLAIN, value.told
                 cut.lengths = (None, *value.lengths[1:])

@@ -143,3 +143,47 @@ def test_of_what_nothing_chose_the_first_is_one(made: str) -> None:
     source = f"import numpy as np\nimport torch\n\n\ndef go(x: torch.Tensor):\n    p, q = x.shape\n    a = {made}\n    b = a[:1]\n"
     shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
     assert (shapes["b"] or ())[:1] == (1,)
+
+
+CUT = {
+    "the first rows": "x[:n]",
+    "the last rows": "x[-1:][:n]",
+    "the rows behind": "x[5 + n:]",
+    "columns": "x[:, 5 + n:]",
+    "of the last axis": "x[..., :n]",
+    "with a step": "x[:n:2]",
+    "rows of rows": "x[:3][:n]",
+    "chosen": "x[x[:, 0] > 5]",
+    "an item cut": "[x][0][:n]",
+}
+TOLD = {
+    "permuted": "c = a.permute(1, 0)",
+    "unpacked": "h, w = a.shape",
+    "a product": "c = torch.mm(a.T, a)",
+    "asserted": "assert a.ndim == 2",
+}
+
+
+@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize("cut", CUT)
+def test_of_rows_cut_out_of_what_nobody_knows_the_first_may_be_none(cut: str, told: str, tmp_path: Path) -> None:
+    source = (
+        f"import torch\n\n\ndef go(x, n):\n    a = {CUT[cut]}\n    b = a[:1]\n    d = a[:, :1]\n    {TOLD[told]}\n    e = b * 2\n    f = d.T\n\n\n"
+        "go(torch.ones(4, 4), 0)\ngo(torch.ones(4, 4), 2)\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+@pytest.mark.parametrize("cut", CUT)
+def test_nor_in_a_round_behind_one_that_left_none(cut: str, tmp_path: Path) -> None:
+    source = (
+        f"import torch\n\n\ndef go(x, n):\n    x = {CUT[cut]}\n    for q in range(2):\n        x = x[:q]\n    b = x.permute(1, 0)\n\n\n"
+        "go(torch.ones(4, 4), 0)\ngo(torch.ones(4, 4), 2)\n"
+    )
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_of_what_is_not_cut_the_first_stays_one() -> None:
+    source = "import torch\n\n\ndef go(x):\n    a = x[:, 0]\n    b = a[:1]\n    c = a.permute(1, 0)\n    d = b * 2\n"
+    shapes = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert (shapes["b"] or ())[:1] == (1,)

@@ -44,6 +44,14 @@ def test_a_name_by_itself(name: str, text: str) -> None:
     assert list(places_of(name, text)) == [match.start() for match in re.finditer(name, text)]
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_names_of_which_many_are_asked(path: Path) -> None:
+    text = re.sub(r"[^\x00-\x7f]", "x", path.read_text(encoding="utf-8"))
+    found = re.findall(r"\w+", text)
+    for name in [*sorted(set(found)), "no_such_name"]:
+        assert is_mentioned_once(name, text) == (found.count(name) == 1)
+
+
 @given(
     NAMES,
     st.lists(st.sampled_from(["a = b.a", "  a = self.b", "b = self.b.a", "    ab = x.ab", "a = b", "b = a.b + 1"])),

@@ -83,6 +83,8 @@ _MAY_HOLD = HOLDING | {Opaque, LibraryObject}
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
+# The dictionaries in which an object has its attributes.
+_NAMESPACES = frozenset({"__dict__", "_modules", "_parameters", "_buffers"})
 
 
 class Assignments(State):
@@ -121,12 +123,15 @@ class Assignments(State):
                     self.store_attribute(owner, target.value.attr, value)
         elif isinstance(target, ast.Subscript):
             held = target.value
-            if isinstance(held, ast.Attribute) and held.attr in ("__dict__", "_modules"):
+            if isinstance(held, ast.Attribute) and held.attr in _NAMESPACES:
                 if isinstance(target.slice, ast.Constant):
                     self.store_attribute(self.eval(held.value), str(target.slice.value), value)
                     return
-                if held.attr == "_modules" and isinstance(owner := self.eval(held.value), Instance):
-                    self.forget_modules(owner, None)
+                if held.attr != "__dict__" and isinstance(owner := self.eval(held.value), Instance):
+                    if held.attr == "_modules":
+                        self.forget_modules(owner, None)
+                    else:
+                        self.forget_fields(owner)
                     return
             receiver = self.eval(held)
             if self.left_early and isinstance(held, ast.Attribute) and isinstance(receiver, (Sequence, Dictionary)):
@@ -593,7 +598,7 @@ class Assignments(State):
                 self.forget_contents_for_all(receiver)
                 put_unseen(receiver, value)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
-            if receiver.name in ("_modules", "_parameters", "_buffers", "__dict__"):
+            if receiver.name in _NAMESPACES:
                 self.touch_all(receiver.receiver)
                 if (container := layer_changes.container_of(receiver.receiver)) is not None:
                     container.fields["members"] = forgotten_members(container, value)

@@ -32,6 +32,7 @@ from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import each_part_of, items_of, one_within, put_one, variant_of
 from tensorlint.inference.effects import Together
 from tensorlint.inference.forgetting import GoneThrough
+from tensorlint.inference.forward_hooks import FORWARD_HOOKS
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
@@ -170,10 +171,10 @@ def _reshapes(path: str) -> bool:
 
 @lru_cache(4096)
 def _put_by(path: str) -> str | None:
-    """The method of a container of layers that puts something into the first argument: `nn.Sequential.append(layers, layer)`."""
+    """The method of a layer that puts something into the first argument: `nn.Sequential.append(layers, layer)`."""
     owner, _, method = path.rpartition(".")
     is_class = path.startswith("torch.nn.") and owner.rpartition(".")[2][:1].isupper()
-    return method if is_class and method in PUTS else None
+    return method if is_class and (method in PUTS or method in FORWARD_HOOKS) else None
 
 
 # Builtins that go through no iterator, or no further than one item.

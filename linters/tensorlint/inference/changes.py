@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorlint.inference.forward_hooks import FORWARD_HOOKS, HELD_AS, replaces_result
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.walking import walk
 
@@ -33,7 +34,8 @@ NEITHER: frozenset[str] = frozenset()
 EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
-_TOLD_OF = PUTS | _DOUBLE | _CALLED.keys()
+_HOOKS = FORWARD_HOOKS | HELD_AS
+_TOLD_OF = PUTS | _DOUBLE | _CALLED.keys() | _HOOKS
 _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
@@ -59,6 +61,7 @@ _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
 _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 _ASK_BY_NAME = frozenset(["getattr", "__getattribute__", "__getattr__", "attrgetter", "vars"])
+_NAMESPACES = frozenset({"__dict__", "_modules", "_parameters", "_buffers"})
 ALL_ATTRIBUTES = "__dict__"  # by which an object's other attributes are found
 
 
@@ -119,7 +122,10 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             elif kind is ast.Attribute and part.attr in _TOLD_OF:
                 if part.attr in _CALLED:
                     found.reshapes |= {_CALLED[part.attr]}
-                if part.attr in PUTS or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
+                if part.attr in _HOOKS:
+                    if replaces_result(part):
+                        _hooked(part.value, found)
+                elif part.attr in PUTS or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
         elif kind is ast.Call:
             func, arguments, keywords = part.func, part.args, part.keywords
@@ -152,8 +158,15 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             elif called is ast.Attribute:
                 name, owner = func.attr, func.value
                 methods.add(name)
-                if name in _REGISTER and arguments and isinstance(arguments[0], ast.Constant):
-                    _changed(ast.Attribute(owner, str(arguments[0].value), ast.Store()), found)
+                if name in FORWARD_HOOKS and len(arguments) > 1 and replaces_result(func):
+                    _hooked(arguments[0], found)  # `nn.Module.register_forward_hook(layer, hook)`
+                if name in _REGISTER and arguments:
+                    if isinstance(arguments[0], ast.Constant):
+                        _changed(ast.Attribute(owner, str(arguments[0].value), ast.Store()), found)
+                    elif len(arguments) > 1 and isinstance(
+                        arguments[1], ast.Constant
+                    ):  # `object.__setattr__(box, "x", 1)`
+                        _changed(ast.Attribute(arguments[0], str(arguments[1].value), ast.Store()), found)
                 if type(owner) is ast.Name:
                     found.receivers.add(owner.id)
                     found.called_of.add((owner.id, name))
@@ -219,6 +232,13 @@ def _called_by_name(call: ast.Call, function: str, found: Changes) -> None:
             found.methods.add(str(name.value))
             if name.value in _CALLED:
                 found.reshapes |= {_CALLED[name.value]}
+            if name.value in _HOOKS:
+                _hooked(arguments[0], found)
+
+
+def _hooked(module: ast.expr, found: Changes) -> None:
+    """`module.register_forward_hook(hook)`: calling it gives something else, as if it had another `forward`."""
+    _changed(ast.Attribute(module, "forward", ast.Store()), found)
 
 
 def _bind(part: Any, found: Changes, others: list[tuple[set[str], ast.expr]]) -> None:
@@ -385,9 +405,16 @@ def _lend_all(value: ast.expr, found: Changes) -> None:
 
 
 def _is_namespace(node: ast.expr) -> bool:
+    """`box.__dict__`, `vars(box)`, `getattr(model, "_modules")`, `vars(model)["_modules"]`."""
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "vars" and len(node.args) == 1
-    return isinstance(node, ast.Attribute) and node.attr == "__dict__"
+        if not isinstance(node.func, ast.Name) or not node.args:
+            return False
+        if node.func.id == "getattr":
+            return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value in _NAMESPACES
+        return node.func.id == "vars" and len(node.args) == 1
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and node.slice.value in _NAMESPACES and _is_namespace(node.value)
+    return isinstance(node, ast.Attribute) and node.attr in _NAMESPACES
 
 
 def _lend(value: ast.expr, found: Changes) -> None:

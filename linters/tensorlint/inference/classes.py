@@ -12,6 +12,7 @@ from tensorlint.inference.changes import NEITHER
 from tensorlint.inference.class_order import ANSWERING, functions_of, method_order, values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.contents import hold_still, one_within, parts_of
+from tensorlint.inference.forward_hooks import HELD_AS
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.inheritance import (
     INITIALISERS,
@@ -24,6 +25,7 @@ from tensorlint.inference.inheritance import (
 from tensorlint.inference.late_initialisers import attributes_unknown
 from tensorlint.inference.late_methods import wait_in
 from tensorlint.inference.layer_changes import (
+    CHANGED,
     are_changed_elsewhere,
     change_unseen,
     container_of,
@@ -77,6 +79,7 @@ _SPELLED_OUT = re.compile(r"\b_[^\W_]\w*?(__\w*[^\W_]\w*?_?)\b(?<!__)")
 _REGISTERS = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "set_submodule"})
 # What is left of a base's value where branches met that bind its name.
 _ONE_OF_SEVERAL = frozenset({Opaque, Unknown})
+_HELD_BY_MODULES = HELD_AS | {"_modules"}
 _INITIALISER_NAMES = frozenset({*INITIALISERS, "__doc__", "__module__", "__qualname__"})
 
 
@@ -433,7 +436,10 @@ class Classes(Inheritance):
         if name == "__dict__" and (not value.generic or self.initialising(value)):
             self.forget_fields(value)
             return one_within([value])
-        if name == "_modules" and value.cls.is_module and (not value.generic or self.initialising(value)):
+        if name in _HELD_BY_MODULES and value.cls.is_module and (not value.generic or self.initialising(value)):
+            if name in HELD_AS:
+                self.store_attribute(value, CHANGED, UNKNOWN)
+                return UNKNOWN
             if (container := container_of(value)) is not None:
                 change_unseen(self, container)  # whose members these are, for whoever changes them
             return Opaque(None, parts=(value,))
@@ -652,13 +658,15 @@ class Classes(Inheritance):
         return cls.set_in_methods
 
     def attributes_set_elsewhere(self, cls: Class) -> frozenset[str]:
-        """Attributes of self that other methods than the initialiser assign."""
+        """Attributes of self that other methods than the initialiser assign, or functions within it."""
         names: set[str] = set()
         for method in functions_of(cls):
             facts = cls.scope.file.facts.scopes.get(method)
-            if method.name not in INITIALISERS and method.args.args and facts is not None:
+            if method.args.args and facts is not None:
                 first = method.args.args[0].arg
-                names |= {attribute for owner, attribute in facts.stored if owner == first}
+                # What is within an initialiser runs when it is called, if it is.
+                stored = facts.stored_within if method.name in INITIALISERS else facts.stored
+                names |= {attribute for owner, attribute in stored if owner == first}
         for base in cls.bases:
             if isinstance(base, Class):
                 names |= self.attributes_set_elsewhere(base)

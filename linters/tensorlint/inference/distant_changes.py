@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from tensorlint.inference import forward_hooks
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, statements, walk
@@ -70,11 +71,6 @@ PUTS_OR_SETS = PUTS | _SETTERS
 _NAMESPACES = frozenset(["__dict__", "_parameters", "_buffers"])
 _OF_LAYERS = frozenset(["_modules", "func"])
 _CHANGING = RESHAPING | PUTS | _SETTERS | {"register_parametrization", "setattr", "delattr", "setdefault", "to"}
-_REGISTERS = frozenset([
-    "register_forward_hook", "register_forward_pre_hook", "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-])  # fmt: skip
-GIVE_NONE = frozenset({"append", "extend", "update", "add", "insert", "clear", "print"})
 REPLACED = frozenset({"forward", "__class__"})
 # What makes a new model of torchvision.
 _FACTORIES = re.compile(
@@ -223,6 +219,12 @@ class DistantChanges:
         while isinstance(owner, (ast.Attribute, ast.Subscript, ast.NamedExpr)):
             if isinstance(owner, ast.Attribute) and held is None and owner.attr not in _OF_LAYERS:
                 held = owner.attr
+            elif isinstance(owner, ast.Subscript) and held is None and _name(owner.value) == "_modules":
+                if isinstance(owner.slice, ast.Constant):  # `self._modules["conv"].stride = 2`
+                    held = str(owner.slice.value)
+                elif setting not in OF_MEMBERS:
+                    self.anywhere.add(setting)
+                    return
             owner = owner.value
         if isinstance(
             owner, (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List)
@@ -440,23 +442,17 @@ class DistantChanges:
 
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
-        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        for scope in (tree, *(node for node in walk(tree) if isinstance(node, functions))):
-            inside = children(scope)
-            for node in inside:
-                if isinstance(node, functions):
-                    continue
-                inside.extend(children(node))
-                if not (isinstance(node, ast.Call) and isinstance(node.func, (ast.Attribute, ast.Name)) and node.args):
-                    continue
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
-                if name not in _REGISTERS or not _gives(node.args[0], tree):
-                    continue
-                if isinstance(node.func, ast.Attribute) and "module" not in name:
-                    self.change(node.func.value, "forward", False)
-                else:
-                    self.anywhere.add("forward")
-            self.leave(scope)
+        last: ast.AST | None = None
+        for scope, module in forward_hooks.registered(tree):
+            if last is not None and last is not scope:
+                self.leave(last)
+            last = scope
+            if module is None:
+                self.anywhere.add("forward")
+            else:
+                self.change(module, "forward", False)
+        if last is not None:
+            self.leave(last)
 
     def settings(self, name: str, generic: bool) -> set[str]:
         """What may have changed of the layer that the attribute holds."""
@@ -537,28 +533,6 @@ def may_convert(node: ast.Call) -> bool:
         and not _DEVICE.search(_name(each.func) if isinstance(each, ast.Call) else _name(each))
         for each in given
     )
-
-
-def _gives(hook: ast.expr, tree: ast.AST) -> bool:
-    """Whether a hook may give something; one that is written nowhere in the file may."""
-    if isinstance(hook, ast.Lambda):
-        func = hook.body.func if isinstance(hook.body, ast.Call) else None
-        return not (isinstance(func, (ast.Attribute, ast.Name)) and _name(func) in GIVE_NONE)
-    within = isinstance(hook, ast.Call)
-    if isinstance(hook, ast.Call) and _name(hook.func) == "partial" and hook.args:
-        hook, within = hook.args[0], False
-    name = _name(hook.func) if isinstance(hook, ast.Call) else _name(hook)
-    found: list[ast.AST] = []
-    for node in walk(tree):
-        if isinstance(node, ast.ClassDef) and node.name == name and within:
-            found += [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__call__"]
-        elif isinstance(node, ast.FunctionDef) and node.name == name:
-            inner = [each for each in walk(node) if isinstance(each, ast.FunctionDef) and each is not node]
-            if within and any(isinstance(each, ast.Lambda) for each in walk(node)):
-                return True
-            found += inner if within else [node]
-    gives = (isinstance(each, ast.Return) and each.value is not None for node in found for each in walk(node))
-    return not found or any(gives)
 
 
 def _name(node: ast.expr) -> str:

@@ -31,10 +31,11 @@ from tensorlint.inference.containers import contained, share, within
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.declared import is_setting
 from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.forward_hooks import HELD_AS
 from tensorlint.inference.frames import Frame, Inner
 from tensorlint.inference.iterators import hold, spend
 from tensorlint.inference.kept import kept_with
-from tensorlint.inference.layer_changes import CHANGED, changed_anywhere, held
+from tensorlint.inference.layer_changes import CHANGED, change_unseen, changed_anywhere, container_of, held
 from tensorlint.inference.module_formats import of_weight
 from tensorlint.inference.ops import indexing, modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -88,6 +89,7 @@ _RESULT_FIELDS = {
 
 # Attributes of any module.
 _OF_MODULES = frozenset({"training", "_parameters", "_buffers"})
+_PARTS = frozenset({"_modules", "_parameters", "_buffers"})  # the dictionaries in which a module has them
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 _DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
@@ -335,6 +337,8 @@ class Expressions(State):
                 if name in changed_anywhere(self) or (CHANGED in value.fields and name in ("weight", "bias")):
                     return UNKNOWN
                 found = modules.module_attribute(value, name)
+                if found is UNKNOWN and name in HELD_AS:
+                    change_unseen(self, value)
                 if found is UNKNOWN and name in ("__dict__", "_modules"):
                     if name == "__dict__":
                         self.touch_all(value)
@@ -545,7 +549,13 @@ class Expressions(State):
 
     def eval_subscript(self, node: ast.Subscript) -> Value:
         held = node.value
-        value = self.eval(held)
+        if type(held) is ast.Attribute and held.attr in _PARTS and type(node.slice) is ast.Constant:
+            owner = self.eval(held.value)
+            if type(owner) is Instance and container_of(owner) is None:
+                return self.attribute_of(owner, str(node.slice.value), node)  # `self._modules["layer"]`
+            value = self.attribute_of(owner, held.attr, held)
+        else:
+            value = self.eval(held)
         index = self.eval(node.slice)
         found = self.item(value, index, node)
         if type(held) is ast.Attribute and (found is UNKNOWN or type(found) is Opaque):

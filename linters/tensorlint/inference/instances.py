@@ -8,14 +8,13 @@ from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import hold_still, one_within
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
+from tensorlint.inference.forward_hooks import FORWARD_HOOKS, hook_given, may_return
 from tensorlint.inference.layer_changes import (
     CHANGED,
-    FORWARD_HOOKS,
     SELF_METHODS,
     changed_anywhere,
     held,
     held_elsewhere,
-    may_return,
     note_conversion,
 )
 from tensorlint.inference.module_formats import note_format
@@ -189,8 +188,8 @@ class Instances(State):
                 return self.part_by_path(value, args[0] if args else UNKNOWN, node)
             if name in FORWARD_HOOKS:
                 self.escape(args, kwargs)
-                if may_return(args[:1]):
-                    self.stray_given(args[:1])
+                if may_return(args, kwargs):
+                    self.stray_given(hook_given(args, kwargs))
                     self.store_attribute(value, CHANGED, UNKNOWN)
                 return UNKNOWN
             if name == "register_buffer" and len(args) >= 2 and isinstance(args[0], Const):

@@ -11,7 +11,7 @@ from tensorlint.inference import aliases
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import forgotten_members, is_forgotten, items_of, parts_of, reached_by
-from tensorlint.inference.distant_changes import DATA, GIVE_NONE, MEMBERS, OF_MEMBERS, REPLACED, SHOWN, may_convert
+from tensorlint.inference.distant_changes import DATA, MEMBERS, OF_MEMBERS, REPLACED, SHOWN, may_convert
 from tensorlint.inference.ops import dtypes, modules
 from tensorlint.inference.values import (
     BASE,
@@ -21,7 +21,6 @@ from tensorlint.inference.values import (
     Class,
     Const,
     Dictionary,
-    Function,
     Instance,
     Library,
     LibraryObject,
@@ -33,7 +32,6 @@ from tensorlint.inference.values import (
     are_seen,
     copy,
 )
-from tensorlint.inference.walking import walk
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -341,16 +339,3 @@ HEAD_METHODS = frozenset(
 CHANGED = "<changed>"
 # The field of a Sequential of which nobody knows how many modules it holds: a module that is as each of them is.
 EACH = "<each>"
-FORWARD_HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
-
-
-def may_return(hook: list[Value]) -> bool:
-    """Whether a forward hook may give something, which then replaces what the module gave."""
-    if len(hook) != 1 or not isinstance(hook[0], Function):
-        return True
-    if isinstance(hook[0].node, ast.Lambda):
-        body = hook[0].node.body
-        func = body.func if isinstance(body, ast.Call) else None
-        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else None
-        return name not in GIVE_NONE
-    return any(isinstance(part, ast.Return) and part.value is not None for part in walk(hook[0].node))

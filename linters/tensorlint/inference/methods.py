@@ -10,6 +10,7 @@ from tensorlint.inference import (
     aliases,
     containers,
     declared,
+    forward_hooks,
     iterators,
     layer_changes,
     library_objects,
@@ -584,10 +585,10 @@ class Methods(State):
                 return receiver
             if name in layer_changes.PARTS and not name.endswith("children"):
                 return Opaque(None, parts=(receiver,))
-            if name in layer_changes.FORWARD_HOOKS:
+            if name in forward_hooks.FORWARD_HOOKS:
                 self.escape(args, kwargs)
-                if layer_changes.may_return(args[:1]):
-                    self.stray_given(args[:1])
+                if forward_hooks.may_return(args, kwargs):
+                    self.stray_given(forward_hooks.hook_given(args, kwargs))
                     layer_changes.change_unseen(self, receiver)
                 return UNKNOWN
             if name in ("register_parameter", "register_buffer", "__init__"):

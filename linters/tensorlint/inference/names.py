@@ -31,7 +31,11 @@ class ScopeFacts:
     shared: set[str] = field(default_factory=set)
     is_generator: bool = False
     stored: dict[tuple[str, str], int] = field(default_factory=dict)
-    """How often there is (name, attribute) of a `name.attribute = ...` in the scope and in the functions within it."""
+    """How often there is (name, attribute) of a `name.attribute = ...` in the scope and in the functions within it, or of
+    `name.register_buffer("attribute", ...)`."""
+
+    stored_within: set[tuple[str, str]] = field(default_factory=set)
+    """Those of the functions within it alone."""
 
     changed: set[str] = field(default_factory=set)
     """The attributes of self whose layers an initialiser changes: `self.layers.append(...)`, `self.conv.stride = 2`."""
@@ -117,7 +121,7 @@ def _collected(tree: ast.Module, text: str | None) -> FileFacts:
         lines = sorted({*known.shaping, *lines_giving_shapes(text)})
         if lines:
             known.distant.turned(known.scopes, lines)
-    if text is not None and (has_part(text, "register_forward") or has_part(text, "register_module_forward")):
+    if text is not None and any(has_part(text, each) for each in ("_forward_hook", "_forward_pre_hook")):
         known.distant.hooks(tree)
     if text is not None and has_word(text, "yield") and _YIELDED.search(text):
         for node, scope in known.scopes.items():
@@ -226,7 +230,7 @@ class _Walk:
             elif kind is ast.Expr:
                 value = statement.value  # type: ignore[attr-defined]
                 if type(value) is ast.Call:
-                    self.set_by_name(value)
+                    self.set_by_name(scope, value, initialiser)
                     facts.distant.call(value, initialiser)
                 elif type(value) is ast.Yield or type(value) is ast.YieldFrom:
                     scope.is_generator = True
@@ -239,6 +243,7 @@ class _Walk:
                 inner = self.scope(statement, statement.body, initialiser=statement.name in INITIALISERS)  # type: ignore[attr-defined]
                 for place, times in inner.stored.items():
                     scope.stored[place] = scope.stored.get(place, 0) + times
+                scope.stored_within.update(inner.stored)
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 outer, self.in_class = self.in_class, True
@@ -292,13 +297,17 @@ class _Walk:
         if textual:
             scope.textual[name] = scope.textual.get(name, 0) + 1
 
-    def set_by_name(self, call: ast.Call) -> None:
+    def set_by_name(self, scope: ScopeFacts, call: ast.Call, initialiser: bool) -> None:
         """`setattr(model, "norm", ...)`, `model.add_module("norm", ...)`."""
         func = call.func
         if isinstance(func, ast.Attribute):
             if func.attr not in _SETTERS or not call.args:
                 return
             name, owner = call.args[0], func.value
+            if isinstance(owner, ast.Name) and isinstance(name, ast.Constant) and isinstance(name.value, str):
+                scope.stored[owner.id, name.value] = scope.stored.get((owner.id, name.value), 0) + 1
+                if not initialiser:
+                    self.facts.unstable_attributes.add(name.value)
             if not (isinstance(owner, ast.Name) and owner.id in ("self", "cls")) and not _is_super(owner):
                 if isinstance(name, ast.Constant) and isinstance(name.value, str):
                     self.facts.foreign_attributes.update(name.value.split("."))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from tensorlint.inference.distant_changes import (
     MEMBERS,
@@ -28,7 +28,11 @@ from tensorlint.inference.words import is_of_word, places_of, words_of
 
 class _Facts(Protocol):
     changed: set[str]
+    stored: dict[tuple[str, str], int]
+    stored_within: set[tuple[str, str]]
 
+
+FactsT = TypeVar("FactsT", bound=_Facts)
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BY_NAME = frozenset({"setattr", "delattr", "__setattr__"})
@@ -56,7 +60,10 @@ def lines_within(text: str, said: Mapping[int, int]) -> set[int]:
 
 
 def note_puts_within(
-    distant: DistantChanges, scopes: Mapping[ast.AST, _Facts], lines: set[int], set_by_name: Callable[[ast.Call], None]
+    distant: DistantChanges,
+    scopes: Mapping[ast.AST, FactsT],
+    lines: set[int],
+    set_by_name: Callable[[FactsT, ast.Call, bool], None],
 ) -> None:
     """What expressions on these lines change, of all scopes of a file. `set_by_name` looks at a call for an attribute that it
     sets."""
@@ -69,12 +76,16 @@ def note_puts_within(
         for node in _expressions(function, lines):
             _note(distant, node, initialiser)
             if isinstance(node, ast.Call):
-                set_by_name(node)
+                set_by_name(scopes[function], node, initialiser)
         scopes[function].changed |= distant.own
         # What the function does not bind is of one around it.
         for scope in (function, *around.get(function, ())):
             if distant.waiting:
                 distant.waiting = distant.leave(scope)
+            if scope is not function:
+                outer, stored = scopes[scope], scopes[function].stored
+                outer.stored = {**stored, **outer.stored}
+                outer.stored_within.update(stored)
     distant.own, distant.waiting = set(), []
 
 

@@ -63,7 +63,7 @@ _SOUGHT = {
         name: (f"{name}(",)
         for name in ("register_module", "set_submodule", "add_module", "register_buffer", "register_parameter")
     },
-    **{f"_{kind}": (f"._{kind}",) for kind in ("modules", "parameters", "buffers")},
+    **{f"_{kind}": (f"._{kind}", f"'_{kind}'", f'"_{kind}"') for kind in ("modules", "parameters", "buffers")},
 }
 _NAMESPACES = ("globals", "locals", "vars")
 _GLOBALS_OF = ("__globals__", "f_globals")
@@ -204,7 +204,9 @@ class _Walk:
                 self.parameters = self.parameters | {each.arg for each in (*node.args.posonlyargs, *node.args.args)}
                 self.block(node.decorator_list, owner, method)
                 self.scope = node
-                self.block(node.body, owner, method or node.name)
+                # What stands within an initialiser runs when it is called, if it is.
+                within = f"{method}.{node.name}" if method in _INITIALISERS else method or node.name
+                self.block(node.body, owner, within)
                 self.parameters, self.scope = outer
             else:
                 if type(node) in _LOOKING:
@@ -246,6 +248,8 @@ class _Walk:
         elif isinstance(target, ast.Subscript):
             holder = _attribute_store(target.value)
             if holder is not None:
+                if _is_call_of(target.value, ("getattr",)):
+                    method = ""  # which is not followed as an assignment is
                 self.named(target.slice, holder, owner, method, _reach(target.value))
             elif _is_namespace(target.value):
                 self.global_name(target.slice)
@@ -299,7 +303,7 @@ class _Walk:
             holder = _attribute_store(func.value)
             if holder is not None:
                 if name in ("pop", "setdefault", "__setitem__", "__delitem__") and node.args:
-                    self.named(node.args[0], holder, owner, method, _reach(func.value))
+                    self.named(node.args[0], holder, owner, "", _reach(func.value))
                 else:
                     if node.args or name in ("clear", "popitem"):
                         self.unknown_name(holder, owner, method, _reach(func.value))
@@ -401,15 +405,30 @@ def _decorators(node: ast.stmt) -> list[ast.expr]:
 
 
 def _attribute_store(node: ast.expr) -> ast.expr | None:
-    """x of `x.__dict__`, `vars(x)`, `x._modules`."""
+    """x of `x.__dict__`, `vars(x)`, `x._modules`, `getattr(x, "_modules")`, `vars(x)["_modules"]`."""
     if isinstance(node, ast.Attribute) and node.attr in _STORES:
         return node.value
-    if _is_call_of(node, ("vars",)) and isinstance(node, ast.Call) and len(node.args) == 1:
-        return node.args[0]
+    if isinstance(node, ast.Call):
+        if _is_call_of(node, ("vars",)) and len(node.args) == 1:
+            return node.args[0]
+        if _is_call_of(node, ("getattr",)) and len(node.args) > 1 and _named_store(node.args[1]) is not None:
+            return node.args[0]
+    if isinstance(node, ast.Subscript) and _named_store(node.slice) is not None:
+        return _attribute_store(node.value)
     return None
 
 
+def _named_store(node: ast.expr) -> str | None:
+    """The name of such a dictionary, written as a text."""
+    name = node.value if isinstance(node, ast.Constant) else None
+    return name if isinstance(name, str) and name in _STORES else None
+
+
 def _reach(store: ast.expr) -> Reach:
+    if isinstance(store, ast.Subscript):
+        return _PARTS.get(_named_store(store.slice) or "", "any")
+    if isinstance(store, ast.Call) and len(store.args) > 1:
+        return _PARTS.get(_named_store(store.args[1]) or "", "any")
     return _PARTS.get(store.attr, "any") if isinstance(store, ast.Attribute) else "any"
 
 

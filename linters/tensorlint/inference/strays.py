@@ -8,7 +8,7 @@ import ast
 import builtins
 from collections.abc import Iterable
 
-from tensorlint.inference import layer_changes
+from tensorlint.inference import forward_hooks, layer_changes
 from tensorlint.inference.contents import everything_within, is_forgotten_itself, one_within
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.implicit_calls import names_given
@@ -130,7 +130,7 @@ class Strays(State):
         """A method is called of something that nobody knows, which may be one of the strays."""
         if name in _SETTERS:
             self.change_strayed(str(args[0].value) if args and isinstance(args[0], Const) else None)
-        elif name in layer_changes.FORWARD_HOOKS and layer_changes.may_return(args[:1]):
+        elif name in forward_hooks.FORWARD_HOOKS and forward_hooks.may_return(args, kwargs):
             self.change_strayed(layer_changes.CHANGED)
         if not any(cls.has(name) for cls in self.classes):
             return

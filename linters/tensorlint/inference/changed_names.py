@@ -6,7 +6,7 @@ import ast
 import re
 
 from tensorlint.inference import own_lists
-from tensorlint.inference.changes import CHANGES, changes_of
+from tensorlint.inference.changes import CHANGES, DOUBLE, changes_of
 from tensorlint.inference.contents import items_of
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.names import INITIALISERS
@@ -15,7 +15,7 @@ from tensorlint.inference.values import Dictionary, Sequence
 from tensorlint.inference.words import places_of
 
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
-_CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES))})\(|[-+*|&]=)")
+_CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES | DOUBLE))})\(|[-+*|&]=)")
 # `rows = self.`: what goes before the name
 _GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
 _GIVES_AT_ALL = re.compile(r"[ \t]*(\w+) = [\w.]*$")

@@ -24,7 +24,7 @@ PUTS = CHANGES | {
 _REGISTER = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "__setattr__"})
 # Methods of an estimator that decide on the shape of what it gives.
 _LEARNS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict", "set_params"})
-_DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
+DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)(?:\s*=[^=]|,[\w.\[\], \t]* =(?!=))"
 )
@@ -35,7 +35,7 @@ EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
 _HOOKS = FORWARD_HOOKS | HELD_AS
-_TOLD_OF = PUTS | _DOUBLE | _CALLED.keys() | _HOOKS
+_TOLD_OF = PUTS | DOUBLE | _CALLED.keys() | _HOOKS
 _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
@@ -125,7 +125,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 if part.attr in _HOOKS:
                     if replaces_result(part):
                         _hooked(part.value, found)
-                elif part.attr in PUTS or part.attr in _DOUBLE:  # `add = rows.append`, or called on the spot
+                elif part.attr in PUTS or part.attr in DOUBLE:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
         elif kind is ast.Call:
             func, arguments, keywords = part.func, part.args, part.keywords
@@ -404,7 +404,7 @@ def _lend_all(value: ast.expr, found: Changes) -> None:
         found.taken = True
 
 
-def _is_namespace(node: ast.expr) -> bool:
+def is_namespace(node: ast.expr) -> bool:
     """`box.__dict__`, `vars(box)`, `getattr(model, "_modules")`, `vars(model)["_modules"]`."""
     if isinstance(node, ast.Call):
         if not isinstance(node.func, ast.Name) or not node.args:
@@ -413,7 +413,7 @@ def _is_namespace(node: ast.expr) -> bool:
             return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value in _NAMESPACES
         return node.func.id == "vars" and len(node.args) == 1
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and node.slice.value in _NAMESPACES and _is_namespace(node.value)
+        return isinstance(node.slice, ast.Constant) and node.slice.value in _NAMESPACES and is_namespace(node.value)
     return isinstance(node, ast.Attribute) and node.attr in _NAMESPACES
 
 
@@ -470,13 +470,13 @@ def _changed(target: ast.expr, found: Changes) -> None:
     while kind is ast.Attribute or kind is ast.Subscript:
         if kind is ast.Attribute:
             found.attributes.add(part.attr)
-        elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and _is_namespace(part.value):
+        elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and is_namespace(part.value):
             found.attributes.add(part.slice.value)  # `vars(box)["rows"][0] = ...`
-        elif part is not target and _is_namespace(part.value):
+        elif part is not target and is_namespace(part.value):
             found.lent_attributes.add(ALL_ATTRIBUTES)
         part = part.value
         kind = type(part)
-        if kind is ast.Call and _is_namespace(part):
+        if kind is ast.Call and is_namespace(part):
             part = part.args[0]
             kind = type(part)
     if kind is ast.Name:

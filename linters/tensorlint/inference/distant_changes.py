@@ -424,6 +424,12 @@ class DistantChanges:
             said: set[ast.AST] = set()
             for node in walk(scope):
                 owner: ast.expr | None = None
+                if isinstance(node, ast.Call):
+                    given = node.args if _name(node.func) == "swap_tensors" else []
+                    for each in (*given, *(word.value for word in node.keywords if word.arg == "out")):
+                        for place in (scope, *outer.get(scope, ())):
+                            for attribute in _attributes_held(each, place):
+                                self.of_any.setdefault(attribute, set()).add("shape")
                 if isinstance(node, ast.Expr):
                     said.add(node.value)
                 elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECIDES:
@@ -692,8 +698,13 @@ def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:
             if part.attr not in _OTHERS:
                 found.add(part.attr)
         elif isinstance(part, ast.Call):
-            if isinstance(part.func, ast.Attribute) and (part.func.attr in _ITSELF or part.func.attr in RESHAPING):
-                waiting.append(part.func.value)  # any other gives a new object
+            if isinstance(part.func, ast.Attribute):
+                if part.func.attr in _ITSELF or part.func.attr in RESHAPING or part.func.attr in _GIVE_HELD:
+                    waiting.append(part.func.value)  # any other gives a new object
+            elif _name(part.func) in _GIVE_ITEMS:
+                waiting += part.args
+            elif _name(part.func) == "getattr" and len(part.args) > 1 and isinstance(part.args[1], ast.Constant):
+                found.add(str(part.args[1].value))
         elif isinstance(part, ast.Subscript):
             waiting.append(part.value)
         else:
@@ -769,6 +780,7 @@ def _is_new(value: _Bound) -> bool:
 SPEAKS_OF_LAYERS = re.compile(r"torch|\bnn\.|Module|Sequential|\.(?:layers|blocks|modules|stages|children)\b")
 # What gives layers that something else holds, or an item of what it is given.
 _GIVE_LAYERS = frozenset(["children", "modules", "named_children", "named_modules", "get_submodule", "getattr"])
+_GIVE_HELD = frozenset(["values", "items", "get", "pop", "popitem", "setdefault", "copy"])
 _GIVE_ITEMS = frozenset(
     ["list", "tuple", "zip", "enumerate", "reversed", "sorted", "iter", "next", "cast", "vars", "filter", "chain"]
 )

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from tensorlint.inference.changes import CHANGES, changes_of
+from tensorlint.inference.changes import CHANGES, DOUBLE, changes_of, is_namespace
 from tensorlint.inference.effects import READS
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
@@ -31,6 +31,7 @@ _READ_BEHIND = re.compile(
     + "|".join(sorted(READS | CHANGES))
     + r")\(|\[|[ \t]*(?:==|!=|is\b|in\b|not\b|if\b|else\b|[-+*/%])"
 )
+_CHANGES = CHANGES | DOUBLE
 _CHANGING = frozenset(
     ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle", "iadd",
      "iconcat", "setitem", "delitem", "deque"]
@@ -191,7 +192,7 @@ class _Search:
         for node in nodes:
             if not isinstance(node, ast.Attribute):
                 self.look(node)
-            elif node.attr in CHANGES and node not in called and self.is_it(node.value):
+            elif node.attr in _CHANGES and node not in called and self.is_it(node.value):
                 self.changed = True  # `add = self.rows.append`
         if self.local:
             changes = changes_of(scope)
@@ -213,6 +214,9 @@ class _Search:
                     return True
                 if isinstance(func, ast.Name) and any(map(self.is_it, node.args)):
                     return True
+            if called in _GIVING_ITEMS and isinstance(func, ast.Name):
+                if any(isinstance(each, (ast.List, ast.Tuple)) and self.is_it(each) for each in node.args):
+                    return True  # `zip([self.rows], names)`
             return called in self.getters or (called == "getattr" and self.is_it_named(node))
         if isinstance(node, ast.IfExp):
             return self.is_it(node.body) or self.is_it(node.orelse)
@@ -220,6 +224,8 @@ class _Search:
             return any(map(self.is_it, node.values))
         if isinstance(node, (ast.List, ast.Tuple)):
             return any(map(self.is_it, node.elts))
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and is_namespace(node.value):
+            return node.slice.value in self.names  # `vars(self)["rows"]`
         if isinstance(node, (ast.Subscript, ast.Starred, ast.NamedExpr, ast.Await, ast.YieldFrom)):
             return self.is_it(node.value) or (isinstance(node, ast.Subscript) and self.holds(node.value))
         if isinstance(node, ast.Dict):
@@ -280,7 +286,7 @@ class _Search:
     def look(self, node: Any) -> None:
         if isinstance(node, ast.Call):
             func = node.func
-            if isinstance(func, ast.Attribute) and func.attr in CHANGES and self.is_it(func.value):
+            if isinstance(func, ast.Attribute) and func.attr in _CHANGES and self.is_it(func.value):
                 # What is done by the name itself is looked for elsewhere.
                 if not (isinstance(func.value, ast.Attribute) and func.value.attr == self.name):
                     self.changed = True
@@ -302,6 +308,9 @@ class _Search:
 
     def hand_on(self, call: ast.Call, given: list[ast.expr]) -> None:
         """The list is an argument: what is called may change it, unless it is known to leave it as it is."""
+        if isinstance(call.func, ast.Lambda):
+            self.changed = True
+            return
         name, root = last_name(call.func) or "", call.func
         if isinstance(root, ast.Attribute) and name in CHANGES and isinstance(root.value, ast.Attribute):
             self.holders.add(root.value.attr)

@@ -286,6 +286,10 @@ class _Walk:
             own = _is_self(func.value) and method in _INITIALISERS
             if not (own or isinstance(node.args[0], ast.Constant) or self.is_container(func.value, owner)):
                 self.named(node.args[0], func.value, owner, method, _REGISTERS[name])
+        elif name in ("setitem", "delitem") and len(node.args) > 1:  # `operator.setitem(vars(box), "x", 1)`
+            holder = _attribute_store(node.args[0])
+            if holder is not None:
+                self.named(node.args[1], holder, owner, "", _reach(node.args[0]))
         elif name in ("__set__", "fset") and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Attribute):
             self.found.attributes.add(func.value.attr)  # `Box.n.__set__(box, 5)`
         elif name == "object" and len(node.args) >= 2 and isinstance(func, ast.Attribute):
@@ -301,7 +305,11 @@ class _Walk:
             self.dotted(node.args[0])
         elif isinstance(func, ast.Attribute) and name in _CHANGES:
             holder = _attribute_store(func.value)
-            if holder is not None:
+            if holder is None and node.args and isinstance(func.value, ast.Name) and func.value.id == "dict":
+                holder = _attribute_store(node.args[0])  # `dict.update(vars(box), x=1)`
+                if holder is not None:
+                    self.unknown_name(holder, owner, method, _reach(node.args[0]))
+            elif holder is not None:
                 if name in ("pop", "setdefault", "__setitem__", "__delitem__") and node.args:
                     self.named(node.args[0], holder, owner, "", _reach(func.value))
                 else:

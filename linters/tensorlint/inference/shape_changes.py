@@ -33,6 +33,8 @@ def gives_other_shapes(text: str) -> bool:
 def lines_giving_shapes(text: str) -> list[int]:
     """The lines of a file where something other than `self` is given another shape, or may be."""
     parts = [f".{word}(" for word in RESHAPING & words_of(text)]
+    if has_word(text, "swap_tensors"):
+        parts.append("swap_tensors(")
     found: list[int] = []
     for part in (*parts, ".resize(", *_ASSIGNED):
         line, counted = 1, 0
@@ -42,6 +44,8 @@ def lines_giving_shapes(text: str) -> list[int]:
                 line += text.count("\n", counted, at)
                 counted = at
                 found.append(line)
+    if "out" in words_of(text):
+        found += [text.count("\n", 0, each.start()) + 1 for each in _OUT.finditer(text)]
     return found
 
 

@@ -51,7 +51,7 @@ class ChangedNames(State):
     __slots__ = ()
 
     def is_changed_later(self, name: str) -> bool:
-        """Whether a function of the file that makes no object changes what is held under that name."""
+        """Whether a function of the file changes what is held under that name, by an object that is made already."""
         known = self.changed_later.get(name)
         if known is None:
             known = self.changed_later[name] = self.is_changed_by_functions(name) or any(
@@ -62,9 +62,10 @@ class ChangedNames(State):
     def is_changed_by_functions(self, name: str) -> bool:
         lines = self.changing_lines(name, self.own_file)
         return bool(lines) and any(
-            any(node.lineno <= line <= (node.end_lineno or 0) for line in lines) and self.changes_name(node, name)
+            any(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+            and (self.changes_of_others if node.name in INITIALISERS else self.changes_name)(node, name)
             for node in self.own_file.facts.scopes
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in INITIALISERS
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         )
 
     def is_changed_anywhere(self, name: str) -> bool:
@@ -105,8 +106,12 @@ class ChangedNames(State):
     def is_changed_at_top(self, name: str, plain: bool) -> bool:
         """Whether a statement outside of functions changes what an attribute of that name holds, or a plain name."""
         lines = self.changing_lines(name, self.own_file)
-        for node in self.own_file.tree.body if lines else ():
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        waiting = list(self.own_file.tree.body) if lines else []
+        for node in waiting:  # grows meanwhile
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            if isinstance(node, ast.ClassDef):
+                waiting += node.body
                 continue
             if any(node.lineno <= line <= (node.end_lineno or 0) for line in lines):
                 changes = changes_of(node)
@@ -125,6 +130,11 @@ class ChangedNames(State):
     def changes_name(self, code: ast.AST, name: str) -> bool:
         changes = self.changes_in(code)
         return name in changes.attributes or (name in changes.names and not own_lists.holds_only_own(code, name))
+
+    def changes_of_others(self, code: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+        """Whether an initialiser changes what another object than the one that it makes holds under that name."""
+        first = code.args.args[0].arg if code.args.args else ""
+        return any(attribute == name and owner != first for owner, attribute in self.changes_in(code).attributes_of)
 
     def changing_lines(self, name: str, file: SourceFile) -> list[int]:
         """The lines of the file's text that may change what the name holds: no others are looked for in its tree."""

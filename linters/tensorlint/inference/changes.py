@@ -47,6 +47,12 @@ _OF_SEVERAL = frozenset(
 )
 _COMPREHENSIONS = frozenset([ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp])
 _SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
+# Functions of operator, heapq, bisect and random that change their first argument, and types whose methods do.
+CHANGE_GIVEN = frozenset(
+    ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle", "iadd",
+     "iconcat", "setitem", "delitem"]
+)  # fmt: skip
+_BUILT_IN = frozenset(["list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter"])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
     ["len", "range", "enumerate", "zip", "print", "isinstance", "tuple", "list", "dict", "set", "sum", "min", "max", "any", "all", "str",
@@ -73,6 +79,8 @@ class Changes:
 
     names: set[str] = field(default_factory=set)
     attributes: set[str] = field(default_factory=set)
+    # The same with the name of the object whose attribute it is, if it has one.
+    attributes_of: set[tuple[str, str]] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
     methods: set[str] = field(default_factory=set)
     # Names whose objects have methods called, and those methods: `b.change` may be a function of a module b.
@@ -155,9 +163,20 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 functions.add(name)
                 if name in _BY_NAME:
                     _called_by_name(part, name, found)
+                elif arguments and name in CHANGE_GIVEN:
+                    _changed(arguments[0], found)  # `heappush(self.rows, x)`
+            elif called is ast.Lambda:
+                for each in arguments:
+                    _changed(each, found)
+                found.computed = True
             elif called is ast.Attribute:
                 name, owner = func.attr, func.value
                 methods.add(name)
+                if arguments and (name in CHANGE_GIVEN or (name in PUTS and type(owner) is ast.Name)):
+                    if name in CHANGE_GIVEN or owner.id in _BUILT_IN:
+                        _changed(
+                            arguments[0], found
+                        )  # `operator.setitem(self.rows, 0, x)`, `list.append(self.rows, x)`
                 if name in FORWARD_HOOKS and len(arguments) > 1 and replaces_result(func):
                     _hooked(arguments[0], found)  # `nn.Module.register_forward_hook(layer, hook)`
                 if name in _REGISTER and arguments:
@@ -470,6 +489,7 @@ def _changed(target: ast.expr, found: Changes) -> None:
     while kind is ast.Attribute or kind is ast.Subscript:
         if kind is ast.Attribute:
             found.attributes.add(part.attr)
+            found.attributes_of.add((part.value.id if type(part.value) is ast.Name else "", part.attr))
         elif isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str) and is_namespace(part.value):
             found.attributes.add(part.slice.value)  # `vars(box)["rows"][0] = ...`
         elif part is not target and is_namespace(part.value):

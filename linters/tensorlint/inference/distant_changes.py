@@ -419,32 +419,41 @@ class DistantChanges:
     def turned(self, scopes: Iterable[ast.AST], lines: list[int]) -> None:
         """`x = self.kept` and `x.unsqueeze_(0)`, `return self.kept.t_()`, `self.kept.shape = 2, -1`: another shape of what an
         attribute holds, where no statement of its own says so (which is looked at when the others are)."""
+        scopes = list(scopes)
         outer = functions_around([each for each in scopes if isinstance(each, _FUNCTIONS)])
+        module = next(scope for scope in scopes if isinstance(scope, ast.Module))
+        top = ast.Module([each for each in module.body if not isinstance(each, _FUNCTIONS)], [])
+        names: dict[ast.AST, dict[str, list[ast.AST]]] = {}
+
+        def reshaped(owner: ast.expr) -> None:
+            for place in places:  # a name of its own, or of a function around it
+                if place not in names:
+                    names[place] = _values_bound(place)
+                for attribute in _attributes_held(owner, names[place]):
+                    self.of_any.setdefault(attribute, set()).add("shape")
+
         for scope in _around(scopes, lines):
+            places = (scope, *outer.get(scope, ())) if isinstance(scope, _FUNCTIONS) else (top,)
             said: set[ast.AST] = set()
             for node in walk(scope):
-                owner: ast.expr | None = None
-                if isinstance(node, ast.Call):
-                    given = node.args if _name(node.func) == "swap_tensors" else []
-                    for each in (*given, *(word.value for word in node.keywords if word.arg == "out")):
-                        for place in (scope, *outer.get(scope, ())):
-                            for attribute in _attributes_held(each, place):
-                                self.of_any.setdefault(attribute, set()).add("shape")
                 if isinstance(node, ast.Expr):
                     said.add(node.value)
                 elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in _DECIDES:
                     if node.attr != "data" or not isinstance(node.value, ast.Attribute):
-                        owner = node.value
-                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                    owner = node.func.value
-                    if node.func.attr == "resize":
-                        owner = owner if node in said else None  # an image's gives another one
-                    elif node.func.attr not in RESHAPING or (isinstance(owner, ast.Attribute) and node in said):
-                        owner = None
-                if owner is not None:
-                    for place in (scope, *outer.get(scope, ())):  # a name of its own, or of a function around it
-                        for attribute in _attributes_held(owner, place):
-                            self.of_any.setdefault(attribute, set()).add("shape")
+                        reshaped(node.value)
+                elif isinstance(node, ast.Call):
+                    for each in node.args if _name(node.func) == "swap_tensors" else ():
+                        reshaped(each)
+                    for word in node.keywords:
+                        if word.arg == "out":
+                            reshaped(word.value)
+                    if isinstance(node.func, ast.Attribute):
+                        owner = node.func.value
+                        if node.func.attr == "resize":
+                            if node in said:  # an image's gives another one
+                                reshaped(owner)
+                        elif node.func.attr in RESHAPING and not (isinstance(owner, ast.Attribute) and node in said):
+                            reshaped(owner)
 
     def hooks(self, tree: ast.AST) -> None:
         """`model.fc.register_forward_hook(hook)`: what the hook gives takes the place of what the module gave."""
@@ -662,8 +671,8 @@ def _innermost(nodes: Iterable[ast.stmt], lines: list[int]) -> Iterator[list[ast
         yield around[-1] if around else []
 
 
-def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:
-    """The attributes that hold what an expression may give: `self.kept`, or a name, `x = self.kept`, `for x in (self.first, y)`."""
+def _values_bound(scope: ast.AST) -> dict[str, list[ast.AST]]:
+    """What the names of a scope are bound to: `x = self.kept`, `for x in (self.first, y)`."""
     bound: dict[str, list[ast.AST]] = {}
     for node in walk(scope):
         if isinstance(node, ast.Assign):
@@ -685,6 +694,11 @@ def _attributes_held(held: ast.expr, scope: ast.AST) -> set[str]:
             for each in walk(target):
                 if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
                     bound.setdefault(each.id, []).append(value)
+    return bound
+
+
+def _attributes_held(held: ast.expr, bound: dict[str, list[ast.AST]]) -> set[str]:
+    """The attributes that hold what an expression may give: `self.kept`, or a name of what is so bound."""
     found: set[str] = set()
     seen: set[str] = set()
     waiting: list[ast.AST] = [held]

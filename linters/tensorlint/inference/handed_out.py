@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from tensorlint.inference.changes import CHANGES, DOUBLE, changes_of, is_namespace
+from tensorlint.inference.changes import CHANGE_GIVEN, CHANGES, DOUBLE, changes_of, is_namespace
 from tensorlint.inference.effects import READS
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handling import last_name
@@ -32,10 +32,7 @@ _READ_BEHIND = re.compile(
     + r")\(|\[|[ \t]*(?:==|!=|is\b|in\b|not\b|if\b|else\b|[-+*/%])"
 )
 _CHANGES = CHANGES | DOUBLE
-_CHANGING = frozenset(
-    ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle", "iadd",
-     "iconcat", "setitem", "delitem", "deque"]
-)  # fmt: skip
+_CHANGING = CHANGE_GIVEN | {"deque"}
 _READING = frozenset(
     ["len", "range", "print", "tuple", "list", "set", "dict", "sorted", "sum", "min", "max", "str", "repr", "any", "all", "bool",
      "isinstance", "zip", "enumerate", "map", "filter", "reversed", "iter", "next", "type", "id", "int", "float", "deepcopy", "copy",
@@ -75,7 +72,7 @@ def is_changed(file: SourceFile, name: str, *, deep: bool = False, in_functions:
             if in_functions and scope is search.outside:
                 continue
             search.begin(names, getters, scope, {name} if in_functions and search.sees(scope) else None)
-            if search.changed and not (isinstance(scope, _FUNCTIONS) and scope.name in INITIALISERS):
+            if search.changed:
                 return True
             names |= search.kept
             if isinstance(scope, _FUNCTIONS) and search.given:
@@ -139,7 +136,7 @@ class _Search:
         self.file = file
         self.defined: _Defined = kept_with(file.tree, "functions by line", lambda: _Defined(file))
         self.functions = self.defined.functions
-        self.name = ""
+        self.name = self.first = ""
         self.deep = False
         self.names: set[str] = set()
         self.getters: set[str] = set()
@@ -178,6 +175,9 @@ class _Search:
         self, names: set[str], getters: set[str], scope: ast.AST, local: set[str] | None = None, depth: int = 0
     ) -> None:
         self.names, self.getters, self.local = names, getters, set(local or ())
+        self.first = ""
+        if isinstance(scope, _FUNCTIONS) and scope.name in INITIALISERS and scope.args.args:
+            self.first = scope.args.args[0].arg  # whose lists are its own still
         self.changed = self.given = False
         self.kept = set()
         self.depth = depth
@@ -201,7 +201,7 @@ class _Search:
     def is_it(self, node: ast.expr | None) -> bool:
         """Whether the value may be the list, or hold it."""
         if isinstance(node, ast.Attribute):
-            return node.attr in self.names
+            return node.attr in self.names and not (isinstance(node.value, ast.Name) and node.value.id == self.first)
         if isinstance(node, ast.Name):
             return node.id in self.local
         if isinstance(node, ast.Call):

@@ -247,7 +247,10 @@ class _Walk:
             elif kind is ast.ClassDef:
                 self.bind(scope, statement.name, weight)  # type: ignore[attr-defined]
                 outer, self.in_class = self.in_class, True
-                self.scope(statement, statement.body, initialiser=True)  # type: ignore[attr-defined]
+                inner = self.scope(statement, statement.body, initialiser=initialiser)  # type: ignore[attr-defined]
+                for place, times in inner.stored.items():
+                    scope.stored[place] = scope.stored.get(place, 0) + times
+                scope.stored_within.update(inner.stored)
                 self.in_class = outer
             elif kind is ast.For or kind is ast.AsyncFor:
                 self.target(scope, statement.target, 2, initialiser)  # type: ignore[attr-defined]

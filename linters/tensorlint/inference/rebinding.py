@@ -338,8 +338,6 @@ class _Walk:
         self, name: ast.expr, holder: ast.expr, owner: ast.ClassDef | None, method: str, reach: Reach = "any"
     ) -> None:
         """The attribute `name` of `holder` is set or deleted."""
-        if method in _RESTORES:
-            return
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             if not (method in _INITIALISERS and _is_self(holder)):  # that is followed as an assignment is
                 self.found.attributes.add(name.value)
@@ -347,6 +345,8 @@ class _Walk:
                     self.unknown_name(None, owner, method, "parts")
                 if owner is None:
                     self.add_globals([name.value])
+        elif method in _RESTORES:
+            return
         elif (patterns := patterns_of(name, self.scope)) is not None:
             names = [each.start for each in patterns if each.end is None]
             self.found.attributes.update(names)

@@ -112,6 +112,8 @@ class Assignments(State):
                     value = UNKNOWN if owner.generic else value  # of a subclass, it may be
                 elif not isinstance(owner, (Tensor, Const)):
                     self.forget_in_classes({target.attr})
+            elif type(receiver) is Unknown or (type(receiver) is Opaque and not receiver.parts):
+                self.forget_in_classes({target.attr})  # a class, it may be
             if (type(value) is Sequence or type(value) is Dictionary) and isinstance(source, ast.Name):
                 value.shared = True
             name = target.attr

@@ -423,6 +423,14 @@ class Classes(Inheritance):
             if name == "__dict__" or any(isinstance(base, Class) and base.node.keywords for base in method_order(cls)):
                 return one_within(cls.held.values())  # of which a property of the metaclass gives one
             return UNKNOWN
+        return self.held_by_class(name, found)
+
+    def held_by_class(self, name: str, found: Value) -> Value:
+        """What a class holds for all of its objects: a list of which code changes what any object holds under that name may be
+        in as many hands as there are of them."""
+        if (type(found) is Sequence and found.kind != "tuple") or type(found) is Dictionary:
+            if self.is_changed_anywhere(name) or self.is_handed_on(name, found):
+                self.forget_held(found, set(), NEITHER)
         return found
 
     def given_to_classes(self, cls: Class, given: tuple[Value, ...] = ()) -> Value:
@@ -535,7 +543,9 @@ class Classes(Inheritance):
             if isinstance(found, Instance) and isinstance(get := self.find_in_class(found.cls, "__get__"), Function):
                 bound = Function(get.node, get.scope, get.owner, found, get.defaults, "function", get.decorated)
                 return self.unseen_result(bound, [value], {})
-            return self.given_to_classes(cls, value.given) if found is UNKNOWN else found
+            if found is UNKNOWN:
+                return self.given_to_classes(cls, value.given)
+            return self.held_by_class(name, found)
         if BASE in value.fields and (found := self.attribute_of_base(value, name, node)) is not None:
             return found
         if value.generic and not self.initialising(value):

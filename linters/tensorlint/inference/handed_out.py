@@ -29,7 +29,7 @@ _READ_BEFORE = re.compile(
 _READ_BEHIND = re.compile(
     r"[ \t]*(?::[^=\n]*)?=(?!=)|\.(?:"
     + "|".join(sorted(READS | CHANGES))
-    + r")\(|\[|[ \t]*(?:==|!=|is\b|in\b|not\b|if\b|else\b|[-+*/%])"
+    + r")\(|\[|[ \t]*(?:==|!=|is\b|in\b|not\b|[-+*/%])"
 )
 _CHANGES = CHANGES | DOUBLE
 _CHANGING = CHANGE_GIVEN | {"deque"}

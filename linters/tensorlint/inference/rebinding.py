@@ -313,7 +313,11 @@ class _Walk:
                 if name in ("pop", "setdefault", "__setitem__", "__delitem__") and node.args:
                     self.named(node.args[0], holder, owner, "", _reach(func.value))
                 else:
-                    if node.args or name in ("clear", "popitem"):
+                    keys = _keys_written(node.args)
+                    if keys is not None and name == "update":
+                        for key in keys:
+                            self.named(key, holder, owner, "", _reach(func.value))
+                    elif node.args or name in ("clear", "popitem"):
                         self.unknown_name(holder, owner, method, _reach(func.value))
                     self.found.attributes.update(each.arg for each in node.keywords if each.arg)
             elif _is_namespace(func.value):
@@ -424,6 +428,14 @@ def _attribute_store(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Subscript) and _named_store(node.slice) is not None:
         return _attribute_store(node.value)
     return None
+
+
+def _keys_written(given: list[ast.expr]) -> list[ast.expr] | None:
+    """The keys of `update({"first": 1, "second": 2})`, if all of them are written out."""
+    if len(given) != 1 or not isinstance(given[0], ast.Dict):
+        return None
+    keys = [key for key in given[0].keys if isinstance(key, ast.Constant)]
+    return list[ast.expr](keys) if len(keys) == len(given[0].keys) else None
 
 
 def _named_store(node: ast.expr) -> str | None:

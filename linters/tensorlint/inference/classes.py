@@ -431,7 +431,7 @@ class Classes(Inheritance):
         if (type(found) is Sequence and found.kind != "tuple") or type(found) is Dictionary:
             if self.is_changed_anywhere(name) or self.is_handed_on(name, found):
                 self.forget_held(found, set(), NEITHER)
-        return found
+        return held_elsewhere(self, name, found, True) if type(found) is Tensor else found
 
     def given_to_classes(self, cls: Class, given: tuple[Value, ...] = ()) -> Value:
         """What an attribute holds of which nothing is known any more."""

@@ -171,6 +171,9 @@ class DistantChanges:
         func = node.func
         name = _name(func)
         if name not in _CHANGING:
+            if name == "__init__" and isinstance(func, ast.Attribute) and not _is_class(func.value):
+                if not isinstance(func.value, ast.Call):  # `super().__init__()`
+                    self.change(func.value, "forward", initialiser)  # `model.fc.__init__(3, 5)`
             return
         line = func.end_lineno or 0
         self.said[line] = self.said.get(line, 0) + 1
@@ -430,7 +433,10 @@ class DistantChanges:
                 if place not in names:
                     names[place] = _values_bound(place)
                 for attribute in _attributes_held(owner, names[place]):
-                    self.of_any.setdefault(attribute, set()).add("shape")
+                    if attribute in _TENSORS_OF:
+                        self.anywhere.add(DATA)
+                    else:
+                        self.of_any.setdefault(attribute, set()).add("shape")
 
         for scope in _around(scopes, lines):
             places = (scope, *outer.get(scope, ())) if isinstance(scope, _FUNCTIONS) else (top,)
@@ -715,6 +721,8 @@ def _attributes_held(held: ast.expr, bound: dict[str, list[ast.AST]]) -> set[str
             if isinstance(part.func, ast.Attribute):
                 if part.func.attr in _ITSELF or part.func.attr in RESHAPING or part.func.attr in _GIVE_HELD:
                     waiting.append(part.func.value)  # any other gives a new object
+                elif part.func.attr in _TENSORS_OF:
+                    found.add(part.func.attr)  # `for q in self.buffers(): q.resize_(4)`
             elif _name(part.func) in _GIVE_ITEMS:
                 waiting += part.args
             elif _name(part.func) == "getattr" and len(part.args) > 1 and isinstance(part.args[1], ast.Constant):
@@ -794,6 +802,7 @@ def _is_new(value: _Bound) -> bool:
 SPEAKS_OF_LAYERS = re.compile(r"torch|\bnn\.|Module|Sequential|\.(?:layers|blocks|modules|stages|children)\b")
 # What gives layers that something else holds, or an item of what it is given.
 _GIVE_LAYERS = frozenset(["children", "modules", "named_children", "named_modules", "get_submodule", "getattr"])
+_TENSORS_OF = frozenset(["buffers", "named_buffers", "parameters", "named_parameters", "state_dict"])
 _GIVE_HELD = frozenset(["values", "items", "get", "pop", "popitem", "setdefault", "copy"])
 _GIVE_ITEMS = frozenset(
     ["list", "tuple", "zip", "enumerate", "reversed", "sorted", "iter", "next", "cast", "vars", "filter", "chain"]

@@ -73,10 +73,11 @@ def note_puts_within(
     for function in (*innermost_functions(functions, sorted(lines)), module):
         initialiser = getattr(function, "name", "") in ("__init__", "__post_init__", "__new__")
         distant.own = set()
-        for node in _expressions(function, lines):
-            _note(distant, node, initialiser)
+        for node, in_lambda in _expressions(function, lines):
+            at_once = initialiser and not in_lambda  # which runs when it is called, if it is
+            _note(distant, node, at_once)
             if isinstance(node, ast.Call):
-                set_by_name(scopes[function], node, initialiser)
+                set_by_name(scopes[function], node, at_once)
         scopes[function].changed |= distant.own
         # What the function does not bind is of one around it.
         for scope in (function, *around.get(function, ())):
@@ -104,11 +105,15 @@ def _note(distant: DistantChanges, node: ast.expr, initialiser: bool) -> None:
         distant.call(node, initialiser)
 
 
-def _expressions(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, lines: set[int]) -> Iterator[ast.expr]:
-    """The calls on these lines, and the methods that are named and not called, but for calls that are statements."""
+def _expressions(
+    scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, lines: set[int]
+) -> Iterator[tuple[ast.expr, bool]]:
+    """The calls on these lines, and the methods that are named and not called, but for calls that are statements; with each,
+    whether it stands in a lambda."""
     waiting: list[ast.AST] = [*scope.body]
     statements: set[ast.AST] = set()
     called: set[ast.AST] = set()
+    in_lambda: set[ast.AST] = set()
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Expr):
@@ -118,11 +123,14 @@ def _expressions(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef, lin
             if node not in statements and not lines.isdisjoint(
                 range(node.lineno, (node.end_lineno or node.lineno) + 1)
             ):
-                yield node
+                yield node, node in in_lambda
         elif isinstance(node, ast.Attribute) and node not in called and node.end_lineno in lines:
-            yield node
+            yield node, node in in_lambda
         if not isinstance(node, _FUNCTIONS):
-            waiting += children(node)
+            within = children(node)
+            waiting += within
+            if isinstance(node, ast.Lambda) or node in in_lambda:
+                in_lambda.update(within)
 
 
 def _is_text(given: list[ast.expr], words: Container[str] | None = None) -> bool:

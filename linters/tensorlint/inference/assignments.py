@@ -488,7 +488,11 @@ class Assignments(State):
             self.mutations.append((receiver, name))
         elif isinstance(receiver, (Tensor, Unknown)) and name in _DECIDES_SHAPE:
             self.reshape(receiver)
-        elif type(value) in _MAY_HOLD and isinstance(receiver, (Unknown, Tensor, Library)):
+        elif isinstance(receiver, Library):
+            self.patch_library(name)
+            if type(value) in _MAY_HOLD:
+                self.stray([value])
+        elif type(value) in _MAY_HOLD and isinstance(receiver, (Unknown, Tensor)):
             self.stray([value])
         elif isinstance(receiver, Attribute) and name in _DECIDES_SHAPE:
             self.reshape(receiver.receiver)  # `x.real` is x where x is real
@@ -525,6 +529,8 @@ class Assignments(State):
                 layer_changes.change_unseen(self, container)
         elif isinstance(receiver, LibraryObject):
             layer_changes.change_unseen(self, receiver)
+        elif isinstance(receiver, Library):
+            self.patch_library(None)
 
     def stored_once(self, cls: Class, name: str) -> bool:
         """Whether the initialiser that is followed sets the attribute at one place only: that is what methods find."""

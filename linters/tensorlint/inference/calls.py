@@ -792,7 +792,8 @@ class Calls(State):
         if not modules.known(receiver.path):
             return library_objects.call_object(self, receiver, args, kwargs, node)
         self.layer_rank(receiver, args)
-        if receiver.fields.keys() & _REPLACED or "forward" in self.patched or "__call__" in self.patched:
+        replaced = "forward" in self.patched or "__call__" in self.patched or self.patches_any
+        if replaced or receiver.fields.keys() & _REPLACED:
             self.escape(args, kwargs)
             return UNKNOWN
         if self.patched_in_layers and modules.may_call(receiver.path, self.patched_in_layers):

@@ -145,6 +145,8 @@ class Expressions(State):
             if value is None:
                 if (name in self.patched and "builtins" in self.file.text) or self.is_bound_around(name):
                     return UNKNOWN
+                if name in (self.rebound.globals or ()):
+                    return UNKNOWN  # `globals()["len"] = ...`
                 if name in self.shared_names or name in self.declared_global():
                     return self.held_shared(name)  # which functions alone bind
                 return _builtin(name)

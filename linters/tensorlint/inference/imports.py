@@ -16,6 +16,7 @@ from tensorlint.inference.frames import Frame, SourceFile
 from tensorlint.inference.import_chains import may_bind
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import collect
+from tensorlint.inference.operators import decided_by_classes
 from tensorlint.inference.ops import modules
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
@@ -68,7 +69,17 @@ class Imports(State):
     __slots__ = ()
 
     def library_attribute(self, path: str, name: str) -> Value:
-        return UNKNOWN if name in self.patched else _of_library(path, name)
+        return UNKNOWN if name in self.patched or self.patches_any else _of_library(path, name)
+
+    def patch_library(self, name: str | None) -> None:
+        """The program gives a library another function of that name, or of one that nobody knows."""
+        if name is None:
+            self.patches_any = True
+        elif name not in self.patched:
+            self.patched |= {name}
+            self.patched_signs = decided_by_classes(self.patched)
+            if ops.function(f"torch.nn.functional.{name}") or ops.function(f"torch.{name}"):
+                self.patched_in_layers |= {name}
 
     def import_module(self, name: str, level: int) -> Value:
         if self.project is not None and not _is_library(name) and self.is_first_party(name, level):

@@ -141,7 +141,8 @@ class Instances(State):
             method = Function(own.node, own.scope, own.owner, value, own.defaults, "function", own.decorated)
             return self.call(method, args, kwargs, node)
         if value.cls.is_module:
-            if "forward" in value.fields or CHANGED in value.fields or changed_anywhere(self) & REPLACED:
+            replaced = "__call__" in self.own_file.facts.foreign_attributes or "__call__" in self.rebound.attributes
+            if replaced or "forward" in value.fields or CHANGED in value.fields or changed_anywhere(self) & REPLACED:
                 self.escape(args, kwargs)
                 return UNKNOWN
             return self.call_instance_method(value, "forward", args, kwargs, node)

@@ -259,6 +259,7 @@ class Interpreter(
         if self.rebound.patched:
             imported = file.facts.imported | {"torch", "numpy", "builtins"}
             self.patched |= {name for root, name in self.rebound.patched if root in imported}
+        self.patches_any = False  # with names that are computed
         self.patched_signs = decided_by_classes(self.patched)  # `torch.Tensor.__add__ = f`
         # `F.linear = f`, which `nn.Linear` calls.
         patched = (*file.facts.stored_below, *self.rebound.patched) if self.patched else ()

@@ -306,7 +306,7 @@ class Methods(State):
     ) -> Value:
         if receiver.shape is None and receiver.kin is not None:
             self.demand(receiver, ranks.of_method(name, args, kwargs))
-        if name in self.patched:
+        if name in self.patched or self.patches_any:
             return UNKNOWN
         if name in _CALLS_BACK:
             self.escape(args, kwargs)

@@ -34,6 +34,9 @@ class ScopeFacts:
     """How often there is (name, attribute) of a `name.attribute = ...` in the scope and in the functions within it, or of
     `name.register_buffer("attribute", ...)`."""
 
+    by_key: set[str] = field(default_factory=set)
+    """Names that are bound as `globals()["name"] = ...`."""
+
     stored_within: set[tuple[str, str]] = field(default_factory=set)
     """Those of the functions within it alone."""
 

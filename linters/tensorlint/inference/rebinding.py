@@ -175,7 +175,8 @@ def share_globals(found: Rebound, module: ScopeFacts) -> None:
     if found.globals is None:
         module.shared.update(module.textual)
     elif found.globals:
-        module.shared.update(name for name in found.globals if module.textual.get(name))
+        module.by_key.update(found.globals & module.assigned.keys())
+        module.shared.update(module.by_key)
 
 
 class _Walk:
@@ -250,6 +251,7 @@ class _Walk:
             if holder is not None:
                 if _is_call_of(target.value, ("getattr",)):
                     method = ""  # which is not followed as an assignment is
+                self.patch(holder, target.slice)
                 self.named(target.slice, holder, owner, method, _reach(target.value))
             elif _is_namespace(target.value):
                 self.global_name(target.slice)
@@ -269,12 +271,14 @@ class _Walk:
                     arguments[0] = ast.Name("self", ast.Load())
             if arguments and isinstance(arguments[0], ast.Constant):  # monkeypatch.setattr("package.module.name", ...)
                 self.dotted(arguments[0])
-            elif len(arguments) >= 2 and not (
-                isinstance(func, ast.Name)
-                and isinstance(arguments[1], ast.Constant)
-                and not (_is_self(arguments[0]) and method not in _INITIALISERS)
-            ):  # `setattr(model, "norm", layer)` is followed as an assignment is
+            elif len(arguments) >= 2:
                 self.patch(arguments[0], arguments[1])
+                if (
+                    isinstance(func, ast.Name)
+                    and isinstance(arguments[1], ast.Constant)
+                    and not (_is_self(arguments[0]) and method not in _INITIALISERS)
+                ):  # `setattr(model, "norm", layer)` is followed as an assignment is
+                    return
                 part = name == "setattr" and names_part_of(arguments[1], arguments[0], self.scope)
                 self.named(arguments[1], arguments[0], owner, method, "modules" if part else "any")
         elif name == "set_submodule" and isinstance(func, ast.Attribute) and node.args:
@@ -321,7 +325,9 @@ class _Walk:
                         self.unknown_name(holder, owner, method, _reach(func.value))
                     self.found.attributes.update(each.arg for each in node.keywords if each.arg)
             elif _is_namespace(func.value):
-                if node.args:
+                if name in ("__setitem__", "setdefault") and node.args:
+                    self.global_name(node.args[0])
+                elif node.args:
                     self.found.globals = None
                 self.add_globals(each.arg for each in node.keywords if each.arg)
 

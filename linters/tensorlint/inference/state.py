@@ -110,6 +110,7 @@ class State:
     scopes_within: list[Frame]
     named_within: list[tuple[str, Value]]
     patched: frozenset[str]
+    patches_any: bool
     patched_signs: frozenset[str]
     patched_in_layers: frozenset[str]
     analysed: set[tuple[ast.AST, int]]

@@ -16,6 +16,8 @@ from tensorlint.inference import (
 from tensorlint.inference.containers import share, within
 from tensorlint.inference.contents import HOLDING, one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
+from tensorlint.inference.kept import kept_with
+from tensorlint.inference.names import FileFacts
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.ops.elementwise import is_numpys_own
 from tensorlint.inference.outcomes import LINEAR, without_linear
@@ -334,17 +336,29 @@ class Statements(State):
     def exec_import(self, node: ast.Import) -> None:
         for alias in node.names:
             if alias.asname:
-                self.frame.env[alias.asname] = self.import_module(alias.name, 0)
+                self.bind_import(alias.asname, self.import_module(alias.name, 0))
             else:
                 root = alias.name.partition(".")[0]
-                self.frame.env[root] = self.import_module(root, 0)
+                self.bind_import(root, self.import_module(root, 0))
 
     def exec_import_from(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             if alias.name == "*":
                 self.import_star(node.module or "", node.level)
             else:
-                self.frame.env[alias.asname or alias.name] = self.import_name(node.module or "", alias.name, node.level)
+                name = alias.asname or alias.name
+                self.bind_import(name, self.import_name(node.module or "", alias.name, node.level))
+
+    def bind_import(self, name: str, value: Value) -> None:
+        frame = self.frame
+        if name in frame.facts.shared and name in self.imports_bound_anew():
+            value = UNKNOWN  # any call of a function may have bound it anew
+        frame.env[name] = value
+
+    def imports_bound_anew(self) -> frozenset[str]:
+        """The names that functions of the file bind for it, or for a function around them, and not by an import alone."""
+        file = self.file
+        return kept_with(file.tree, "imports bound anew", lambda: _bound_for_others(file.facts))
 
     def exec_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         frame, name = self.frame, node.name
@@ -372,3 +386,20 @@ _EFFECTS = frozenset([
     "append", "extend", "insert", "update", "add", "train", "eval", "zero_grad", "step", "backward", "manual_seed",
     "write", "info", "debug", "warning", "copy_", "zero_", "fill_", "set_description", "add_scalar", "requires_grad_",
 ])  # fmt: skip
+
+
+def _bound_for_others(facts: FileFacts) -> frozenset[str]:
+    found: set[str] = set()
+    for scope in facts.scopes.values():
+        found.update(
+            name for name in scope.shared if name in scope.textual or name in scope.by_key or name in facts.named
+        )
+    modules: dict[str, str] = {}
+    for statement in facts.imports:
+        origin = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
+        for alias in statement.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            module = origin + (alias.name if alias.asname or origin else name)
+            if modules.setdefault(name, module) != module:
+                found.add(name)  # `global np` and `import cupy as np`
+    return frozenset(found)

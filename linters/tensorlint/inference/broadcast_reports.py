@@ -14,6 +14,7 @@ from tensorlint.inference.deliberate import (
     adds_its_transpose,
     is_display,
     is_kept_again,
+    is_output,
     is_predicted,
     is_prediction,
     of_itself,
@@ -108,8 +109,16 @@ class BroadcastReports(Outcomes):
             ),
             weighs_losses=_is_loss(left) or _is_loss(right),
             predicted=any(
-                self.is_shaped_by_callee(column) and (is_predicted(self, row) or is_prediction(self.frame.node, row_node))
-                for column, row, row_node in ((left, right, right_node), (right, left, left_node))
+                self.is_shaped_by_callee(column) and (
+                    is_predicted(self, row)
+                    or is_prediction(self.frame.node, row_node)
+                    # Of two outputs each may be compared with each, and of samples each with each that a network draws,
+                    # where the operation itself makes the column.
+                    or (is_output(self, row_node) and not is_output(self, column_node)
+                        and not self.is_asked_for_in(column_node, column, said=False))
+                )
+                for column, column_node, row, row_node in (
+                    (left, left_node, right, right_node), (right, right_node, left, left_node))
                 if column.marks & _OWN_AXIS
             ),
             both_spelled=_both_spelled(left, right),
@@ -182,13 +191,14 @@ class BroadcastReports(Outcomes):
         )
 
     def is_given_column(self, call: ast.Call, tensor: Tensor) -> bool:
-        """Whether the call is given a column of this shape already: `np.exp(column)`, `line(column, *found)`."""
+        """Whether the call is given a column of this shape already: `np.exp(column)`, `line(column, *found)`, `column.exp()`."""
+        given = [*call.args, call.func.value] if isinstance(call.func, ast.Attribute) else call.args
         return any(
             isinstance(each, ast.Name)
             and isinstance(held := self.peek(each), Tensor)
             and held.shape == tensor.shape
             and bool(held.marks & _OWN_AXIS)
-            for arg in call.args
+            for arg in given
             for each in walk(arg)
         )
 

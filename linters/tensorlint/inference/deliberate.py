@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Tensor
+from tensorlint.inference.values import Instance, LibraryObject, Tensor, Value
 from tensorlint.inference.walking import walk
 
 # What gives the same numbers with axes added, dropped or moved, in another order or in another type.
@@ -17,6 +17,7 @@ _SAME_NUMBERS = frozenset([
 _LIBRARIES = frozenset({"np", "numpy", "torch"})
 _PREDICTS = frozenset({"predict", "dot", "matmul"})
 _MOST_STEPS = 3
+_MOST_NAMES = 4
 _LITERAL = frozenset({"array", "asarray", "tensor"})
 
 
@@ -90,6 +91,42 @@ def is_prediction(scope: ast.AST, node: ast.AST | None) -> bool:
         values = [each.value for each in walk(scope) if isinstance(each, ast.Assign) and each.targets == given]
         node = values[0] if len(values) == 1 == len(given) else None
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "predict"
+
+
+def is_output(interp: State, node: ast.AST | None, names: frozenset[str] = frozenset()) -> bool:
+    """Whether a layer or network that is called in the function gave it, perhaps in steps: `out = net(x)`, `p = out.squeeze()`."""
+    for each in walk(node) if node is not None else ():
+        if isinstance(each, ast.Call):
+            called = each.func
+            if isinstance(called, ast.Attribute) and called.attr == "forward":
+                called = called.value
+            if is_network(interp.peek(called)):
+                return True
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id not in names:
+            seen = names | {each.id}
+            if len(seen) <= _MOST_NAMES and any(
+                is_output(interp, value, seen) for value in _given_to(interp.frame.node, each.id)
+            ):
+                return True
+    return False
+
+
+def is_network(value: Value | None) -> bool:
+    return isinstance(value, LibraryObject) or (isinstance(value, Instance) and value.cls.is_module)
+
+
+def _given_to(scope: ast.AST, name: str) -> list[ast.expr]:
+    """What the statements of the function assign to the name."""
+    return [
+        each.value
+        for each in walk(scope)
+        if isinstance(each, ast.Assign)
+        and any(isinstance(part, ast.Name) and part.id == name for target in each.targets for part in _parts(target))
+    ]
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    return [target] if not isinstance(target, (ast.Tuple, ast.List)) else target.elts
 
 
 _OF_GRAPHS = frozenset({"to_numpy_array", "floyd_warshall_numpy"})

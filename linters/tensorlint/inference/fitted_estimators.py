@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference import tables
+from tensorlint.inference.ops.results import NUMERIC
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     UNKNOWN,
@@ -106,7 +107,8 @@ def attribute(interp: State, receiver: LibraryObject, name: str, node: ast.AST |
     if shape is None or len(shape) != 2:
         return None
     found = _learned(interp, receiver, kind, name, shape, targets)
-    return None if found is None else Tensor("numpy", found, None, None, None, node, f"{kind}.{name}")
+    # An item of it is a number, whatever the features are.
+    return None if found is None else Tensor("numpy", found, None, None, None, node, f"{kind}.{name}", NUMERIC)
 
 
 def _learned(
@@ -165,7 +167,7 @@ def scores(
         shape = (rows,)
     elif name in ("transform", "fit_transform") and kind in ("PCA", "KMeans"):
         shape = rows, _count(receiver, kind)
-    return None if shape is None else Tensor("numpy", shape, None, None, None, node, f"{kind}.{name}")
+    return None if shape is None else Tensor("numpy", shape, None, None, None, node, f"{kind}.{name}", NUMERIC)
 
 
 def neighbors(

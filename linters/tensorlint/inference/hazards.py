@@ -60,7 +60,7 @@ class BroadcastHazard(Hazard):
     and `(n,)`. `from_layer` is true for a column that a layer with one output feature made, or a row that a bare
     squeeze made. `selected` is true for the index of a largest element, kept with its axis. `suggestion` is what gives
     both one shape, as code or in words, "" where nothing is known to, `column_suggestion` the same by making the row a column. `predicted` is true where the function
-    that is called made the column itself, and what it meets is a model's prediction or a product of matrices.
+    that is called made the column itself, and what it meets is a model's prediction, a product of matrices or what a layer or network gave in it.
     `deliberate` is true where the operands are the
     same numbers as a row and as a column, or one is written to repeat the other, `written` where the numbers of both are written out. `ranges` is how many of the two are
     made of `arange` or `linspace`, `plain_ranges` is true where none of these was computed with. `own_axis` is true for a

@@ -10,6 +10,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
 from tensorlint.inference.contents import one_within, variant_of
+from tensorlint.inference.effects import each_once
 from tensorlint.inference.frames import Environment, Frame, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
@@ -54,15 +55,19 @@ class Iteration(State):
         if plain and known.items is not None and len(known.items) <= 8 and known.kind != "set":
             # A generator's are evaluated only for whoever asks.
             proven = self.begin_perhaps() if kind == "iterator" else None
-            items = [item for (item,) in self.evaluated_for(node.generators[0].target, known.items, (node.elt,))]
+            older: rounds.Mutations | None = [] if kind == "iterator" else None
+            found = self.evaluated_for(node.generators[0].target, known.items, (node.elt,), older)
+            items = [item for (item,) in found]
             for item in items:
                 if type(item) is Sequence:
                     within(item)
             if proven is not None:
                 self.end_perhaps(proven)
             self.leave_comprehension(outer)
-            if kind == "iterator":
-                self.forget_since(log)  # how many of them somebody asks for, and when, nobody knows
+            if (
+                older
+            ):  # how many of them somebody asks for, and when, nobody knows; whoever has one has all that made it
+                self.forget_those(older)
             if len(self.mutations) > log and self.changed_by_rounds(node.generators, first, known, held, log):
                 return Sequence(kind, None, born=self.steps)
             return Sequence(kind, items, born=self.steps)
@@ -154,8 +159,18 @@ class Iteration(State):
             self.forget_mutations(log)
             self.mutations.append((self, None))
 
-    def evaluated_for(self, target: ast.expr, items: list[Value], parts: tuple[ast.expr, ...]) -> list[list[Value]]:
-        """What the parts of a comprehension give for each item; what is shown of its names is true of all items."""
+    def forget_those(self, mutations: rounds.Mutations) -> None:
+        """The same of some of the changes in place."""
+        seen: set[int] = set()
+        for owner, name in each_once(mutations):
+            self.forget_change(owner, name, seen)
+        self.mutations.append((self, None))
+
+    def evaluated_for(
+        self, target: ast.expr, items: list[Value], parts: tuple[ast.expr, ...], older: rounds.Mutations | None = None
+    ) -> list[list[Value]]:
+        """What the parts of a comprehension give for each item; what is shown of its names is true of all items. `older`
+        gets what an item changed that it has not made itself."""
         outer, outer_rounds = self.frame.env, self.rounds
         if outer_rounds is None and self.frame.record:
             self.rounds = {}
@@ -163,7 +178,11 @@ class Iteration(State):
         for item in items:
             self.frame.env = self.names_within(outer)
             self.bind_target(target, item)
+            log, begun = len(self.mutations), self.steps
+            self.steps += older is not None
             made = [(part, self.eval(part)) for part in parts]
+            if older is not None:
+                older += [each for each in self.mutations[log:] if not rounds.is_younger(each[0], begun)]
             found.append([share(value) if isinstance(part, ast.Name) else contained(value) for part, value in made])
         self.rounds = outer_rounds
         return found

@@ -277,6 +277,10 @@ class Operators(State):
         if sign in ("==", "!=") and (_may_be_none(left, right) or _may_be_none(right, left)):
             if left not in self.frame.there and right not in self.frame.there:
                 return UNKNOWN
+        if sign != "@" and (type(left) is LibraryObject or type(right) is LibraryObject):
+            table = table_values.operation(left, right, node)
+            if table is not None:
+                return table
         call = self.call_context(f"operator {sign}", node)
         if self.vector_numbers:
             self.note_number_use(sign, (left, right), node)

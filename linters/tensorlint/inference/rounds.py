@@ -32,6 +32,11 @@ Mutations = list[tuple[Any, str | None]]  # the objects that were changed in pla
 Moment = tuple[int, int]  # steps of the analysis and unknown objects until then
 
 
+def is_younger(owner: Any, steps: int) -> bool:
+    """Whether the object was made since; of one that nobody knows it is not known."""
+    return type(owner) is not Opaque and getattr(owner, "born", 0) > steps
+
+
 def are_own(mutations: Mutations, begun: Moment) -> bool:
     """Whether only objects were changed in place that the round itself has made or met first: of those that nobody knows
     the next round knows as little."""

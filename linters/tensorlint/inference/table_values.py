@@ -19,6 +19,7 @@ from tensorlint.inference.values import (
     LibraryObject,
     Number,
     Opaque,
+    Range,
     Scalar,
     Sequence,
     Tensor,
@@ -304,6 +305,8 @@ def gives_arrays(value: Value | None) -> bool:
         return all(is_none(cell) or gives_arrays(cell) for cell in cells)
     if isinstance(value, Const):
         return isinstance(value.value, (bool, int, float))
+    if isinstance(value, Range):
+        return True
     return value is not None and kind_of(value) in ("bool", "int", "float")
 
 
@@ -337,12 +340,15 @@ def computed(path: str, args: list[Value], kwargs: dict[str, Value], node: ast.A
 
 
 def operation(left: Value, right: Value, node: ast.AST) -> Value | None:
-    """Arithmetic and comparisons of a series or frame with a number, a string, or what has the same rows or columns."""
+    """Arithmetic and comparisons of a series or frame with a number, a string, an array, or what has the same rows or columns."""
     for table, other in ((left, right), (right, left)):
         if not isinstance(table, LibraryObject) or not is_table(table):
             continue
         if isinstance(other, (Const, Number, Scalar)) or (isinstance(other, Opaque) and other.kind == PLAIN):
             return None if is_none(other) else same_axes(table, node)
+        if isinstance(other, Tensor) and other.framework == "numpy" and other.shape is not None:
+            # Of an array that has not the table's size, or one row or column of it, pandas raises an error.
+            return mark_simple(same_axes(table, node), is_simple(table) and is_simple(other))
         if isinstance(other, LibraryObject) and other.path == SERIES:
             if table.path == SERIES:
                 return _of_two(table, other, node)

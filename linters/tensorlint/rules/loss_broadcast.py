@@ -88,6 +88,10 @@ class LossBroadcast(Rule[Hazard]):
         Example("import torch\n\nx, y, mu = torch.rand(16, 9), torch.rand(16, 9), torch.rand(16, 2)\nerror = ((x - y) ** 2).sum(dim=1)\n"
                 "penalty = 0.5 * (mu**2).sum(dim=1, keepdim=True)\nloss = (error + penalty).sum()\n",
                 shows="(error + penalty).shape == (16, 16)", note="One reduction keeps its axis, the other does not."),
+        Example("import torch\nfrom torch import nn\n\n\ndef accuracy(model, x, labels):\n    labels = labels.unsqueeze(1)\n"
+                "    hits = torch.round(model(x)).squeeze(1) == labels\n    return hits, hits.float().mean()\n\n\n"
+                "hits, share = accuracy(nn.Linear(8, 1), torch.rand(32, 8), torch.rand(32).round())\n",
+                shows="hits.shape == (32, 32)", note="The function made a column of its argument, but not of the outputs."),
     )  # fmt: skip
     silent = (
         Example("import torch\nimport torch.nn.functional as F\n\nloss = F.mse_loss(torch.rand(4, 1), torch.rand(4, 1))\n"),

@@ -91,10 +91,15 @@ def is_accident(hazard: BroadcastHazard) -> bool:
         if hazard.ratio or (hazard.updates and hazard.operation in _ARITHMETIC):
             return True
     compared = hazard.operation.startswith("comparison") or hazard.operation.endswith((".eq", ".ne", "equal", "close"))
+    equal = compared and not hazard.operation.endswith(("<", "<=", ">", ">="))
     if hazard.spelled_here and hazard.spelled != "no":
-        # A function that makes a column of its argument compares each with each; one that predicts it has residuals, and
-        # one that picks the likeliest class of each row counts how often it is right.
-        residual = hazard.predicted or (hazard.selected and compared and hazard.one_kept)
+        # A function that makes a column of its argument compares each with each; one that predicts it, or calls a network
+        # for it, has residuals, and one that picks the likeliest class of each row counts how often it is right.
+        residual = (hazard.predicted and not hazard.mixed) or (
+            hazard.selected
+            and compared
+            and (hazard.one_kept or (hazard.spelled == "shaped" and equal and not hazard.ranges))
+        )
         if not (residual and hazard.context == "reduced" and hazard.reading == "heap"):
             return False
     difference = hazard.operation == "subtraction" or hazard.operation.endswith(("sub", "subtract"))
@@ -119,6 +124,8 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     if hazard.spelled == "shaped":
         # Who writes all the axes of a stack of columns, `reshape(2, 5, 1)`, says where each belongs.
         return reduced or not (compared or hazard.rank > 2)
+    if hazard.predicted and (equal or product or hazard.operation in _ARITHMETIC):
+        return reduced
     return reduced and (difference or hazard.images or (compared and hazard.selected))
 
 

@@ -119,3 +119,62 @@ def test_what_they_find_for_sure_stays_known(name: str) -> None:
     source, shape = KNOWN[name]
     source = _HEAD + source
     assert {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}["y"] == shape
+
+
+# Objects that a generator makes, with what their initialisers did to them.
+OBJECTS = {
+    "a list": ("os = list(Obj() for _ in range(2))\ny = os[0].w + 1\n", (2, 3)),
+    "layers": ("m = nn.Sequential(*(Layer(3) for _ in range(2)))\ny = m(Z(4, 3))\n", (4, 3)),
+    "a list of layers": (
+        "class Net(nn.Module):\n    def __init__(self, width, count=2):\n        super().__init__()\n"
+        "        self.layers = nn.ModuleList(Layer(width) for _ in range(count))\n\n    def forward(self, x):\n"
+        "        total = 0\n        for layer in self.layers:\n            total = total + layer(x)\n        return total\n\n\n"
+        "y = Net(3)(Z(4, 3))\n",
+        (4, 3),
+    ),
+    "lists of layers": (
+        "ms = [nn.ModuleList(Layer(n) for _ in range(2)) for n in (3, 5)]\ny = ms[1][0](Z(4, 5))\n",
+        (4, 5),
+    ),
+    "what is changed later": ("os = list(Obj() for _ in range(2))\nos[1].set()\ny = os[1].w + 1\n", (9,)),
+}
+_LAYER = """class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.out(x)
+
+
+"""
+# What else the rounds of a generator change, they change whenever somebody asks for their items, if ever.
+CHANGED = {
+    "an older object": "o = Obj()\ndef change(k):\n    o.w = Z(k)\n    return o\ng = (change(k) for k in (4, 5))\nx = o.w + 1\nnext(g)\n"
+    "y = o.w + 1\nlist(g)\nz = o.w + 1\n",
+    "a list": "held = [Z(1)]\nclass K:\n    def __init__(self):\n        held[0] = Z(2, 2)\n        self.w = Z(3)\n"
+    "g = (K() for _ in range(2))\nx = held[0] + 1\nu = next(g).w + 1\ny = held[0] + 1\n",
+    "the object of the round before": "class K:\n    last = None\n    def __init__(self):\n        self.w = Z(3)\n"
+    "        if K.last is not None:\n            K.last.w = Z(7)\n        K.last = self\n"
+    "g = (K() for _ in range(3))\na = next(g)\nx = a.w + 1\nb = next(g)\ny = a.w + 1\nz = b.w + 1\n",
+    "an object that it makes and hands on": "held = []\nclass K:\n    def __init__(self):\n        self.w = Z(3)\n        held.append(self)\n"
+    "g = (K() for _ in range(2))\na = next(g)\nfor each in held:\n    each.w = Z(5)\nx = a.w + 1\n",
+    "a count": "class K:\n    made = 0\n    def __init__(self):\n        K.made += 1\n        self.w = Z(K.made, 2)\n"
+    "g = (K() for _ in range(3))\nx = Z(K.made + 1, 2)\na = next(g)\ny = a.w + 1\nz = Z(K.made + 1, 2)\n",
+    "a size that changes before": "n = 3\ng = (Layer(n) for _ in range(2))\nn = 5\nx = next(g)(Z(4, 5))\n",
+    "what was made before": "os = [Obj(), Obj()]\ndef change(o):\n    o.set()\n    return o\ng = (change(o) for o in os)\n"
+    "x = os[0].w + 1\na = next(g)\ny = os[0].w + 1\nz = os[1].w + 1\n",
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_object_that_a_generator_makes_has_what_its_initialiser_gave_it(name: str) -> None:
+    source, shape = OBJECTS[name]
+    source = _HEAD + _LAYER + source
+    assert {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}["y"] == shape
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_a_generator_changes_beside_is_not_known(name: str, tmp_path: Path) -> None:
+    for source in (CHANGED[name], _within(CHANGED[name])):
+        assert wrong_claims(tmp_path / "program.py", _HEAD + _LAYER + source) == {}

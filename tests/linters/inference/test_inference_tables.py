@@ -165,6 +165,22 @@ x = df["a"].groupby(df["c"]).transform(lambda v: v - v.mean()).to_numpy() | 4
 x = df.groupby(["c", "b"], sort=False)["a"].cumsum().values | 4
 x = df.groupby("c")[["a", "b"]].transform("std").values | 4 ?
 x = df.groupby(by="c")["a"].rank().values | 4
+x = (df["a"] - np.ones(4)).values | 4
+x = (np.ones(4) / df["a"]).to_numpy() | 4
+x = (df["a"] > np.zeros(4)).values | 4
+x = (np.ones(4) == df["a"]).values | 4
+x = (df["a"] * np.float64(2)).values | 4
+x = (df["a"] ** np.arange(4) % 3 // np.full(4, 2)).values | 4
+x = (df - np.ones(3)).values | 4 3
+x = (np.ones((4, 1)) * df[["a", "b"]]).values | 4 2
+x = (df > np.zeros((1, 3))).values | 4 3
+x = (read["y"] - np.zeros(3)).values | ?
+x = np.exp(df["a"] - np.ones(4)).values | 4
+x = s.values - (s + np.ones(4)).mean() | 4
+df["n"] = 2 * df["a"] + np.random.randn(4); x = df["n"].values.reshape(-1, 1) | 4 1
+df["a"] += np.ones(4); x = df["a"].values | 4
+df["k"] = range(4); x = df["k"].values | 4
+x = pd.DataFrame({"p": range(3), "q": np.zeros(3)})["p"].values | 3
 x = np.zeros(len(df)) | 4
 x = np.ones((len(df[["a"]]), 2)) | 4 2
 x = np.zeros(len(df["a"])) | 4
@@ -186,6 +202,13 @@ ADVERSARIES = {
     "x = t.rolling('1D', on='t').mean().to_numpy()\ny = t.rolling('1D', on='t')['v'].sum().values\n",
     "the length of a frame that loses rows": "x = np.zeros(len(df))\ndf.drop(index=0, inplace=True)\ny = np.zeros(len(df))\n"
     "z = np.zeros(len(df.query('a > 2')))\n",
+    "text beside an array": "t = pd.DataFrame({'t': ['p', 'q']})\nx = (t['t'] + np.array(['u', 'v'])).values\ny = (t['t'] == np.array(['p', 'v'])).values\n",
+    "nullable numbers beside an array": "t = pd.Series(pd.array([1, 2, None]))\nx = (t + np.ones(3)).values\ny = (t > np.ones(3)).values\n",
+    "times beside an array": "t = pd.Series(pd.to_datetime(['2024-01-01', '2024-01-02']).tz_localize('UTC'))\n"
+    "x = (t - np.array([1, 2]).astype('timedelta64[D]')).values\n",
+    "an array of arrays": "o = np.empty(4, dtype=object)\nfor k in range(4):\n    o[k] = np.ones(2)\nx = df['a'] * o\ny = np.asarray(x.sum())\n",
+    "an array that writes": "x = np.ones(4)\nx += df['a']\ny = x * 2\n",
+    "a product with an array": "x = df['a'] @ np.ones(4)\ny = df @ np.ones((3, 2))\nz = np.ones((2, 4)) @ df\n",
     "a new column": "df['d'] = 0.0\nx = df.values\n",
     "a column is taken out": "y = df.pop('a')\nx = df.values\n",
     "a column is deleted": "del df['a']\nx = df.values\n",

@@ -72,6 +72,27 @@ KEPT = {
     "pred = np.random.rand(10, 3).argmax(axis=1)[:, np.newaxis]\nacc = np.mean(pred == classes)": ("pred", True),
     "pred = torch.rand(10, 3).argmax(1)\nacc = (pred == label).float().mean()": ("", False),
     "pred = torch.rand(10, 3).argmax(1)[:, None]\nhot = pred == torch.arange(3)\nacc = hot.float().mean()": ("", False),
+    "pred = torch.rand(10, 3).argmax(1).view(10, -1)\nacc = (pred == label).float().mean()": ("pred", True),
+    "def acc(out, y):\n    best = out.argmax(-1).view(len(y), -1)\n    return best.eq(y).sum()\n\n\nr = acc(torch.rand(10, 3), label)": (
+        "best",
+        True,
+    ),
+    "def acc(out, y):\n    return np.mean(np.argmax(out, axis=1).reshape(-1, 1) == y)\n\n\nr = acc(np.random.rand(10, 3), classes)": (
+        "np.argmax(out, axis=1).reshape(-1, 1)",
+        True,
+    ),
+    "def pairs(out, y):\n    best = out.argmax(-1).view(-1, 1)\n    return (best == y).sum(0)\n\n\nr = pairs(torch.rand(10, 3), label)": (
+        "",
+        False,
+    ),
+    "def later(out, y):\n    best = out.argmax(-1).view(-1, 1)\n    return (best > y).float().mean()\n\n\nr = later(torch.rand(10, 3), label)": (
+        "",
+        False,
+    ),
+    "def hot(out):\n    best = out.argmax(-1).view(-1, 1)\n    return (best == torch.arange(10)).sum()\n\n\nr = hot(torch.rand(10, 3))": (
+        "",
+        False,
+    ),
     "groups = torch.randint(0, 3, (10,))[:, None]\nsame = (groups == label).float().mean()": ("", False),
 }
 

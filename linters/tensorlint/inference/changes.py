@@ -47,9 +47,9 @@ _OF_SEVERAL = frozenset(
 )
 _COMPREHENSIONS = frozenset([ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp])
 _SEVERAL = frozenset([ast.List, ast.Tuple, ast.Set])
-# Functions of operator, heapq, bisect and random that change their first argument, and types whose methods do.
+# Functions of operator, heapq and bisect that change their first argument, and types whose methods do.
 CHANGE_GIVEN = frozenset(
-    ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "shuffle", "iadd",
+    ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "iadd",
      "iconcat", "setitem", "delitem"]
 )  # fmt: skip
 _BUILT_IN = frozenset(["list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter"])

@@ -206,8 +206,8 @@ class Effects(State):
                     forget(held, attributes | self.changed_by_any_property(held.cls), NEITHER)
                 else:
                     forget(held, attributes, NEITHER)
-                if isinstance(held, Instance) and lent:
-                    self.forget_lent([held], lent)
+                if lent and isinstance(held, (Instance, Sequence, Dictionary)):
+                    self.forget_lent([held], lent)  # `rows = BY_NAME["first"].rows`
             elif isinstance(held, Function) and reached.taken:
                 for place in self.reached_from(held).given_names:
                     forget(self.held_by_name(*place) or UNKNOWN, attributes, NEITHER)

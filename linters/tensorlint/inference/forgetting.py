@@ -44,6 +44,7 @@ _OBJECTS = HOLDING | {Opaque}
 IN_PARTS = frozenset({Opaque, Partial, Attribute})
 # Items of a list that is one of several: what changes with it, and what may have an attribute.
 _TOUCHED = frozenset({Sequence, Dictionary, Opaque})
+_OF_OBJECTS = _TOUCHED | {Instance}
 _MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 
 
@@ -206,7 +207,7 @@ class Forgetting(State):
             elif isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
-                        waiting += [each for each in part.held.values() if type(each) in _TOUCHED]
+                        waiting += [each for each in part.held.values() if type(each) in _OF_OBJECTS]
                         self.forget_fields(part)
                     else:
                         waiting += filter(has_parts, part.held.values())

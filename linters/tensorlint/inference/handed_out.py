@@ -32,7 +32,7 @@ _READ_BEHIND = re.compile(
     + r")\(|\[|[ \t]*(?:==|!=|is\b|in\b|not\b|[-+*/%])"
 )
 _CHANGES = CHANGES | DOUBLE
-_CHANGING = CHANGE_GIVEN | {"deque"}
+_CHANGING = CHANGE_GIVEN | {"deque", "shuffle"}
 _READING = frozenset(
     ["len", "range", "print", "tuple", "list", "set", "dict", "sorted", "sum", "min", "max", "str", "repr", "any", "all", "bool",
      "isinstance", "zip", "enumerate", "map", "filter", "reversed", "iter", "next", "type", "id", "int", "float", "deepcopy", "copy",

@@ -61,6 +61,8 @@ class Handling(State):
         last = interrupted(entry, after, node.orelse, guarded.bound)
         for handler in node.handlers:
             frame.env, frame.dead = dict(entry), False
+            if type(handler.type) is ast.Call:
+                self.eval(handler.type)  # `except errors():`
             if handler.name:
                 frame.env[handler.name] = one_within(self.raised)
             self.block(handler.body)

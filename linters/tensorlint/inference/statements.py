@@ -302,6 +302,7 @@ class Statements(State):
                 self.set_by_name(self.eval(target.value), [Const(target.attr), UNKNOWN])
             elif isinstance(target, ast.Subscript):
                 value = self.eval(target.value)
+                self.eval(target.slice)
                 if self.strayed and (value is UNKNOWN or type(value) is Opaque or type(value) is Tensor):
                     self.change_strayed(None)
                 if isinstance(value, (Sequence, Dictionary)):

@@ -1159,6 +1159,901 @@ class Desc:
 """,
         methods="x = Desc()",
     ),
+    # Positions of an expression, ways out of a block, and names for one of several.
+    "an error that is caught": Place("""
+try:
+    CHANGE(BOX)
+    raise ValueError
+except ValueError:
+    pass
+"""),
+    "an error of a function that is caught": Place(
+        """
+try:
+    put(BOX)
+except ValueError:
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    raise ValueError
+""",
+    ),
+    "suppress": Place("""
+with contextlib.suppress(ValueError):
+    CHANGE(BOX)
+    raise ValueError
+"""),
+    "finally return": Place(
+        "put(BOX)",
+        module="""
+def put(b):
+    try:
+        return 1
+    finally:
+        CHANGE(b)
+""",
+    ),
+    "finally return2": Place(
+        "put(BOX)",
+        module="""
+def put(b):
+    try:
+        CHANGE(b)
+        return 1
+    finally:
+        return 2
+""",
+    ),
+    "break": Place("""
+while True:
+    CHANGE(BOX)
+    break
+"""),
+    "continue": Place("""
+for k in range(1):
+    CHANGE(BOX)
+    continue
+"""),
+    "break2": Place("""
+for k in range(int('3')):
+    CHANGE(BOX)
+    if k == 0:
+        break
+"""),
+    "early return": Place(
+        "put(BOX, 1)",
+        module="""
+def put(b, k):
+    if k:
+        CHANGE(b)
+        return
+    return 1
+""",
+    ),
+    "early return2": Place(
+        "put(BOX, 1)",
+        module="""
+def put(b, k):
+    if not k:
+        return
+    CHANGE(b)
+""",
+    ),
+    "while test": Place(
+        """
+while put(BOX):
+    break
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return True
+""",
+    ),
+    "if test": Place(
+        """
+if put(BOX):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return True
+""",
+    ),
+    "elif test": Place(
+        """
+if int('0'):
+    pass
+elif put(BOX):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return True
+""",
+    ),
+    "for iter": Place(
+        """
+for _ in put(BOX):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return []
+""",
+    ),
+    "assign index": Place(
+        """
+l = [0]
+l[put(BOX)] = 1
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "del index": Place(
+        """
+l = [0]
+del l[put(BOX)]
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "aug": Place(
+        """
+k = 1
+k += put(BOX)
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "compare": Place(
+        "0 < put(BOX) < 3",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "bool": Place(
+        "0 or put(BOX) or 1",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "not": Place(
+        "not put(BOX)",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "tern": Place(
+        "1 if put(BOX) else 2",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "fstr": Place(
+        "f'{put(BOX)!r:>5}'",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 0
+""",
+    ),
+    "star": Place(
+        "print(*put(BOX), end='', file=io.StringIO())",
+        module="""
+def put(b):
+    CHANGE(b)
+    return []
+""",
+    ),
+    "dstar": Place(
+        "dict(**put(BOX))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return {}
+""",
+    ),
+    "kw": Place(
+        "dict(a=put(BOX))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "default": Place(
+        """
+def g(k=put(BOX)):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "deco": Place(
+        """
+@put(BOX)
+def g():
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return lambda f: f
+""",
+    ),
+    "deco class": Place(
+        """
+@put(BOX)
+class G:
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return lambda f: f
+""",
+    ),
+    "base": Place(
+        """
+class G(put(BOX)):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return object
+""",
+    ),
+    "class kw": Place(
+        """
+class G(metaclass=put(BOX)):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return type
+""",
+    ),
+    "class attr": Place(
+        """
+class G:
+    k = put(BOX)
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "comp if": Place(
+        "[0 for _ in (1,) if put(BOX)]",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "comp iter": Place(
+        "[0 for _ in put(BOX)]",
+        module="""
+def put(b):
+    CHANGE(b)
+    return []
+""",
+    ),
+    "dictcomp": Place(
+        "{put(BOX): 1 for _ in (1,)}",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "setcomp": Place(
+        "{put(BOX) for _ in (1,)}",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "gen any": Place(
+        "any(put(BOX) for _ in (1,))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "gen sum": Place(
+        "sum(put(BOX) for _ in (1, 2))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "gen next": Place(
+        "next(put(BOX) for _ in (1, 2))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "gen late": Place(
+        """
+g = (put(BOX) for _ in (1,))
+list(g)
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "gen join": Place(
+        "''.join(put(BOX) for _ in (1,))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return ''
+""",
+    ),
+    "raise from": Place(
+        """
+try:
+    raise put(BOX)
+except ValueError:
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return ValueError()
+""",
+    ),
+    "except type": Place(
+        """
+try:
+    raise ValueError
+except put(BOX):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return ValueError
+""",
+    ),
+    "with ctx": Place(
+        """
+with put(BOX):
+    pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return contextlib.nullcontext()
+""",
+    ),
+    "match subj": Place(
+        """
+match put(BOX):
+    case 1:
+        pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "match guard": Place(
+        """
+match 1:
+    case _ if put(BOX):
+        pass
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "match body2": Place("""
+match int('2'):
+    case 1:
+        pass
+    case 2:
+        CHANGE(BOX)
+"""),
+    "slice": Place(
+        "[1, 2][put(BOX):]",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "call of": Place(
+        "put(BOX)()",
+        module="""
+def put(b):
+    CHANGE(b)
+    return lambda: 1
+""",
+    ),
+    "attr of": Place(
+        "put(BOX).real",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+""",
+    ),
+    "return": Place(
+        "g(BOX)",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+def g(b):
+    return put(b)
+""",
+    ),
+    "yield": Place(
+        "list(g(BOX))",
+        module="""
+def put(b):
+    CHANGE(b)
+    return 1
+def g(b):
+    yield put(b)
+""",
+    ),
+    "await": Place(
+        "asyncio.run(g(BOX))",
+        module="""
+async def put(b):
+    CHANGE(b)
+    return 1
+async def g(b):
+    await put(b)
+""",
+    ),
+    "gather": Place(
+        "asyncio.run(g(BOX))",
+        module="""
+async def put(b):
+    CHANGE(b)
+    return 1
+async def g(b):
+    await asyncio.gather(put(b))
+""",
+    ),
+    "async for": Place(
+        "asyncio.run(g(BOX))",
+        module="""
+async def it(b):
+    CHANGE(b)
+    yield 1
+async def g(b):
+    async for _ in it(b):
+        pass
+""",
+    ),
+    "async with": Place(
+        "asyncio.run(g(BOX))",
+        module="""
+@contextlib.asynccontextmanager
+async def it(b):
+    CHANGE(b)
+    yield 1
+async def g(b):
+    async with it(b):
+        pass
+""",
+    ),
+    "gen close": Place(
+        """
+g = it(BOX)
+next(g)
+g.close()
+""",
+        module="""
+def it(b):
+    try:
+        yield 1
+    finally:
+        CHANGE(b)
+""",
+    ),
+    "gen throw": Place(
+        """
+g = it(BOX)
+next(g)
+g.throw(ValueError)
+""",
+        module="""
+def it(b):
+    try:
+        yield 1
+    except ValueError:
+        CHANGE(b)
+        yield 2
+""",
+    ),
+    "gen send": Place(
+        """
+g = it()
+next(g)
+g.send(BOX)
+""",
+        module="""
+def it():
+    b = yield 1
+    CHANGE(b)
+    yield 2
+""",
+    ),
+    "cb atexit": Place(
+        """
+CBS.append(lambda: put(BOX))
+for f in CBS:
+    f()
+""",
+        module="""
+CBS = []
+def put(b):
+    CHANGE(b)
+""",
+    ),
+    "cb obj": Place(
+        """
+h = Handler(put)
+h.fire(BOX)
+""",
+        module="""
+class Handler:
+    def __init__(self, f):
+        self.f = f
+    def fire(self, b):
+        self.f(b)
+def put(b):
+    CHANGE(b)
+""",
+    ),
+    "cb dict": Place(
+        "REG['x'](BOX)",
+        module="""
+REG = {}
+def put(b):
+    CHANGE(b)
+REG['x'] = put
+""",
+    ),
+    "observer": Place(
+        """
+BOX.obs = [put]
+for f in BOX.obs:
+    f(BOX)
+""",
+        module="""
+def put(b):
+    CHANGE(b)
+""",
+    ),
+    "queue": Place("""
+q = [BOX]
+while q:
+    b = q.pop()
+    CHANGE(b)
+"""),
+    "deque": Place("""
+import collections
+q = collections.deque([BOX])
+b = q.popleft()
+CHANGE(b)
+"""),
+    "pair": Place("""
+for b, k in [(BOX, 1)]:
+    CHANGE(b)
+"""),
+    "zip": Place("""
+for b, k in zip([BOX], [1]):
+    CHANGE(b)
+"""),
+    "items": Place("""
+for k, b in {'x': BOX}.items():
+    CHANGE(b)
+"""),
+    "values": Place("""
+for b in {'x': BOX}.values():
+    CHANGE(b)
+"""),
+    "a loop over what sorted gives": Place("""
+for b in sorted([BOX], key=id):
+    CHANGE(b)
+"""),
+    "a loop over what filter gives": Place("""
+for b in filter(None.__ne__, [BOX]):
+    CHANGE(b)
+"""),
+    "map id": Place("""
+for b in map(lambda v: v, [BOX]):
+    CHANGE(b)
+"""),
+    "chain": Place("""
+import itertools
+for b in itertools.chain([BOX], []):
+    CHANGE(b)
+"""),
+    "stack": Place(
+        """
+ST.append(BOX)
+put()
+""",
+        module="""
+ST = []
+def put():
+    b = ST[-1]
+    CHANGE(b)
+""",
+    ),
+    "cfg": Place(
+        """
+ST['b'] = BOX
+put()
+""",
+        module="""
+ST = {}
+def put():
+    b = ST['b']
+    CHANGE(b)
+""",
+    ),
+    "singleton": Place(
+        """
+Reg.b = BOX
+Reg.put()
+""",
+        module="""
+class Reg:
+    b = None
+    @classmethod
+    def put(cls):
+        b = cls.b
+        CHANGE(b)
+""",
+    ),
+    "parent": Place(
+        """
+c = Child(BOX)
+c.put()
+""",
+        module="""
+class Child:
+    def __init__(self, parent):
+        self.parent = parent
+    def put(self):
+        p = self.parent
+        CHANGE(p)
+""",
+    ),
+    "backref": Place(
+        """
+BOX.child = Child()
+BOX.child.parent = BOX
+BOX.child.put()
+""",
+        module="""
+class Child:
+    def put(self):
+        CHANGE(self.parent)
+""",
+    ),
+    "linked": Place(
+        """
+n = Node(Node(None, BOX), None)
+walk(n)
+""",
+        module="""
+class Node:
+    def __init__(self, next, b):
+        self.next, self.b = next, b
+def walk(n):
+    while n is not None:
+        if n.b is not None:
+            b = n.b
+            CHANGE(b)
+        n = n.next
+""",
+    ),
+    "recursion": Place(
+        "walk(BOX, 2)",
+        module="""
+def walk(b, n):
+    if n:
+        walk(b, n - 1)
+    else:
+        CHANGE(b)
+""",
+    ),
+    "mutual": Place(
+        "ping(BOX, 3)",
+        module="""
+def ping(b, n):
+    if n:
+        pong(b, n - 1)
+def pong(b, n):
+    CHANGE(b)
+    ping(b, n)
+""",
+    ),
+    "builder": Place(
+        "B1(BOX).add().add()",
+        module="""
+class B1:
+    def __init__(self, b):
+        self.b = b
+    def add(self):
+        b = self.b
+        CHANGE(b)
+        return self
+""",
+    ),
+    "proxy": Place(
+        "P1(BOX).put()",
+        module="""
+class P1:
+    def __init__(self, b):
+        self.__dict__['_b'] = b
+    def __getattr__(self, k):
+        return getattr(self._b, k)
+""",
+        methods="""
+def put(self):
+    CHANGE(self)
+""",
+    ),
+    "wrapper set": Place(
+        "P1(BOX).x = 1",
+        module="""
+class P1:
+    def __init__(self, b):
+        object.__setattr__(self, '_b', b)
+    def __setattr__(self, k, v):
+        b = self._b
+        CHANGE(b)
+""",
+    ),
+    "reversed": Place("""
+for b in reversed([BOX]):
+    CHANGE(b)
+"""),
+    "enumerate": Place("""
+for i, b in enumerate([BOX], 1):
+    CHANGE(b)
+"""),
+    "unpack nested": Place("""
+(b, (c, *d)), e = (BOX, (1, 2)), 3
+CHANGE(b)
+"""),
+    "ifexp alias": Place("""
+(BOX if int('1') else None).k = 1
+b = BOX if int('1') else Box()
+CHANGE(b)
+"""),
+    "or alias": Place("""
+b = None or BOX
+CHANGE(b)
+"""),
+    "lambda ret": Place("""
+b = (lambda: BOX)()
+CHANGE(b)
+"""),
+    "prop ret": Place(
+        """
+b = BOX.me
+CHANGE(b)
+""",
+        methods="""
+@property
+def me(self):
+    return self
+""",
+    ),
+    "itself": Place(
+        """
+b = BOX.__class__.ident(BOX)
+CHANGE(b)
+""",
+        methods="""
+def ident(self):
+    return self
+""",
+    ),
+    "fluent": Place(
+        """
+b = BOX.one().one()
+CHANGE(b)
+""",
+        methods="""
+def one(self):
+    self.k = 1
+    return self
+""",
+    ),
+    "what __enter__ gives": Place(
+        """
+with BOX as b:
+    CHANGE(b)
+""",
+        methods="""
+def __enter__(self):
+    return self
+def __exit__(self, *a):
+    pass
+""",
+    ),
+    "what another's __enter__ gives": Place(
+        """
+with M(BOX) as b:
+    CHANGE(b)
+""",
+        module="""
+class M:
+    def __init__(self, b):
+        self.b = b
+    def __enter__(self):
+        return self.b
+    def __exit__(self, *a):
+        pass
+""",
+    ),
+    "closing": Place(
+        """
+with contextlib.closing(BOX) as b:
+    CHANGE(b)
+""",
+        methods="""
+def close(self):
+    pass
+""",
+    ),
+    "exitstack as": Place("""
+with contextlib.ExitStack() as st:
+    b = st.enter_context(contextlib.nullcontext(BOX))
+    CHANGE(b)
+"""),
 }
 
 _HEAD = (

@@ -242,7 +242,11 @@ class BroadcastReports(Outcomes):
         if isinstance(node, ast.BinOp):
             return all(isinstance(side, ast.Constant) or self.is_written(side) for side in (node.left, node.right))
         value = self.peek(node) if tensor is None else tensor
-        return isinstance(node, (ast.Name, ast.Call)) and isinstance(value, Tensor) and is_display(value.made)
+        return (
+            isinstance(node, (ast.Name, ast.Attribute, ast.Call))
+            and isinstance(value, Tensor)
+            and is_display(value.made)
+        )
 
     def operand(self, tensor: Tensor, node: ast.AST | None, place: str) -> Operand:
         """What can be advised of an operand. Lists have no squeeze, and neither have distributions."""

@@ -74,7 +74,7 @@ def read(interpreter: State, node: ast.expr, dimensions: dict[str, Any]) -> Valu
     if kind is ast.Name:  # as most are
         name = node.id  # type: ignore[attr-defined]
         if name == "float" or name == "bool":
-            return Scalar("float" if name == "float" else "bool")
+            return Scalar("real" if name == "float" else "bool")  # an int is a float to an annotation
         plain = name in _PLAIN_NAMES and (("int", ()) if name == "int" else _NOT_TOLD)
     else:
         plain = kept_with(node, "plain", lambda: _is_plain(node) and (_of_numbers(node) or _NOT_TOLD))
@@ -303,6 +303,8 @@ def _nesting(node: ast.expr, *, within: bool = False) -> tuple[Literal["int", "r
         return None
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     open_ = len(items) == 2 and isinstance(items[1], ast.Constant) and items[1].value is Ellipsis
+    # `shape: tuple[int]` says one number, and is written for any number of them.
+    open_ = open_ or len(items) == 1
     counted = base in ("tuple", "Tuple") and not open_
     found = {_nesting(each, within=True) for each in (items[:1] if open_ else items)}
     inner = next(iter(found), None)

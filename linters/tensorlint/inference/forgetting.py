@@ -19,6 +19,7 @@ from tensorlint.inference.contents import (
     reached_by,
 )
 from tensorlint.inference.distant_changes import MEMBERS
+from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -51,14 +52,25 @@ _MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 class GoneThrough(set[int]):
     """The ids of the values that were gone through for the same attributes, and of the `objects` that were with all that they
     hold: by way of another one each would find the others again. `touched`: of those that any of these is one of.
-    `escaped`: of those that code has in hand of which nobody knows what it does."""
+    `escaped`: of those that code has in hand of which nobody knows what it does. `others`: the same of other files, for whose
+    attributes the values are gone through once more."""
 
-    __slots__ = ("escaped", "objects", "touched")
+    __slots__ = ("escaped", "objects", "others", "touched")
 
     def __init__(self) -> None:
         self.objects: set[int] = set()
         self.touched: set[int] = set()
         self.escaped: set[int] = set()
+        self.others: dict[str, GoneThrough] = {}
+
+    def of(self, file: SourceFile) -> GoneThrough:
+        """The ones of the file."""
+        if file.own:
+            return self
+        found = self.others.get(file.path)
+        if found is None:
+            found = self.others[file.path] = GoneThrough()
+        return found
 
 
 def has_parts(value: Value) -> bool:

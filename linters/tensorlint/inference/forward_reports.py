@@ -289,7 +289,7 @@ class ForwardReports(State):
                 func.id == each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
             ):
                 return
-        if not self.may_be_patched(function.receiver):
+        if not self.may_be_patched(function.receiver) and not self.meant_forwards.is_chosen(func):
             self.saw_forward(function.receiver, node, called=False, known=True)
 
     def is_scripted(self, base: Value) -> bool:

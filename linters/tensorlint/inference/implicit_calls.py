@@ -217,8 +217,9 @@ class ImplicitCalls(State):
         elif isinstance(value, Instance):
             if not value.generic:
                 file = value.cls.scope.file
-                if not (file.own and id(value) in gone.objects):
-                    self.forget_attributes(value, file.facts.unstable_attributes, seen=gone if file.own else None)
+                of_file = gone.of(file)
+                if id(value) not in of_file.objects:
+                    self.forget_attributes(value, file.facts.unstable_attributes, seen=of_file)
                 lasts(value)
             for part in value.parts if depth < _DEEPEST else ():
                 self.escape_value(part, depth + 1, gone)

@@ -34,6 +34,10 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Assert, ast.R
 Method = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def _gets_by_name(call: ast.Call) -> bool:
+    return last_name(call.func) == "getattr" and len(call.args) > 1 and not isinstance(call.args[1], ast.Constant)
+
+
 class MeantForwards:
     """Read off the source of one file."""
 
@@ -42,6 +46,7 @@ class MeantForwards:
         self._hooks: frozenset[str | ast.AST] | None = None
         self._classes: dict[str, list[ast.ClassDef]] | None = None
         self._reached: dict[ast.ClassDef, frozenset[ast.AST]] = {}
+        self._chosen: dict[str, list[ast.AST | None]] | None = None
 
     def holds(self, node: ast.Call | ast.Attribute, receiver: ast.expr | None) -> bool:
         """Whether `node`, the call of a forward or the bound forward that is handed on, is meant to go past `__call__`;
@@ -54,6 +59,34 @@ class MeantForwards:
         if self._is_given(around, receiver):
             return True
         return self._is_own(around, receiver) or (isinstance(node, ast.Call) and self._is_compared(node, receiver))
+
+    def is_chosen(self, func: ast.expr) -> bool:
+        """Whether the method that is called was chosen by a name that is not written there, `getattr(net, self.method)`:
+        it may be another one, which no call of the module runs."""
+        if isinstance(func, ast.Call):
+            return _gets_by_name(func)
+        if self._chosen is None:
+            self._chosen = defaultdict(list)
+            for node in self.parents:
+                if isinstance(node, ast.Call) and _gets_by_name(node):
+                    for target in self._targets(node):
+                        self._chosen[ast.unparse(target)].append(self._function_around(target))
+        places = self._chosen.get(ast.unparse(func), ())
+        return any(place in (None, *self._around(func)) for place in places) or (
+            isinstance(func, ast.Attribute) and bool(places)
+        )
+
+    def _targets(self, value: ast.AST) -> list[ast.expr]:
+        """What is assigned the value, perhaps after a wrapper: `run = partial(getattr(net, name), x)`."""
+        above = self.parents.get(value)
+        while isinstance(above, (ast.Call, ast.IfExp, ast.BoolOp)):
+            above = self.parents.get(above)
+        if isinstance(above, ast.Assign):
+            return above.targets
+        return [above.target] if isinstance(above, (ast.AnnAssign, ast.NamedExpr)) else []
+
+    def _function_around(self, node: ast.AST) -> ast.AST | None:
+        return next((each for each in self._around(node) if not isinstance(each, ast.ClassDef)), None)
 
     def _around(self, node: ast.AST) -> Iterator[ast.AST]:
         """The functions and classes that the node stands in, from the innermost."""

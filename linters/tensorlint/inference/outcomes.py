@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tensorlint.findings import Evidence
@@ -45,7 +45,8 @@ class Outcome:
     another matrix, or what may be one, or went where a matrix is read as one. `averaged` says that of a sum nothing but the
     mean was taken, which is the number that a sum of row and row has. `by_mean` says that nothing but means made numbers of
     it, `at_once` that the expression that made a number of it also made it, `doubled` that one that came about in the
-    same way was added to it: `y * log(p) + (1 - y) * log(1 - p)`."""
+    same way was added to it: `y * log(p) + (1 - y) * log(1 - p)`. `left` are the same axes by the rank of what other axes were
+    summed away of, `((x - centres) ** 2).sum(-1)`."""
 
     shape: tuple[Size, ...]
     axes: tuple[int, ...]
@@ -62,6 +63,7 @@ class Outcome:
     by_mean: bool = False
     at_once: bool = False
     doubled: bool = False
+    left: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def reading(self) -> Reading:
@@ -83,9 +85,10 @@ class Outcomes(State):
         known = self.outcomes.get(key)
         if known is not None:  # met before, in another call or another round
             known.shape, known.axes = shape, axes
+            known.left = {len(shape): axes}
             return
         column, row = (left, right) if (left.shape or ())[-1:] == (1,) else (right, left)
-        self.outcomes[key] = Outcome(shape, axes, column.shape or (), is_product(row.made))
+        self.outcomes[key] = Outcome(shape, axes, column.shape or (), is_product(row.made), left={len(shape): axes})
 
     def with_outer(self, result: Value) -> Value:
         """The result of an operation in which a row met a column remembers it, so that a reduction of it is noticed."""
@@ -127,13 +130,19 @@ class Outcomes(State):
                 outcome.at_once = outcome.at_once or self.is_within(int(mark.partition(":")[2]), node)
                 self._became_number(node, tensor, outcome, whole)
                 outcome.chosen = outcome.chosen or (not whole and name in _INDICES)
-            elif whole and tensor.rank == len(outcome.shape) and set(facts["axes"]) & set(outcome.axes):
+                continue
+            grown = outcome.left.get(tensor.rank or 0, ()) if whole else ()
+            if not grown:
+                continue
+            assert isinstance(result, Tensor)
+            if set(facts["axes"]) & set(grown):
                 outcome.along = True
                 outcome.chosen = outcome.chosen or name in _CHOICES
-                assert isinstance(result, Tensor)
                 result.marks = result.marks - {mark} | {PART + mark[len(WHOLE) :]}
                 if mean:
                     result.marks |= {_linear(mark)}
+            elif result.rank is not None and result.rank < (tensor.rank or 0):
+                outcome.left[result.rank] = tuple(axis - sum(each < axis for each in facts["axes"]) for axis in grown)
 
     def is_within(self, cause: int, reduction: ast.AST) -> bool:
         """Whether the operation, of this id, stands in the reduction."""
@@ -173,7 +182,7 @@ class Outcomes(State):
 
     def _note_chosen(self, tensor: Tensor, axis: int, among: slice) -> None:
         for _, outcome, whole in self._outcomes_of(tensor):
-            if whole and tensor.rank == len(outcome.shape) and axis in outcome.axes[among]:
+            if whole and axis in outcome.left.get(tensor.rank or 0, ())[among]:
                 outcome.chosen = True
 
     def note_meeting(self, operation: str, *operands: Value) -> None:

@@ -4,6 +4,7 @@ with the inverse, `w.T @ np.linalg.solve(cov, w)`."""
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,12 @@ from tensorlint.inference.walking import walk
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.Module)
 _WITHOUT = "it without the transpose"
+# Behind or around a transpose: the same vector, conjugated, copied or in another type.
+_SAME_AXES = frozenset({
+    "conj", "conjugate", "copy", "clone", "astype", "to", "float", "double", "contiguous", "detach", "ascontiguousarray",
+})  # fmt: skip
+# Languages of optimisation problems, whose variables have one axis unless they are given two.
+_MODELS = re.compile(r"^\s*(?:import|from)\s+(?:cvxpy|gurobipy|picos|casadi)\b", re.MULTILINE)
 
 
 class QuadraticForms(State):
@@ -35,7 +42,10 @@ class QuadraticForms(State):
                 self.note_factor(facts["right"], facts["left"], "row")
             else:
                 self.note_factor(facts["left"], facts["right"], "column")
-            self._note_beside_matrix(node, facts, left_node if left == 1 else right_node)
+            vector = left_node if left == 1 else right_node
+            self._note_beside_matrix(node, facts, vector)
+            if (right if left == 1 else left) is None:
+                self._note_beside_unknown(node, vector)
             return
         first, last = self._end(row or left_node, 0), self._end(column or right_node, 1)
         transposes = [self._transpose_in(each) or self._turned_name(each) for each in (first, last)]
@@ -110,6 +120,15 @@ class QuadraticForms(State):
         ]
         return uses if all(each in self.harmless_transposes for each in uses) else []
 
+    def _note_beside_unknown(self, node: ast.AST, vector: ast.expr | None) -> None:
+        """`b.T @ y < 0` in a condition, of a `y` that nobody knows: a number is meant. So it is where `y` is a variable of a
+        modelling language, of which `q.T @ y` is a term of an objective or a constraint."""
+        transpose = self._transpose_in(vector)
+        if transpose is not None and (
+            _MODELS.search(self.own_file.text) is not None or self.is_wanted_here(node) or self.is_asked(node)
+        ):
+            self.harmless_transposes[transpose] = node
+
     def _note_beside_matrix(self, node: ast.AST, facts: dict[str, Any], vector: ast.expr | None) -> None:
         """What to write in place of the transpose in `q.T @ x`: first what gives the same."""
         transpose = self._transpose_in(vector)
@@ -182,4 +201,10 @@ class QuadraticForms(State):
                 return self._transpose_in(inner)
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div(), right=right):
                 return self._transpose_in(left) or self._transpose_in(right)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "numpy" | "torch"), attr=name), args=[inner]) if (
+                name in _SAME_AXES
+            ):
+                return self._transpose_in(inner)
+            case ast.Call(func=ast.Attribute(value=inner, attr=name)) if name in _SAME_AXES:
+                return self._transpose_in(inner)
         return None

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from tensorlint.inference import forward_hooks, layer_changes
 from tensorlint.inference.contents import everything_within, is_forgotten_itself, one_within
+from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.implicit_calls import names_given
 from tensorlint.inference.state import State
@@ -94,14 +95,15 @@ class Strays(State):
         if now == self.strays_changed:
             return  # as by the line before
         attributes = {name for name in names if name is not None}
+        gone = GoneThrough()
         for each in everything_within(self.all_strayed(strays)):
             if isinstance(each, (Sequence, Dictionary)):
                 if None in names and not (_is_tuple(each) or is_forgotten_itself(each)):
                     self.forget_own_contents(each)
                     self.mutations.append((each, None))
             elif isinstance(each, Instance):
-                if attributes and not each.generic:
-                    self.forget_attributes(each, attributes)
+                if attributes and not each.generic and id(each) not in gone.objects:
+                    self.forget_attributes(each, attributes, seen=gone)
             elif isinstance(each, LibraryObject) and each.path.startswith("torch.nn."):
                 layer_changes.change_attributes_unseen(self, each, attributes)
                 if each.path in CONTAINERS and None in names:
@@ -122,7 +124,8 @@ class Strays(State):
                 if settled:
                     self.given_by_strays[each.node] = given
             if settled and not given:
-                del self.strayed[id(each.node)]  # as most of those that a package registers
+                # As most of those that a package registers. To look at it may have followed a file, and that asked here, too.
+                self.strayed.pop(id(each.node), None)
             found += given
         return found
 

@@ -29,6 +29,8 @@ _ASSERTIONS = frozenset({
     "assertEqual", "assertNotEqual", "assertAlmostEqual", "assertNotAlmostEqual", "assertLess", "assertLessEqual", "assertGreater",
     "assertGreaterEqual",
 })  # fmt: skip
+# What gives a number of a number.
+_OF_ONE = frozenset({"abs", "np.abs", "np.isclose", "np.sqrt", "float", "bool", "torch.abs"})
 _DEEPEST = 8
 
 
@@ -83,7 +85,7 @@ class VectorNumbers(State):
         known.vectors |= {
             each.source.made if each.source is not None else each.made for each in vectors if isinstance(each, Tensor)
         }
-        known.wanted = known.wanted or self._is_wanted_here(node)
+        known.wanted = known.wanted or self.is_wanted_here(node)
         if len(transposes) == 1:
             turned, other = vectors if first is not None else vectors[::-1]
             known.taken |= self._is_item(other) and (self._is_given(transposes[0]) or not self._is_item(turned))
@@ -233,7 +235,7 @@ class VectorNumbers(State):
                     self.parents[child] = each
         return self.parents.get(node)
 
-    def _is_wanted_here(self, node: ast.AST) -> bool:
+    def is_wanted_here(self, node: ast.AST) -> bool:
         """Whether the expression's value goes where only numbers go: `K[i, j] = x @ y.T`, `-> float`, `loss = …`."""
         above = self.above(node)
         if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and _is_cosine(node, above.right):
@@ -258,6 +260,22 @@ class VectorNumbers(State):
                 while function is not None and not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     function = self.above(function)
                 return function is not None and (_is_float(function.returns) or _is_of_numbers(function.name))
+        return False
+
+    def is_asked(self, node: ast.AST) -> bool:
+        """Whether a condition asks for the expression's value, or compares it: of several numbers that raises."""
+        above = self.above(node)
+        while (
+            isinstance(above, (ast.UnaryOp, ast.Compare, ast.BoolOp))
+            or (isinstance(above, ast.BinOp) and not isinstance(above.op, (ast.MatMult, ast.BitAnd, ast.BitOr)))
+            or (isinstance(above, ast.Call) and ast.unparse(above.func) in _OF_ONE)
+        ):
+            node, above = above, self.above(above)
+        match above:
+            case ast.Assert(test=test) | ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                return test is node
+            case ast.comprehension(ifs=ifs):
+                return node in ifs
         return False
 
     def _holds_number(self, target: ast.expr) -> bool:

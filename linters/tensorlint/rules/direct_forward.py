@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tensorlint.inference.hazards import DirectForwardHazard
-from tensorlint.rules.rule import Example, Rule
+from tensorlint.rules.rule import Example, Rule, with_article
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -211,7 +211,7 @@ class DirectForward(Rule[DirectForwardHazard]):
     def judge(self, hazard: DirectForwardHazard, node: cst.CSTNode) -> str | None:
         if not hazard.called:
             return (
-                f"{hazard.receiver} is the bound forward of a {hazard.module}: calling it skips the module's hooks, "
+                f"{hazard.receiver} is the bound forward of {with_article(hazard.module)}: calling it skips the module's hooks, "
                 f"compile and FSDP — keep the module and call it"
             )
         if hazard.handed:

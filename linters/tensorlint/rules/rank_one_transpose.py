@@ -15,7 +15,8 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
     warns and will stop accepting it. In a quadratic form, `w.T @ cov @ w`, `p @ cov @ p.T` or
     `d.T @ np.linalg.solve(cov, d)`, also by a name of the transpose, the number is the right one all the same, and nothing is
     said; nor where a number is evidently meant, `np.sqrt(d.T @ e)` (see rank-one-vector), or nothing else can come of it, as
-    with a row of a matrix, `w.T @ X[i]`.
+    with a row of a matrix, `w.T @ X[i]`. A term of an optimisation problem, `cp.Minimize(cp.quad_form(x, P) + q.T @ x)` of cvxpy,
+    is one, too.
     """
 
     code = "TSR101"
@@ -48,6 +49,8 @@ class RankOneTranspose(Rule[RankOneTransposeHazard]):
         Example("import numpy as np\n\nd, cov = np.random.randn(3), np.eye(3)\nsquared = d.T @ np.linalg.solve(cov, d)\n",
                 note="So is one with an inverse, a Mahalanobis distance."),
         Example("import numpy as np\n\np, W = np.ones(5), np.eye(5)\nenergy = -0.5 * p @ W @ p.T\n"),
+        Example("import numpy as np\n\n\ndef is_certificate(A, y):\n    b = np.array([1.0, 2.0, 3.0])\n    return 1 if b.T @ y < 0 else 0\n",
+                note="Whatever `y` is, a condition asks for one number."),
         Example("import numpy as np\n\nx = np.linspace(0, 1, 5)[:, None].T\n"),
         Example("import torch\n\nw = torch.randn(2, 3).T\n"),
         Example("import torch\n\nw = torch.randn(2, 3).t()\n"),

@@ -16,14 +16,14 @@ def is_table(hazard: BroadcastHazard) -> bool:
     """Whether what becomes of the matrix says that it is a table of each with each.
 
     One that is chosen from along an axis is: the nearest of the centres, the likeliest of the values. One that is summed
-    along an axis is where the user wrote the column; a column that a layer, a file or keepdim gave may be summed as
+    along an axis is where the user wrote the column, or the brackets of both; a column that a layer, a file or keepdim gave may be summed as
     `(n, 1)` is, `.sum(1).mean()`. Multiples of a range that the user made a column are one for each of its points.
     """
     if hazard.layer_column:
         return False
     if hazard.reading == "chosen":
         return True
-    if hazard.from_layer or not hazard.own_axis:
+    if hazard.from_layer or not (hazard.own_axis or hazard.written):
         return False
     product = hazard.operation == "multiplication" or hazard.operation.endswith(("mul", "multiply"))
     return (hazard.reading == "along" and hazard.context != "reduced") or (product and hazard.own_range)

@@ -75,3 +75,8 @@ class Rule(Generic[H]):
 
 
 AnyRule = Rule[Any]
+
+
+def with_article(name: str) -> str:
+    """A class's name behind `a` or `an`, as it is spoken: `an Encoder`, `an nn.Module`."""
+    return f"{'an' if name[:1] in 'AEIOaeio' or name.startswith('nn.') else 'a'} {name}"

@@ -4,7 +4,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference.hazards import UntypedCallHazard
-from tensorlint.rules.rule import Example, Rule
+from tensorlint.rules.rule import Example, Rule, with_article
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -211,7 +211,7 @@ class UntypedModuleCall(Rule[UntypedCallHazard]):
                 f"copy forward's parameters and result"
             )
         return (
-            f"calling a {hazard.module} gives Any to type checkers, although its forward is annotated (torch declares "
+            f"calling {with_article(hazard.module)} gives Any to type checkers, although its forward is annotated (torch declares "
             f"Module.__call__ as Callable[..., Any]) — declare __call__ with forward's signature under TYPE_CHECKING"
         )
 

@@ -306,3 +306,43 @@ def test_what_is_no_hook_skips_them(code: str) -> None:
 def test_the_programs_of_direct_calls_are_as_they_were() -> None:
     for name in ("first", "second", "third", "fourth", "fifth", "sixth"):
         assert all(forwards(bad) for bad, _ in programs(name).values() if bad is not None)
+
+
+# A method that the code gets by a name that is not written there; NAME stands for that.
+CHOSEN = {
+    "in place": "y = getattr(net, NAME)(x)",
+    "a name": "fn = getattr(net, NAME)\ny = fn(x)",
+    "in a function": "def run(net: Net, x):\n    fn = getattr(net, NAME)\n    return fn(x)\n\n\nrun(net, x)",
+    "a function within": "def run(net: Net, x):\n    fn = getattr(net, NAME)\n\n    def again():\n        return fn(x)\n\n    return again()\n\n\n"
+    "run(net, x)",
+    "with keywords": "fn = functools.partial(getattr(net, NAME), x)\ny = fn()",
+    "an attribute": "class Runner:\n    def __init__(self, net: Net):\n        self.fn = getattr(net, NAME)\n\n    def run(self, x):\n"
+    "        return self.fn(x)\n\n\nRunner(net).run(x)",
+    "each": "for how in [\"embed\", NAME]:\n    y = getattr(net, how)(x)",
+}  # fmt: skip
+EMBEDS = (
+    "class Net(Net):\n    def embed(self, x):\n        return x\n\n\nmethod = [\"embed\", \"forward\"][1]\nnet, x = Net(), torch.ones(2, 4)\n"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CHOSEN)
+def test_a_method_chosen_by_a_name_may_be_another_one(kind: str) -> None:
+    for name in ("method", '"forward"[0:]', 'f"{method}"'):
+        code = HEAD + EMBEDS + CHOSEN[kind].replace("NAME", name)
+        assert lines(code) == []
+        run(code)
+
+
+@pytest.mark.parametrize("kind", sorted(CHOSEN.keys() - {"each", "with keywords"}))
+def test_a_forward_by_its_name_is_one(kind: str) -> None:
+    # Beside one that is chosen by a name in another function.
+    other = "\n\ndef other(net: Net, x):\n    fn = getattr(net, method)\n    return fn\n"
+    assert len(lines(HEAD + EMBEDS + CHOSEN[kind].replace("NAME", '"forward"') + other)) == 1
+
+
+def test_the_message_speaks_of_the_class_with_its_article() -> None:
+    for name, said in {"Net": "a Net", "Encoder": "an Encoder", "UNet": "a UNet", "nn.Linear": "an nn.Linear"}.items():
+        own = f"class {name}(nn.Module):\n    def forward(self, x):\n        return x\n\n\n" if "." not in name else ""
+        code = f"import torch\nfrom torch import nn\n\n\n{own}net = {name}{'(4, 4)' if '.' in name else '()'}\nfn = net.forward\ny = fn(torch.ones(2, 4))\n"
+        (found,) = forwards(code)
+        assert found.message.startswith(f"fn is the bound forward of {said}: ")

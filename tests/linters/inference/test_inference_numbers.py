@@ -128,3 +128,37 @@ def test_numbers_beside_tensors(operation: str, tmp_path: Path) -> None:
     if operation[0] in "xa" and operation != "{}":
         rows = [row for row in analyse(ast.parse(source), source).bindings if row.name[0] == "r"]
         assert sum(row.shape is not None for row in rows) >= 70
+
+
+# What an annotation calls a float may be an int.
+CALLED_FLOATS = {
+    "by its default": "def f(x: float = 10):\n    {}\nf()",
+    "by what is given": "def f(x: float):\n    {}\nf(2)",
+    "by either": "def f(x: float = 0.5):\n    {}\nf(3)\n",
+    "a text": 'def f(x: "float" = 10):\n    {}\nf()',
+    "an attribute": "class A:\n    def __init__(self, x: float = 10):\n        self.x = x\n    def go(self):\n        x = self.x\n        {}\n"
+    "A().go()",
+    "a field": "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: float = 1\n    def go(self):\n        x = self.x\n        {}\n"
+    "A().go()",
+    "given back": "def g(n) -> float:\n    return n\ndef f(n):\n    x = g(n)\n    {}\nf(2)",
+}
+MADE_OF_THEM = {
+    "torch.tensor([x])": (1,), "torch.tensor(x)": (), "torch.full((2,), x)": (2,), "torch.ones(3, dtype=torch.int64) * x": (3,),
+    "np.array([x, x])": (2,), "np.full(2, x)": (2,), "torch.arange(3) + x": (3,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("made", MADE_OF_THEM)
+@pytest.mark.parametrize("way", CALLED_FLOATS)
+def test_an_int_is_a_float_to_an_annotation(way: str, made: str, tmp_path: Path) -> None:
+    source = f"import numpy as np\nimport torch\n{CALLED_FLOATS[way].format(f'out = {made}')}\n"
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+    shown = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    if way not in ("a field", "given back"):
+        assert shown["out"] == MADE_OF_THEM[made]
+
+
+def test_a_float_tensor_stays_one_beside_it(tmp_path: Path) -> None:
+    source = "import torch\ndef f(x: float = 10):\n    out = torch.ones(3) * x + x\nf()\n"
+    assert wrong_claims(tmp_path / "program.py", source) == {}
+    assert {row.name: row.dtype for row in analyse(ast.parse(source), source).bindings}["out"] == "float32"

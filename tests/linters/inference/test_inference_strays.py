@@ -6,7 +6,9 @@ import ast
 import contextlib
 import io
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,10 @@ pytest.importorskip("torch", reason="torch is the oracle")
 
 from test_inference_adversaries import wrong_claims
 
+from tensorlint.inference import forgetting
 from tensorlint.inference.analysis import analyse
+from tensorlint.inference.contents import objects_within
+from tensorlint.project import Project
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -242,3 +247,51 @@ def test_a_shape_given_to_one_of_two(make: str, way: str, change: str, tmp_path:
 def test_what_libraries_give_of_numbers(expression: str, tmp_path: Path) -> None:
     source = f"import numpy as np\nimport torch\ndef go():\n    a = np.ones(3)\n    v = {expression}\ngo()\n"
     assert wrong_claims(tmp_path / "program.py", source) == {}
+
+
+def test_looking_at_a_stray_follows_a_file_that_looks_at_it_too(tmp_path: Path) -> None:
+    (tmp_path / "inner.py").write_text(
+        "import elsewhere\n\ntable = elsewhere.table()\n\n\ndef told(f):\n    table[0] = f\n    return elsewhere.make(f)\n\n\n"
+        "@told\ndef wrap(f):\n    return f\n"
+    )
+    (tmp_path / "deco.py").write_text("from inner import wrap\n\nSIZE = 4\n")
+    marked = '@pytest.mark.parametrize("x", [3])\n'
+    source = (
+        "import numpy as np\nimport pytest\nimport deco\n\n\ndef run(h):\n    h[0] = 1\n    return np.zeros(deco.SIZE)\n\n\n"
+        f"width, rows = 3, deco.SIZE\n\n\n{marked}def first(x):\n    x.work()\n    return width\n\n\n"
+        f"{marked}def second(x):\n    return width\n\n\n"
+        "def later():\n    @deco.wrap\n    def work(x):\n        x.done = True\n\n    return work\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(source)
+    project = Project()
+    project.begin(str(program))
+    failures: list[Exception] = []
+    analyse(ast.parse(source), source, path=str(program), project=project, failures=failures)
+    assert failures == []
+
+
+def test_objects_that_hold_one_another_are_gone_through_once_for_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them finds all others, and all of them are strays."""
+    found: list[int] = []
+
+    def counting(values: Iterable[Any]) -> list[Any]:
+        objects = objects_within(values)
+        found.append(len(objects))
+        return objects
+
+    monkeypatch.setattr(forgetting, "objects_within", counting)
+
+    def gone_through(n: int) -> int:
+        made = "".join(f"h{i} = Obj(rows)\nrows.append(h{i})\ntable[{i}] = h{i}\n" for i in range(n))
+        source = (
+            "import numpy as np\nimport elsewhere\n\n\nclass Obj:\n    def __init__(self, rows):\n        self.rows = rows\n        self.n = 3\n\n\n"
+            f"rows = []\ntable = elsewhere.table()\n{made}def go(x):\n    x.n = 4\n    return np.zeros(x.n)\n\n\ny = go(elsewhere.make())\n"
+        )
+        found.clear()
+        analyse(ast.parse(source), source)
+        return sum(found)
+
+    few, many = gone_through(12), gone_through(48)
+    assert few
+    assert many < 8 * few

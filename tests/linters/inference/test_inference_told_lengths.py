@@ -131,6 +131,10 @@ def test_a_list_of_rows_has_two(annotation: str, made: str, tmp_path: Path) -> N
         ("size: Union[int, Tuple[int, int]]", "torch.zeros(size)", "3"),
         ("size: int | tuple[int, int]", "torch.zeros(size)", "(2, 3)"),
         ("size: Tuple[int, ...]", "torch.zeros(size)", "(2, 3, 4)"),
+        ("size: Tuple[int]", "torch.zeros(size)", "(2, 3)"),  # one number, as it is written for any of them
+        ("size: 'tuple[int]'", "np.zeros(size)", "(2, 3, 4)"),
+        ("size: Optional[Tuple[int]] = None", "torch.zeros(size)", "(2, 3)"),
+        ("size: List[Tuple[int]]", "torch.zeros(size[0])", "[(2, 3)]"),
         ("size: List[int]", "torch.zeros(size)", "[2]"),
         ("size: Tuple[Union[int, Tuple[int, int]], int]", "torch.tensor(size)", "(2, 3)"),
         ("size: tuple", "torch.zeros(size)", "(2, 3)"),

@@ -110,3 +110,48 @@ def test_a_reduction_of_another_axis_says_nothing() -> None:
     code = TORCH + "a, b = torch.rand(n, 1, 3), torch.rand(n, 3)\nloss = ((a - b) ** 2).sum(-1).mean()\n"
     (found,) = findings(code)
     assert found.code == "TSR112"
+
+
+# Points: the coordinates are summed away first, and then the table is read along one of its axes.
+POINTS_NUMPY = NUMPY + "p, c = np.random.rand(n, 3).reshape(n, 1, 3), np.random.rand(n, 3)\n"
+POINTS_TORCH = TORCH + "p, c = torch.rand(n, 3).view(n, 1, 3), torch.rand(n, 3)\n"
+POINTS = {
+    "a density at each point": POINTS_NUMPY + "d = ((p - c) ** 2).sum(-1)\nprint(np.exp(-d).sum(1).mean())\n",
+    "by the first axis": POINTS_NUMPY + "d = ((p - c) ** 2).sum(2)\nprint(np.exp(-d).mean(axis=0).max())\n",
+    "the nearest centre": POINTS_NUMPY + "d = np.linalg.norm(p - c, axis=-1)\nprint(d.min(1).mean())\n",
+    "in torch": POINTS_TORCH + "d = (p - c).norm(dim=-1)\nprint(d.min(1).values.mean())\n",
+    "softly": POINTS_TORCH + "d = (p - c).pow(2).sum(-1)\nprint(torch.logsumexp(-d, dim=1).mean())\n",
+    "its index": POINTS_TORCH + "d = (p - c).pow(2).sum(-1)\nprint(d.argmin(1).float().mean())\n",
+    "with weights": POINTS_TORCH + "d = (p - c).pow(2).sum(-1)\nprint((torch.softmax(-d, dim=1) * d).sum())\n",
+    "with the axis kept": POINTS_NUMPY + "d = np.linalg.norm(p - c, axis=-1, keepdims=True)\nprint(d.mean(axis=1).max())\n",
+    "in a function": POINTS_NUMPY + "def nearest(a, b):\n    d = a - b\n    return np.sqrt((d * d).sum(axis=-1)).min(axis=1)\n\n\n"
+    "print(nearest(p, c).mean())\n",
+    "of points that are written out": "import numpy as np\n\np = np.array([[[[1.0, 2, 3]]], [[[4, 5, 6]]]])\nc = np.array([[1, 1, 3], [3, 2, 3]])\n"
+    "d = np.linalg.norm(p - c, axis=-1, keepdims=True)\nmean = 1 / np.mean(1 / d, axis=-2, keepdims=True)\nassert (mean > 0).all()\n",
+    "that an object holds": "import numpy as np\n\n\nclass Sampler:\n    def __init__(self, c):\n        self.c = c\n\n"
+    "    def mean(self, p):\n        return np.linalg.norm(p - self.c, axis=-1).mean(axis=-1)\n\n\n"
+    "mean = Sampler(np.array([[1, 1, 3], [3, 2, 3]])).mean(np.array([[[[1.0, 2, 3]]], [[[4, 5, 6]]]]))\nprint(mean.sum())\n",
+}  # fmt: skip
+POINT_MODEL = TORCH + "p, c = nn.LSTM(4, 3, batch_first=True)(torch.rand(n, 1, 4))[0], torch.rand(n, 3)\n"
+POINT_LOSSES = {
+    "all of it": POINT_MODEL + "loss = ((p - c) ** 2).mean()\n",
+    "the coordinates first": POINT_MODEL + "loss = ((p - c) ** 2).sum(-1).mean()\n",
+    "their lengths": POINT_MODEL + "loss = (p - c).norm(dim=-1).mean()\n",
+    "what was made so": TORCH + "p, c = torch.rand(n, 1, 3), torch.rand(n, 3)\nloss = ((p - c) ** 2).sum(2).mean()\n",
+    "and along an axis of it": TORCH + "p, c = torch.rand(n, 1, 3), torch.rand(n, 3)\nloss = ((p - c) ** 2).sum(2).mean(1).sum()\n",
+    "numbers that are written out": "import numpy as np\n\np, c = np.array([[1.0], [2], [3]]), np.array([1.5, 2, 3])\nloss = ((p - c) ** 2).mean()\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.filterwarnings("ignore")
+def test_distances_of_points_are_left_alone(name: str) -> None:
+    run(POINTS[name])
+    assert [found.message for found in findings(POINTS[name])] == []
+
+
+@pytest.mark.parametrize("name", POINT_LOSSES)
+@pytest.mark.filterwarnings("ignore")
+def test_a_loss_of_points_is_reported(name: str) -> None:
+    run(POINT_LOSSES[name])
+    assert [found.code for found in findings(POINT_LOSSES[name])] == ["TSR112"]

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from tensorlint.inference.fingerprints import dataset_vocabulary as dataset_words
+from tensorlint.inference.fingerprints.scopes import Scope
 from tensorlint.inference.fingerprints.survey import constant, keyword
 from tensorlint.inference.fingerprints.unset_parameters import UnsetParameters
 from tensorlint.inference.fingerprints.values import (
@@ -61,8 +62,8 @@ class DatasetCalls(UnsetParameters):
 
     def _loaded(self, last: str, node: ast.Call) -> Value:
         if last in ("concatenate_datasets", "interleave_datasets"):
-            listed = self.value(node.args[0] if node.args else keyword(node, "dsets") or keyword(node, "datasets"))
-            inner = [value for value in listed.parts if value.kind == "dataset"]
+            joined = self._joined(node.args[0] if node.args else keyword(node, "dsets") or keyword(node, "datasets"))
+            inner = [value for value in joined if value.kind == "dataset"]
             parents = tuple(dict.fromkeys(parent for value in inner for parent in value.parents))
             if last == "interleave_datasets" and (keyword(node, "probabilities") or node.args[1:2]):
                 seed = keyword(node, "seed") or (node.args[2] if len(node.args) > 2 else None)
@@ -70,7 +71,9 @@ class DatasetCalls(UnsetParameters):
                     parents = (*parents, Parent("M10", last, node, "it draws the order without a seed"))
             return Value("dataset", is_dict=False, parents=parents, stream=any(value.stream for value in inner))
         streaming = keyword(node, "streaming")
-        if constant(streaming) is True:
+        if constant(streaming) is True or any(
+            given.arg is None and self.unpacked(given.value).get("streaming") is True for given in node.keywords
+        ):
             return Value("dataset", stream=True)
         if any(given.arg is None and self.value(given.value).fields is None for given in node.keywords):
             return Value("external", dotted=f"datasets.{last}")  # whether it streams is in a dict made elsewhere
@@ -81,6 +84,51 @@ class DatasetCalls(UnsetParameters):
         elif isinstance(split, (ast.Constant, ast.JoinedStr)) and constant(split) is not None:
             is_dict = False
         return Value("dataset", is_dict=is_dict)
+
+    def unpacked(self, node: ast.expr) -> dict[str, object]:
+        """The literal entries of a `**kwargs` whose dict is in the file, or that are put there: `cfg["streaming"] = True`."""
+        found: dict[str, object] = {}
+        value = self.value(node)
+        if isinstance(value.node, ast.Dict):
+            for key, entry in zip(value.node.keys, value.node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    found[key.value] = constant(entry)
+        elif isinstance(value.node, ast.Call):
+            found |= {given.arg: constant(given.value) for given in value.node.keywords if given.arg}
+        if not isinstance(node, ast.Name):
+            return found
+        scope = self.names.resolve(node.id, self.names.scope_at[node])
+        for store in (*self.stored_items.get(node.id, ()), *self.stored_fields.get(node.id, ())):
+            if isinstance(store, ast.Assign) and self.names.resolve(node.id, self.names.scope_at[store]) is scope:
+                target = store.targets[0]
+                key_given = (
+                    constant(target.slice) if isinstance(target, ast.Subscript) else getattr(target, "attr", None)
+                )
+                if isinstance(key_given, str):
+                    found[key_given] = constant(store.value)
+        return found
+
+    def _joined(self, node: ast.expr | None) -> list[Value]:
+        """The datasets of a list that is written out, made in a comprehension, or filled by its methods."""
+        found = self._listed(node)
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            name = ast.unparse(node)
+            for call in (*self._by_callee.get("append", ()), *self._by_callee.get("extend", ())):
+                if not isinstance(call.func, ast.Attribute) or len(call.args) != 1:
+                    continue
+                filled = call.func.value
+                if ast.unparse(filled) == name and self._scope_of(filled) is self._scope_of(node):
+                    given = call.args[0]
+                    found += [self.value(given)] if call.func.attr == "append" else self._listed(given)
+        return found
+
+    def _listed(self, node: ast.expr | None) -> list[Value]:
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+            return [self.value(node.elt)]
+        return list(self.value(node).parts)
+
+    def _scope_of(self, node: ast.expr) -> Scope | None:
+        return self.names.resolve(node.id, self.names.scope_at[node]) if isinstance(node, ast.Name) else None
 
     def _constructed(self, owner: str, last: str, node: ast.Call) -> Value:
         columns: list[tuple[str, Elements]] = []

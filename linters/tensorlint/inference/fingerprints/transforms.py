@@ -141,7 +141,7 @@ def _is_uncached(call: ast.Call, evaluator: Evaluator) -> bool:
         if part.arg is not None:
             given[part.arg] = constant(part.value)
         else:
-            given |= _unpacked(part.value, evaluator)
+            given |= evaluator.unpacked(part.value)
     return (
         given.get("load_from_cache_file") is False
         or given.get("keep_in_memory") is True
@@ -150,28 +150,6 @@ def _is_uncached(call: ast.Call, evaluator: Evaluator) -> bool:
         or given.get("cache_file_names") is not None
         or given.get("streaming") is True
     )
-
-
-def _unpacked(node: ast.expr, evaluator: Evaluator) -> dict[str, object]:
-    """The literal entries of a `**kwargs` whose dict is in the file."""
-    found: dict[str, object] = {}
-    value = evaluator.value(node)
-    if isinstance(value.node, ast.Dict):
-        for key, entry in zip(value.node.keys, value.node.values, strict=True):
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                found[key.value] = constant(entry)
-    elif isinstance(value.node, ast.Call):
-        found |= {given.arg: constant(given.value) for given in value.node.keywords if given.arg}
-    if isinstance(node, ast.Name):
-        scope = evaluator.names.resolve(node.id, evaluator.names.scope_at[node])
-        for part in ast.walk(scope.node) if scope is not None else ():
-            if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Subscript):
-                target = part.targets[0]
-                if isinstance(target.value, ast.Name) and target.value.id == node.id:
-                    key_given = constant(target.slice)
-                    if isinstance(key_given, str):
-                        found[key_given] = constant(part.value)
-    return found
 
 
 def _guarded_by_streaming(call: ast.Call, evaluator: Evaluator) -> bool:

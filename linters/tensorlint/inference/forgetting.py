@@ -183,8 +183,9 @@ class Forgetting(State):
         value.fields[name] = UNKNOWN
         self.mutations.append((value, name))
 
-    def touch(self, value: Value, name: str | None, seen: set[int] | None = None) -> None:
-        """One of several objects has the attribute assigned (or anything changed): which, nobody knows."""
+    def touch(self, value: Value, name: str | None, seen: set[int] | None = None, *, deep: bool = True) -> None:
+        """One of several objects has the attribute assigned (or anything changed, of what it holds too if `deep`): which, nobody
+        knows."""
         waiting = list(parts_of(value))
         if self.assigned_to_layers and waiting and (name is None or name in self.assigned_to_layers):
             # `for part in model.modules(): part.weight = ...`
@@ -219,7 +220,8 @@ class Forgetting(State):
             elif isinstance(part, Instance):
                 if not part.generic:
                     if name is None:
-                        waiting += [each for each in part.held.values() if type(each) in _OF_OBJECTS]
+                        kinds = _OF_OBJECTS if deep else _TOUCHED
+                        waiting += [each for each in part.held.values() if type(each) in kinds]
                         self.forget_fields(part)
                     else:
                         waiting += filter(has_parts, part.held.values())

@@ -459,7 +459,8 @@ class Methods(State):
             one_of_class.change_any(self, receiver.parts[:_MOST_CALLED], name, args, kwargs)
         if receiver.parts and name not in READS:
             if name in CHANGES or not (_is_of_tensors(name) and all(map(_is_container, receiver.parts))):
-                self.touch(receiver, None)
+                # `node.rows.append(x)` of what one of the objects holds; methods of their own were asked what they change.
+                self.touch(receiver, None, deep=name in CHANGES)
         if name == "__setattr__":
             self.set_by_name(receiver, args)
             return NONE

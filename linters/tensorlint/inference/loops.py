@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from tensorlint.inference import aliases, built_containers, gone_through, own_lists, rounds
@@ -42,6 +43,7 @@ from tensorlint.inference.values import (
 from tensorlint.inference.variants import covers, freshen
 from tensorlint.inference.walking import walk
 
+_ALIKE = frozenset({ast.Constant, ast.Name})  # tests that do nothing
 _UNROLL = 6  # items of a known sequence that a loop is followed through one by one
 _Lists = list[tuple[Sequence, Value]]  # and what stands for any of their items
 _CHANGEABLE = frozenset([Sequence, Dictionary, Instance])
@@ -193,15 +195,26 @@ class Loops(State):
         frame.breaks, frame.continues = outer_breaks, outer_continues
 
     def exec_while(self, node: ast.While) -> None:
+        saved = self.begin_attempt()
         truth = self.truth(self.eval(node.test))
+        shown = self.bindings
+        self.keep_attempt(saved)
         if truth is False:
             self.block(node.orelse)
             return
+        ended = False
 
-        def enter() -> None:
+        def end_round() -> None:
+            nonlocal ended
+            ended = True
             self.eval(node.test)
 
-        self.loop(node, enter, entered=truth is True)
+        # The test before the first round is done; the others each end a round.
+        self.loop(node, _nothing, entered=truth is True, test=None if type(node.test) in _ALIKE else end_round)
+        for target, before in shown.items() if ended else ():
+            after = self.bindings.get(target)
+            if after is before or (after is not None and not rounds.same(before[1], after[1])):
+                self.bindings.pop(target)
 
     def loop(
         self,
@@ -210,8 +223,10 @@ class Loops(State):
         times: S.Size | None = None,
         entered: bool = False,
         opened: tuple[int, int] | None = None,
+        test: Callable[[], None] | None = None,
     ) -> None:
-        """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round.
+        """Follow a loop to a fixed point: once from what is known before it, again from what is true in every round, each of which
+        ends with the `test`.
         That there is a round at all is known of one that is `entered`; what is gone through was worked out since `opened`."""
         assert callable(enter)
         body = node.body
@@ -261,6 +276,8 @@ class Loops(State):
                 frame.env, frame.dead = dict(before), False
                 self.keep_attempt(saved)
                 break
+            if test is not None:
+                test()
             again = merge(entry, frame.env)
             changed = [
                 name
@@ -638,6 +655,10 @@ def _contents(value: Value) -> tuple[Value, ...]:
         return ()
     items = value.items.values() if isinstance(value, Dictionary) and value.items is not None else value.items
     return (value.element,) if items is None else (value, *items)
+
+
+def _nothing() -> None:
+    """What a round begins with that ended with the test of the next one."""
 
 
 def _counts(items: list[Value]) -> bool:

@@ -16,6 +16,7 @@ from tensorlint.inference import (
 from tensorlint.inference.containers import share, within
 from tensorlint.inference.contents import HOLDING, one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
+from tensorlint.inference.forgetting import has_parts
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import FileFacts
 from tensorlint.inference.ops import reshaping
@@ -214,6 +215,8 @@ class Statements(State):
                 self.changed_items(left, longer=True)  # a list, which other names see grow, too
             if left.parts and (sign == "*" or not isinstance(right, (Const, Number, Scalar))):
                 self.change_any(left, right)
+                if isinstance(right, (Sequence, Dictionary)) and any(map(has_parts, left.parts)):
+                    self.touch(left, None)  # a list that one of the objects holds
         return self.binary(sign, left, right, node)
 
     def change_any(self, one: Opaque, more: Value) -> None:

@@ -1159,6 +1159,11 @@ class Desc:
 """,
         methods="x = Desc()",
     ),
+    "one of two by chance": Place("""
+import random
+b = random.choice([BOX, BOX])
+CHANGE(b)
+"""),
     # Positions of an expression, ways out of a block, and names for one of several.
     "an error that is caught": Place("""
 try:

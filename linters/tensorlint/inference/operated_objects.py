@@ -20,7 +20,7 @@ from tensorlint.inference.values import Class, Dictionary, Function, Instance, O
 # Other methods are followed where they are called, or called by what makes, copies and stores objects alone.
 _IMPLICIT = re.compile(
     r"def __(?!init__|post_init__|new__|call__|enter__|exit__|init_subclass__|class_getitem__|set_name__|del__|setstate__"
-    r"|getstate__|reduce__|reduce_ex__|getnewargs__|dir__|sizeof__)\w+__\("
+    r"|getstate__|reduce__|reduce_ex__|getnewargs__|dir__|sizeof__|sklearn_)\w+__\("
 )
 # What asks for attributes, which anything does that has the object in hand.
 _OF_ATTRIBUTES = frozenset({"__getattr__", "__getattribute__", "__get__"})

@@ -19,6 +19,7 @@ from tensorlint.inference import (
     table_values,
 )
 from tensorlint.inference import sizes as S
+from tensorlint.inference.changes import NAMESPACES
 from tensorlint.inference.class_order import values_of
 from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.containers import contained, within
@@ -83,8 +84,6 @@ _MAY_HOLD = HOLDING | {Opaque, LibraryObject}
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 # What may be assigned to a tensor or an array that gives it another shape or layout.
 _DECIDES_SHAPE = frozenset({"data", "shape", "dtype", "strides"})
-# The dictionaries in which an object has its attributes.
-_NAMESPACES = frozenset({"__dict__", "_modules", "_parameters", "_buffers"})
 
 
 class Assignments(State):
@@ -125,7 +124,7 @@ class Assignments(State):
                     self.store_attribute(owner, target.value.attr, value)
         elif isinstance(target, ast.Subscript):
             held = target.value
-            if isinstance(held, ast.Attribute) and held.attr in _NAMESPACES:
+            if isinstance(held, ast.Attribute) and held.attr in NAMESPACES:
                 if isinstance(target.slice, ast.Constant):
                     self.store_attribute(self.eval(held.value), str(target.slice.value), value)
                     return
@@ -606,7 +605,7 @@ class Assignments(State):
                 self.forget_contents_for_all(receiver)
                 put_unseen(receiver, value)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
-            if receiver.name in _NAMESPACES:
+            if receiver.name in NAMESPACES:
                 self.touch_all(receiver.receiver)
                 if (container := layer_changes.container_of(receiver.receiver)) is not None:
                     container.fields["members"] = forgotten_members(container, value)

@@ -67,7 +67,8 @@ _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
 _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 _ASK_BY_NAME = frozenset(["getattr", "__getattribute__", "__getattr__", "attrgetter", "vars"])
-_NAMESPACES = frozenset({"__dict__", "_modules", "_parameters", "_buffers"})
+# The dictionaries in which an object has its attributes, and a module its parts.
+NAMESPACES = frozenset({"__dict__", "_modules", "_parameters", "_buffers"})
 ALL_ATTRIBUTES = "__dict__"  # by which an object's other attributes are found
 
 
@@ -429,11 +430,11 @@ def is_namespace(node: ast.expr) -> bool:
         if not isinstance(node.func, ast.Name) or not node.args:
             return False
         if node.func.id == "getattr":
-            return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value in _NAMESPACES
+            return len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value in NAMESPACES
         return node.func.id == "vars" and len(node.args) == 1
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and node.slice.value in _NAMESPACES and is_namespace(node.value)
-    return isinstance(node, ast.Attribute) and node.attr in _NAMESPACES
+        return isinstance(node.slice, ast.Constant) and node.slice.value in NAMESPACES and is_namespace(node.value)
+    return isinstance(node, ast.Attribute) and node.attr in NAMESPACES
 
 
 def _lend(value: ast.expr, found: Changes) -> None:

@@ -22,7 +22,7 @@ from tensorlint.inference import (
     ranks,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.changes import CHANGES, PUTS
+from tensorlint.inference.changes import CHANGES, NAMESPACES, PUTS
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
@@ -184,7 +184,6 @@ def _is_size(value: Value) -> bool:
 
 _PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Of a module, the dictionaries of what it has.
-_PARTS = frozenset({"_modules", "_parameters", "_buffers", "__dict__"})
 # What may be any object; an item of an array of objects is taken for a number.
 _NOT_KNOWN = frozenset({Unknown, Opaque, Tensor, Attribute})
 _MOST_CALLED = 12  # that are looked at for what the method changes of them
@@ -274,7 +273,11 @@ class Methods(State):
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
         if isinstance(receiver, Attribute):
-            if isinstance(layer := receiver.receiver, LibraryObject) and receiver.name in _PARTS and name not in READS:
+            if (
+                isinstance(layer := receiver.receiver, LibraryObject)
+                and receiver.name in NAMESPACES
+                and name not in READS
+            ):
                 self.touch_all(layer)
             if receiver.name == "_modules" and name in PUTS:
                 layer_changes.forget_members(self, [receiver.receiver])

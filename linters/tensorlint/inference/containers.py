@@ -137,6 +137,19 @@ def mutate(
     return taken
 
 
+def extend(interp: State, receiver: Sequence, more: Sequence, target: ast.Name) -> bool:
+    """`names += [name]`, which is `names.append(name)`: False where other names may hold the list, too."""
+    if receiver.kind != "list" or more.kind not in ("list", "tuple"):
+        return False
+    if receiver.shared or receiver.parts or not _only_here(interp, receiver, target):
+        return False
+    if more.items is not None and len(more.items) == 1:
+        mutate(interp, receiver, "append", more.items, {}, target)
+    else:
+        mutate(interp, receiver, "extend", [more], {}, target)
+    return True
+
+
 def _left(receiver: Sequence) -> Value:
     """What an item is, whichever is left and wherever it stands."""
     held = receiver.items if receiver.items is not None else [receiver.element]

@@ -208,7 +208,7 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
         held: Iterable[Value] = ()
         if kind is Opaque:
             held = parts = value.parts
-            if not parts or are_seen(parts, seen):  # as nearly always, where many lists may be one of many
+            if are_seen(parts, seen):  # as nearly always, where many lists may be one of many
                 continue
         elif kind is Sequence or kind is Dictionary:
             items = value.items
@@ -226,10 +226,13 @@ def _within(values: Iterable[Value], kinds: frozenset[type[Value]] = HOLDING) ->
             held = reached_by(value)  # of a partial function or a method
         if (kind is Instance or (with_parts and kind is Sequence)) and value.parts:
             held = (*held, *value.parts)
-        for inner in held:
-            if type(inner) in kinds and (key := id(inner)) not in seen:
+        each: Any
+        for each in held:
+            kind = type(each)
+            # What nobody knows, as most attributes are, holds nothing.
+            if kind in kinds and (kind is not Opaque or each.parts) and (key := id(each)) not in seen:
                 seen.add(key)
-                order.append(inner)
+                order.append(each)
     return order
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Instance, LibraryObject, Tensor, Value
 from tensorlint.inference.walking import walk
@@ -117,12 +118,17 @@ def is_network(value: Value | None) -> bool:
 
 def _given_to(scope: ast.AST, name: str) -> list[ast.expr]:
     """What the statements of the function assign to the name."""
-    return [
-        each.value
-        for each in walk(scope)
-        if isinstance(each, ast.Assign)
-        and any(isinstance(part, ast.Name) and part.id == name for target in each.targets for part in _parts(target))
-    ]
+    return kept_with(scope, "given to names", lambda: _given_in(scope)).get(name, [])
+
+
+def _given_in(scope: ast.AST) -> dict[str, list[ast.expr]]:
+    found: dict[str, list[ast.expr]] = {}
+    for each in walk(scope):
+        if isinstance(each, ast.Assign):
+            parts = (part for target in each.targets for part in _parts(target))
+            for name in {part.id for part in parts if isinstance(part, ast.Name)}:
+                found.setdefault(name, []).append(each.value)
+    return found
 
 
 def _parts(target: ast.expr) -> list[ast.expr]:

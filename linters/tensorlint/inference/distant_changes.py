@@ -17,7 +17,15 @@ from tensorlint.inference import forward_hooks
 from tensorlint.inference.changes import adds_layers
 from tensorlint.inference.source_bindings import own_nodes
 from tensorlint.inference.walking import children, statements, walk
-from tensorlint.inference.words import has_word, is_mentioned_once, lines_with
+from tensorlint.inference.words import (
+    has_part,
+    has_word,
+    is_mentioned_once,
+    is_of_word,
+    lines_with,
+    places_of,
+    words_of,
+)
 
 # Stands for the layers that a container holds, among the settings that may have changed.
 MEMBERS = "<members>"
@@ -338,7 +346,7 @@ class DistantChanges:
         if text is not None and has_word(text, "lambda") and has_word(text, "setattr", *_SETTERS):
             for line in _SET_BY_LAMBDA.findall(text):
                 self.anywhere.update(SETTINGS.intersection(_NAME_GIVEN.findall(line)))
-        speaks = text is None or SPEAKS_OF_LAYERS.search(text) is not None  # else it is of lists
+        speaks = text is None or speaks_of_layers(text)  # else it is of lists
         given_on = ((each, False) for each in self._given_on(tree, text)) if speaks else ()
         waiting = dict.fromkeys([*self.filled, *given_on])
         self.filled = []
@@ -799,7 +807,23 @@ def _is_new(value: _Bound) -> bool:
     return isinstance(value, _DISPLAYS)
 
 
-SPEAKS_OF_LAYERS = re.compile(r"torch|\bnn\.|Module|Sequential|\.(?:layers|blocks|modules|stages|children)\b")
+_LIBRARY_OF_LAYERS = re.compile(r"\bnn\.")
+_HOLD_LAYERS = ("layers", "blocks", "modules", "stages", "children")
+
+
+def speaks_of_layers(text: str) -> bool:
+    """Whether the text names torch, a kind of module, or an attribute that holds some as a rule."""
+    if has_part(text, "torch") or has_part(text, "Module") or has_part(text, "Sequential"):
+        return True
+    if has_word(text, "nn") and _LIBRARY_OF_LAYERS.search(text):
+        return True
+    for word in words_of(text).intersection(_HOLD_LAYERS):
+        for at in places_of(f".{word}", text):
+            if not is_of_word(text[at + len(word) + 1 : at + len(word) + 2]):
+                return True
+    return False
+
+
 # What gives layers that something else holds, or an item of what it is given.
 _GIVE_LAYERS = frozenset(["children", "modules", "named_children", "named_modules", "get_submodule", "getattr"])
 _TENSORS_OF = frozenset(["buffers", "named_buffers", "parameters", "named_parameters", "state_dict"])

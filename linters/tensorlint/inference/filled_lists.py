@@ -99,7 +99,7 @@ def _is_filled(before: Value | None, now: Sequence) -> bool:
     """Whether it is a list whose items were known before the loop."""
     if type(before) is not Sequence:
         return False
-    return _is_own_list(now) and now.items is None and _is_own_list(before) and before.items is not None
+    return is_own_list(now) and now.items is None and is_own_list(before) and before.items is not None
 
 
 def _count(before: Value | None) -> int:
@@ -107,7 +107,8 @@ def _count(before: Value | None) -> int:
     return len(before.items or ()) if isinstance(before, Sequence) else 0
 
 
-def _is_own_list(value: Value | None) -> TypeGuard[Sequence]:
+def is_own_list(value: Value | None) -> TypeGuard[Sequence]:
+    """Whether it is a list that one name alone holds."""
     return isinstance(value, Sequence) and value.kind == "list" and not value.shared
 
 
@@ -198,6 +199,10 @@ def _may_end(part: ast.AST) -> bool:
 
 
 def _added_to(statement: ast.stmt) -> ast.Name | None:
+    if isinstance(statement, ast.AugAssign):
+        return (
+            statement.target if isinstance(statement.op, ast.Add) and isinstance(statement.target, ast.Name) else None
+        )
     call = added_to_name(statement.value) if isinstance(statement, ast.Expr) else None
     return None if call is None else call.func.value  # type: ignore[attr-defined]
 

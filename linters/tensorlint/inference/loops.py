@@ -14,6 +14,7 @@ from tensorlint.inference.containers import ADDED_TO
 from tensorlint.inference.contents import forget_field, forgotten_members, hold_still, one_within
 from tensorlint.inference.effects import each_once
 from tensorlint.inference.elsewhere import FUNCTIONS
+from tensorlint.inference.filled_lists import is_own_list
 from tensorlint.inference.frames import Environment, differing, merge
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import Hazard
@@ -506,8 +507,9 @@ class Loops(State):
     def is_unseen(self, changed: dict[str, Value], node: ast.For | ast.AsyncFor | ast.While) -> bool:
         """Whether no round reads these names as the round before left them."""
         read, added, _ = self.carried(node)
-        if any(name in read or (name in added and not isinstance(value, Scalar)) for name, value in changed.items()):
-            return False
+        for name, value in changed.items():
+            if name in read or (name in added and not (type(value) is Scalar or is_own_list(value))):
+                return False
         return not changed.keys() & self.captured()
 
     def changed_by_later_rounds(self, node: ast.For | ast.AsyncFor | ast.While, entry: Environment) -> list[str]:

@@ -17,10 +17,10 @@ from tensorlint.inference.distant_changes import (
     PERHAPS_MEMBERS,
     PUTS,
     PUTS_OR_SETS,
-    SPEAKS_OF_LAYERS,
     DistantChanges,
     functions_around,
     innermost_functions,
+    speaks_of_layers,
 )
 from tensorlint.inference.walking import children
 from tensorlint.inference.words import is_of_word, places_of, words_of
@@ -41,7 +41,7 @@ _BY_NAME = frozenset({"setattr", "delattr", "__setattr__"})
 def lines_within(text: str, said: Mapping[int, int]) -> set[int]:
     """The lines on which a name of a method that changes a container stands more often than `said`."""
     found: Counter[int] = Counter()
-    speaks = SPEAKS_OF_LAYERS.search(text) is not None
+    speaks = speaks_of_layers(text)
     for word in words_of(text) & ({*PUTS_OR_SETS, *_BY_NAME, "register_parametrization"} if speaks else _BY_NAME):
         line, counted = 1, 0
         for at in places_of(word, text):

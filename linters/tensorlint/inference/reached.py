@@ -325,19 +325,16 @@ class Reaching(State):
     def reached_with(self, function: Function, given: Iterable[Value]) -> Reached:
         """What `reached_from` tells, and what the methods of these objects change that the code calls."""
         found = self.reached_from(function)
-        classes = dict.fromkeys(each.cls for each in objects_within(given))
+        classes = {each.cls for each in objects_within(given)}
         if not classes:
             return found
-        key = function.node, function.scope, *classes
+        key = function.node, function.scope, frozenset(classes)
         known: Reached | None = self.reached.get(key)
         if known is not None:
             return known
-        whole = Reached()
-        whole.add(found)
-        for cls in classes:  # of which the code may ask for any
-            whole.attributes |= self.changed_by_any_property(cls)
-        if self.module_frame.finished:
-            self.reached[key] = whole
+        # Of which the code may ask for any.
+        properties = [changed for cls in classes if (changed := self.changed_by_any_property(cls))]
+        called: list[Reached] = []
         names, seen = found.methods, set(found.methods)
         while names:
             further: set[str] = set()
@@ -346,11 +343,20 @@ class Reaching(State):
                     method = self.find_in_class(cls, name)
                     if isinstance(method, Function):
                         more = self.reached_from(method)
-                        whole.add(more)
+                        called.append(more)
                         further |= more.methods
             names = further - seen
             seen |= further
-        whole.finish()
+        whole = found
+        if properties or any(more is not found for more in called):
+            whole = Reached()
+            whole.add(found)
+            whole.attributes.update(*properties)
+            for more in dict.fromkeys(called):
+                whole.add(more)
+            whole.finish()
+        if self.module_frame.finished:
+            self.reached[key] = whole
         return whole
 
     def changed_by_any_property(self, cls: Class) -> set[str]:

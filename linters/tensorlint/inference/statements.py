@@ -13,7 +13,7 @@ from tensorlint.inference import (
     sizes_in_place,
     table_values,
 )
-from tensorlint.inference.containers import share, within
+from tensorlint.inference.containers import extend, share, within
 from tensorlint.inference.contents import HOLDING, one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.forgetting import has_parts
@@ -138,7 +138,10 @@ class Statements(State):
         if isinstance(target, ast.Name):
             left = self.eval_name(target)
             right = self.eval(node.value)
-            result = self.in_place(sign, left, right, node)
+            if sign == "+" and type(left) is type(right) is Sequence and extend(self, left, right, target):
+                result = self.frame.env[target.id]
+            else:
+                result = self.in_place(sign, left, right, node)
             self.assign(target, result, None)
         elif isinstance(target, ast.Attribute):
             receiver = self.eval(target.value)

@@ -18,7 +18,7 @@ TOP = "import torch\nfrom torch import nn\n\na, b, c = torch.rand(3, 8), torch.r
 KNOWN = {
     "added to": ("rows, n = [], 0\nwhile n < 20:\n    rows += [a]\n    n += 1\nz = torch.stack(rows)\n", "(?, 3, 8)"),
     "a sum": ("rows = []\nfor i in range(40):\n    rows = rows + [a]\nz = torch.stack(rows)\n", "(?, 3, 8)"),
-    "two at once": ("rows = []\nfor i in range(40):\n    rows += [a, 2 * a]\nz = torch.cat(rows)\n", "(?, 8)"),
+    "two at once": ("rows = []\nfor i in range(40):\n    rows += [a, 2 * a]\nz = torch.cat(rows)\n", "(240, 8)"),
     "of a recurrence": (
         "def f(steps):\n    rows, x, h = [], torch.rand(3, 4), torch.rand(3, 8)\n    cell, head = nn.GRUCell(4, 8), nn.Linear(8, 4)\n"
         "    while len(rows) < steps:\n        h = cell(x, h)\n        x = head(h)\n        rows += [x]\n    return torch.stack(rows)\n\n\nz = f(20)\n",

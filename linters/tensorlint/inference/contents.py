@@ -57,6 +57,11 @@ def objects_within(values: Iterable[Value]) -> list[Instance]:
     return [each for each in _within(found, _HOLDING_ONE_OF) if type(each) is Instance and not each.generic]
 
 
+def classes_of(values: Iterable[Value]) -> set[Class]:
+    """The classes of the objects within the values."""
+    return {each.cls for each in objects_within(values)}
+
+
 def objects_reached(value: Value) -> list[Instance]:
     """The objects of which methods may be called where one is called of the value, of an item of it or of what is in that, or
     where the value itself is called."""

@@ -16,6 +16,7 @@ from tensorlint.inference.changes import ALL_ATTRIBUTES, CHANGES, EITHER, NEITHE
 from tensorlint.inference.class_order import functions_of
 from tensorlint.inference.contents import (
     LASTING,
+    classes_of,
     forget_field,
     lasts,
     objects_reached,
@@ -101,6 +102,17 @@ class Together:
         self.scopes: dict[int, Frame] = {}
         # What may hold a container that has other members now.
         self.holders: list[Value] = []
+        # The classes of the objects within each of the values that the functions have in hand.
+        self.classes: dict[int, set[Class]] = {}
+
+    def classes_of(self, given: list[Value]) -> set[Class]:
+        found: set[Class] = set()
+        for value in given:
+            classes = self.classes.get(id(value))
+            if classes is None:
+                classes = self.classes[id(value)] = classes_of([value])
+            found |= classes
+        return found
 
     def add(self, value: Value, attributes: set[str], reshapes: frozenset[str]) -> None:
         # What a shared name has held is told anew for each function: only its parts are of interest.
@@ -144,7 +156,7 @@ class Effects(State):
             if isinstance(default, (Function, Partial, Attribute)):
                 self.not_followed(default, given, {}, later=later)
         given = [value for value in given if type(value) in KEEPS]  # of the others nothing can be changed
-        reached = self.reached_with(function, given)
+        reached = self.reached_with(function, classes_of(given) if together is None else together.classes_of(given))
         attributes, reshapes = reached.attributes, reached.reshapes
         forget = self.forget_held if together is None else together.add
         if reached.of_classes or reached.elsewhere.of_classes:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from tensorlint.inference.changes import CHANGES, EITHER, Changes
 from tensorlint.inference.class_order import functions_of, method_order
-from tensorlint.inference.contents import objects_within
 from tensorlint.inference.elsewhere import (
     FUNCTIONS,
     MOST_FUNCTIONS,
@@ -322,10 +321,9 @@ class Reaching(State):
         """The module of the file, if it is in use."""
         return self.module_frame if path == self.own_file.path else self.modules.get(path)
 
-    def reached_with(self, function: Function, given: Iterable[Value]) -> Reached:
-        """What `reached_from` tells, and what the methods of these objects change that the code calls."""
+    def reached_with(self, function: Function, classes: set[Class]) -> Reached:
+        """What `reached_from` tells, and what the methods of objects of these classes change that the code calls."""
         found = self.reached_from(function)
-        classes = {each.cls for each in objects_within(given)}
         if not classes:
             return found
         key = function.node, function.scope, frozenset(classes)

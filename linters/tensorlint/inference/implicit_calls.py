@@ -49,6 +49,7 @@ _HELD = frozenset({Sequence, Dictionary})
 _LAYERS = frozenset({LibraryObject, Partial})
 _ESCAPING = _HELD | {Instance}
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict, ast.Call)
+_OF_ONE = frozenset([ast.Attribute, ast.Subscript, ast.Starred, ast.Await, ast.NamedExpr])
 # Holds nothing, and nothing of it can be changed.
 _BARE = frozenset({Opaque, Unknown, Const, Number, Scalar})
 _CHANGED = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
@@ -116,6 +117,7 @@ class ImplicitCalls(State):
         names, attributes = kept_with(code, "held given", lambda: _held_given(code))
         if not (names or attributes):
             return []
+        back = kept_with(code, "parameters given", lambda: _parameters_given(code)) if args or kwargs else ()
         reached = self.reached_from(function)
         attributes = attributes | reached.given
         found: list[Value] = [self.held_by_name(scope, name) or UNKNOWN for scope, name in reached.given_names]
@@ -127,6 +129,8 @@ class ImplicitCalls(State):
         for value in (*given, *found) if attributes else ():
             if isinstance(value, Instance) and not value.generic and value.waiting is None:
                 found += [value.held[name] for name in attributes & value.held.keys()]
+        if back:
+            found += given  # whichever of them it gives back
         for each in found:  # grows meanwhile
             if type(each) is Instance and each.generic:
                 found += [
@@ -411,6 +415,39 @@ def names_given(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> fr
     """The names in a function that are none of its parameters, if it may give what one of them holds."""
     names = kept_with(code, "held given", lambda: _held_given(code))[0]
     return names - parameters_of(code.args) if names else names
+
+
+def _parameters_given(code: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """The parameters that the function may give back, by themselves or in a tuple, or something that they hold."""
+    parameters = parameters_of(code.args)
+    given: list[ast.expr | None] = [code.body] if isinstance(code, ast.Lambda) else []
+    assigned: dict[str, list[ast.expr | None]] = {}
+    part: Any
+    for part in walk(code):
+        kind = type(part)
+        if kind is ast.Return or kind is ast.Yield or kind is ast.YieldFrom:
+            given.append(part.value)
+        elif kind is ast.Assign:
+            for target in part.targets:
+                if type(target) is ast.Name:
+                    assigned.setdefault(target.id, []).append(part.value)
+        elif kind is ast.For and type(part.target) is ast.Name:
+            assigned.setdefault(part.target.id, []).append(part.iter)
+    found: set[str] = set()
+    for part in given:  # grows meanwhile
+        kind = type(part)
+        if kind is ast.Name:
+            found.add(part.id)
+            given += assigned.pop(part.id, ())
+        elif kind in _OF_ONE:
+            given.append(part.value)
+        elif kind is ast.IfExp:
+            given += [part.body, part.orelse]
+        elif kind is ast.BoolOp or kind is ast.Dict:
+            given += part.values
+        elif kind is ast.Tuple or kind is ast.List or kind is ast.Set:
+            given += part.elts
+    return frozenset(found & parameters)
 
 
 def _held_given(code: ast.AST) -> tuple[frozenset[str], frozenset[str]]:

@@ -67,8 +67,11 @@ _CHECKPOINT = frozenset(
 )
 
 
-# Libraries whose objects have in hand what they are made of.
-_HOLDERS = ("weakref.", "types.", "inspect.")
+# Libraries whose functions keep and give none of the program's objects.
+_HOLD_NOTHING = frozenset(
+    ["IPython", "json", "logging", "math", "matplotlib", "numpy", "os", "pickle", "plotly", "re", "scipy", "seaborn",
+     "statsmodels", "sys", "time", "torch", "warnings"]
+)  # fmt: skip
 # Matrices with a row and a column for each node of a graph.
 _SQUARES = frozenset({"networkx.to_numpy_array", "networkx.floyd_warshall_numpy"})
 _SOLVERS = frozenset(
@@ -286,7 +289,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
             each for arg in args if isinstance(arg, Function) for each in interp.lists_given(arg, [], {}, modules=True)
         ]
         interp.escape(args, kwargs)
-        return one_within([*args, *given_by])
+        return one_within([*args, *kwargs.values(), *given_by])
     if path == "collections.OrderedDict":
         return builtins.make_dict(interp, args, kwargs, node)
     if path in ("itertools.chain",):
@@ -351,7 +354,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         # What is solved for is on the right, as in a product with the inverse.
         vector_product(interp.call_context(path, node), args[0], args[1])
         return Tensor("numpy", made=node)
-    return one_within([*lists, *args, *kwargs.values()] if path.startswith(_HOLDERS) else lists)
+    return one_within(lists if path.partition(".")[0] in _HOLD_NOTHING else [*lists, *args, *kwargs.values()])
 
 
 def _math(name: str, args: list[Value]) -> Value:

@@ -139,7 +139,10 @@ class Assignments(State):
                 self.forget_contents(receiver)  # the object that has it may still have it as it was
                 self.mutations.append((receiver, None))
                 return
-            self.store_item(receiver, self.eval(target.slice), value)
+            index = self.eval(target.slice)
+            if isinstance(receiver, LibraryObject) and receiver.path == table_values.FRAME:
+                index = table_parts.label(index, target.slice)
+            self.store_item(receiver, index, value)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, Sequence("list"), None)
 

@@ -42,6 +42,7 @@ _DIAGONAL = re.compile(r"\b(?:diag|diagonal|trace)\b")
 _OF_SOURCE = MAGNITUDE | RETYPED
 # Marks of a vector that a table may be made of: a margin, a range, a column that was turned.
 _OF_A_TABLE = frozenset({"reduction", "ramp", "coordinate", "transposed", "reshaped", "spelled", "squeezed"})
+_OF_ERRORS = frozenset({"abs", "absolute", "pow", "square"})
 _SELECTS = re.compile(r"argmax|argmin|max\(|topk")
 _SHOWN_AGAIN = SAME_ITEMS | {"unsqueeze", "reshape", "view", "long", "int", "numpy"}
 # Behind an expression: what makes a column of it.
@@ -107,7 +108,8 @@ class BroadcastReports(Outcomes):
                     each, tensor, "spelled" in tensor.marks and "column" not in tensor.marks)
                 for each, tensor in ((left_node, left), (right_node, right))
             ),
-            weighs_losses=_is_loss(left) or _is_loss(right),
+            weighs_losses=_is_loss(left) or _is_loss(right) or _weighs_items(left, right)
+            or (bool(said) and (self.is_error(left_node) or self.is_error(right_node))),
             predicted=any(
                 self.is_shaped_by_callee(column) and (
                     is_predicted(self, row)
@@ -151,6 +153,7 @@ class BroadcastReports(Outcomes):
             misplaced="" if loss or len(left.shape) == len(right.shape) else misplaced(
                 self, (left, left_node), (right, right_node)),
             meets_each="" if loss else meets_each(self, (left, left_node), (right, right_node)),
+            ones_behind=not loss and _is_one_behind_ones(left.shape, right.shape),
             one_each=not loss and _is_one_of_each(left.shape, right.shape),
             rank=max(len(left.shape), len(right.shape)),
             evidence=tuple(each for each in evidence if each is not None),
@@ -236,6 +239,17 @@ class BroadcastReports(Outcomes):
             and any(part is node for part in walk(each.value))
             for each in walk(self.frame.node)
         )
+
+    def is_error(self, node: ast.expr | None) -> bool:
+        """Whether it is the square or the absolute value of a difference, `(q - target).pow(2)`, also by a name."""
+        if not isinstance(node, ast.Name):
+            return _is_error(node)
+        given = [
+            each.value
+            for each in walk(self.frame.node)
+            if isinstance(each, ast.Assign) and any(getattr(target, "id", None) == node.id for target in each.targets)
+        ]
+        return len(given) == 1 and _is_error(given[0])
 
     def is_written(self, node: ast.expr | None, tensor: Tensor | None = None) -> bool:
         """Whether its numbers stand in the code, in the brackets that show their shape, or are computed of such and numbers."""
@@ -529,6 +543,24 @@ def _is_loss(tensor: Tensor) -> bool:
     return name.endswith(("loss", "cross_entropy", "criterion")) or name == "binary_cross_entropy_with_logits"
 
 
+def _is_error(node: ast.AST | None) -> bool:
+    match node:
+        case ast.BinOp(left=ast.BinOp(op=ast.Sub()), op=ast.Pow()):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.BinOp(op=ast.Sub()), attr=name)):
+            return name in _OF_ERRORS
+        case ast.Call(func=ast.Attribute(attr=name), args=[ast.BinOp(op=ast.Sub()), *_]):
+            return name in _OF_ERRORS
+    return False
+
+
+def _weighs_items(left: Tensor, right: Tensor) -> bool:
+    """Whether what a reduction over the last axis left of each item meets a column of something else:
+    `error.mean(1) * weights.unsqueeze(1)`."""
+    column, row = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
+    return row.rank == 1 and "dropped" in row.marks and not column.marks & {"dropped", "kept", "reduction"}
+
+
 def _is_ratio(left: Tensor, right: Tensor) -> bool:
     """Whether one reduction over the last axis is divided by another one, and only one of them kept it."""
     column, row = (left, right) if len(left.shape or ()) > len(right.shape or ()) else (right, left)
@@ -562,6 +594,12 @@ def _is_one_of_each(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
         return False
     # A bandwidth for each of several kernels over a table of pairs has no items: `(h, 1, 1)` and `(n, n)`.
     return longer[0] == shorter[0] and shorter.count(longer[0]) == 1 and all(size == 1 for size in longer[1:])
+
+
+def _is_one_behind_ones(left: tuple[Size, ...], right: tuple[Size, ...]) -> bool:
+    """Whether a number for each image, `(n, 1, 1, 1)`, meets one for each image, `(n,)`."""
+    longer, shorter = (left, right) if len(left) > len(right) else (right, left)
+    return len(shorter) == 1 != shorter[0] and len(longer) > 2 and longer == (shorter[0], *(1,) * (len(longer) - 1))
 
 
 def _is_picked(node: ast.expr | None, *, called: bool) -> bool:

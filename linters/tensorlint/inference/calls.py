@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 from tensorlint.inference import (
@@ -36,6 +37,7 @@ from tensorlint.inference.forward_hooks import FORWARD_HOOKS
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
+from tensorlint.inference.joins import are_few
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import indexing, modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -45,7 +47,9 @@ from tensorlint.inference.values import (
     KEEPS_SHAPE,
     NONE,
     NUMPY_SCALAR,
+    ONE_CLASS,
     ONE_LAYER,
+    ONE_MODULE,
     OPEN,
     UNKNOWN,
     Attribute,
@@ -57,6 +61,7 @@ from tensorlint.inference.values import (
     Library,
     LibraryObject,
     ModuleScope,
+    Number,
     Opaque,
     Partial,
     Sequence,
@@ -84,6 +89,14 @@ _LAYER = re.compile(r"torch\.nn\.(?!Identity$|Sequential$|Module)[A-Z]\w*$")
 _OF_SCALARS = frozenset({"torch.arange", "torch.linspace", "torch.logspace"})
 # Functions of torch that are told the shape of their result, size by size, and layers that are told how many features there are.
 _OF_SIZES = frozenset("torch." + name for name in ("zeros", "ones", "empty", "rand", "randn"))
+# The key under which it is kept that one of several classes of the program's own is being made.
+_CHOOSING = "one of several classes"
+# Those of numpy, which are told it in one argument, a number or a tuple of numbers; and those that are told size by size.
+_MAKES_OF_SIZES = frozenset(
+    [*(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")), "numpy.random.rand", "numpy.random.randn",
+     *(f"numpy.random.{name}" for name in ("normal", "uniform", "random", "standard_normal", "random_sample", "randint"))]
+)  # fmt: skip
+_SIZE_BY_SIZE = frozenset({"numpy.random.rand", "numpy.random.randn"})
 _FEATURES = {f"torch.nn.{name}": 2 for name in ("Linear", "Embedding", "Conv1d", "Conv2d", "Conv3d")}
 _PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 # Fields that a layer has whose call may give anything.
@@ -349,6 +362,8 @@ class Calls(State):
         if arguments is None:
             if isinstance(function, Library):
                 return self.call_library_starred(function, node)
+            if type(function) is Opaque and function.kind == ONE_CLASS and self.follows_each(function.parts):
+                return self.construct_one(function.parts, lambda each: self.call_known(each, None, node))
             args, kwargs = self.unsure
             result = one_within([function, *args, *kwargs.values()])
             if type(function) is Opaque and function.parts:
@@ -356,7 +371,7 @@ class Calls(State):
                     if _is_of_library(part):
                         self.run_perhaps(part, args, kwargs)
             self.runs_unseen(function, args, kwargs)
-            return result
+            return self.one_module(function, result, node)
         return self.call(function, arguments[0], arguments[1], node)
 
     def is_own_method(self, receiver: Value, name: str) -> bool:
@@ -436,7 +451,9 @@ class Calls(State):
             if function.kind == KEEPS_SHAPE and len(args) == 1 and not kwargs and not _is_changed(function):
                 return self.kept_shape(args[0], node)
             if function.kind == ONE_LAYER:
-                return self.call_one_layer(function, args, kwargs, node)
+                return self.one_of([partial(self.call, each, args, kwargs, node) for each in function.parts])
+            if function.kind == ONE_CLASS and self.follows_each(function.parts):
+                return self.construct_one(function.parts, lambda each: self.call(each, args, kwargs, node))
         if type(function) is Attribute:
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds, or finds by a name around it.
@@ -450,7 +467,18 @@ class Calls(State):
             self.run_parts(function, args, kwargs)
         if self.kept:
             self.run_kept(args, kwargs)
-        return result
+        return self.one_module(function, result, node)
+
+    def one_module(self, function: Value, result: Value, node: ast.AST | None) -> Value:
+        """What one of several classes gives of which not each is followed: of modules it is known that it is one."""
+        if type(function) is not Opaque or function.kind != ONE_CLASS:
+            return result
+        made = [
+            self.generic_instance(each) if isinstance(each, Class) else LibraryObject(each.path, {}, (), {}, node)
+            for each in function.parts
+            if isinstance(each, (Class, Library))
+        ]
+        return Opaque(None, (*made, *([result] if type(result) is Opaque else [])), ONE_MODULE)
 
     def run_parts(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Any of those may run that the function, which nobody knows, is one of."""
@@ -498,17 +526,58 @@ class Calls(State):
         self.forget_since(log)
         self.end_perhaps(proven)
 
-    def call_one_layer(
-        self, function: Opaque, args: list[Value], kwargs: dict[str, Value], node: ast.AST | None
-    ) -> Value:
-        """What one of a few layers gives, whichever it is. (None would not have been called.)"""
-        if len(function.parts) == 1:
-            return self.call(function.parts[0], args, kwargs, node)
+    def with_counted(
+        self, path: str, args: list[Value], kwargs: dict[str, Value]
+    ) -> tuple[list[Value], dict[str, Value]]:
+        """The arguments of a function of numpy that makes an array, after `np.zeros((n, m))` with n and m for numbers."""
+        keyword = next((name for name in ("shape", "size") if name in kwargs), None)
+        if path in _SIZE_BY_SIZE:
+            if len(args) > 1:
+                self.note_counted(args)
+            return args, kwargs
+        told = (
+            kwargs[keyword]
+            if keyword is not None
+            else args[0]
+            if args and path.count(".") == 1
+            else args[-1]
+            if args
+            else UNKNOWN
+        )
+        if type(told) is Sequence:
+            if told.items is not None and len(told.items) > 1:
+                self.note_counted(told.items)
+        elif type(told) is Opaque and told.kind is None and told in self.frame.counted:
+            size = Number(told.size)
+            if keyword is not None:
+                return args, {**kwargs, keyword: size}
+            at = 0 if path.count(".") == 1 else -1
+            args = [*args]
+            args[at] = size
+        return args, kwargs
+
+    def follows_each(self, classes: tuple[Value, ...]) -> bool:
+        """Whether an object of each of the classes is made: of the program's own not within the making of such, which takes
+        twice as long with each that one makes within the other."""
+        own = any(type(each) is Class for each in classes)
+        return are_few(classes) and not (own and self.memory.get(_CHOOSING))
+
+    def construct_one(self, classes: tuple[Value, ...], make: Callable[[Value], Value]) -> Value:
+        outer = self.memory.get(_CHOOSING, False)
+        self.memory[_CHOOSING] = outer or any(type(each) is Class for each in classes)
+        made = self.one_of([partial(make, each) for each in classes])
+        self.memory[_CHOOSING] = outer
+        return made
+
+    def one_of(self, calls: list[Callable[[], Value]]) -> Value:
+        """What one of a few layers or classes gives, whichever is called. (None would not have been called.)"""
+        if len(calls) == 1:
+            return calls[0]()
         results = []
         self.conditional += 1
-        for layer in function.parts:
+        for call in calls:
             proven = self.begin_perhaps()
-            results.append(self.call(layer, args, kwargs, node))
+            results.append(call())
             self.end_perhaps(proven)
         self.conditional -= 1
         result = results[0]
@@ -585,6 +654,8 @@ class Calls(State):
                     return UNKNOWN
             if path in _OF_SIZES and len(args) > 1:
                 self.note_counted(args)
+            if entry.framework == "numpy" and path in _MAKES_OF_SIZES:
+                args, kwargs = self.with_counted(path, args, kwargs)
             if path in _OF_SCALARS:
                 for value in (*args, *kwargs.values()):
                     refinement.take_for_scalar(self, value)

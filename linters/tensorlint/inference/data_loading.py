@@ -96,12 +96,12 @@ def _own_batch(interp: State, dataset: Value | None, collate: Value, loader: Lib
     else:
         return None
     length = S.of_symbol(S.Symbol(None, variant=True, plural=True))
-    anew = isinstance(dataset, Instance) and _makes_dictionaries(interp.find_in_class(dataset.cls, "__getitem__"))
-    each = made_anew(sample, start) if anew else interp.varying(sample, start)
+    anew = _made_by(interp.find_in_class(dataset.cls, "__getitem__")) if isinstance(dataset, Instance) else None
+    each = interp.varying(sample, start) if anew is None else made_anew(sample, start, anew)
     samples = Sequence("list", None, each, length, shared=True)
     batch = interp.call(collate, [samples], {}, loader.made)
-    if _makes_dictionaries(called):
-        batch = made_anew(batch, start)
+    if (anew := _made_by(called)) is not None:
+        batch = made_anew(batch, start, anew)
     return None if batch is UNKNOWN else batch
 
 
@@ -113,12 +113,54 @@ def _stays(interp: State, value: Instance) -> bool:
     return all(isinstance(each, (Const, Scalar, Number, Opaque, Function)) for each in value.fields.values())
 
 
-def _makes_dictionaries(method: Value | None) -> bool:
-    """Whether each of its samples is a dictionary of its own, that nothing keeps."""
-    if not isinstance(method, Function):
-        return False
-    returns = [part for part in walk(method.node) if isinstance(part, (ast.Return, ast.Yield))]
-    return bool(returns) and all(isinstance(part.value, ast.Dict) for part in returns)
+def _made_by(method: Value | None) -> set[object] | None:
+    """The keys of the dictionaries within the one that the function makes anew in each call, which nothing keeps; None
+    where it makes none."""
+    if not isinstance(method, Function) or isinstance(method.node, ast.Lambda):
+        return None
+    returns = [part.value for part in walk(method.node) if isinstance(part, (ast.Return, ast.Yield))]
+    if returns and all(isinstance(value, ast.Dict) for value in returns):
+        return set.intersection(*(_keys_within(value) for value in returns if isinstance(value, ast.Dict)))
+    names = {value.id for value in returns if isinstance(value, ast.Name)}
+    if len(names) != 1 or not all(isinstance(value, ast.Name) for value in returns):
+        return None
+    return _put_together(method.node, names.pop())
+
+
+def _put_together(code: ast.AST, name: str) -> set[object] | None:
+    """The same of a dictionary that the function begins with, `batch = {}`, and only stores items in until it returns it."""
+    body: list[ast.stmt] = getattr(code, "body", [])
+    begun = [
+        each.value
+        for each in body
+        if isinstance(each, ast.Assign) and [ast.unparse(target) for target in each.targets] == [name]
+    ]
+    if len(begun) != 1 or not isinstance(begun[0], ast.Dict):
+        return None
+    parts = list(walk(code))
+    stored = {id(part.value) for part in parts if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store)}
+    items = [part for part in parts if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name)]
+    seen = {id(part.value) for part in items} | {id(part.value) for part in parts if isinstance(part, ast.Return)}
+    uses = [part for part in parts if isinstance(part, ast.Name) and part.id == name]
+    if sum(id(use) not in seen for use in uses) != 1 or any(
+        isinstance(part, (ast.Global, ast.Nonlocal)) for part in parts
+    ):
+        return None
+    alone = all(
+        isinstance(part.ctx, ast.Store) or id(part) in stored
+        for part in items
+        if isinstance(part.value, ast.Name) and part.value.id == name
+    )
+    return _keys_within(begun[0]) if alone else set()
+
+
+def _keys_within(node: ast.Dict) -> set[object]:
+    """The keys by which a dictionary that is written out holds another one."""
+    return {
+        key.value
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(value, ast.Dict)
+    }
 
 
 def _batch(interp: State, dataset: Value | None, loader: LibraryObject) -> Value | None:
@@ -206,7 +248,7 @@ def _collated(sample: Value, size: S.Size, loader: LibraryObject) -> Value | Non
         return Sequence("list", [_collated(item, size, loader) or UNKNOWN for item in sample.items])
     if isinstance(sample, Dictionary) and sample.items is not None:
         batch = Dictionary({key: _collated(item, size, loader) or UNKNOWN for key, item in sample.items.items()})
-        return made_anew(batch, S.symbol_serial())  # whatever the samples are
+        return made_anew(batch, S.symbol_serial(), batch.items or ())  # whatever the samples are
     return None
 
 

@@ -39,7 +39,14 @@ if TYPE_CHECKING:
 
 # predict gives (n,) for targets (n,), and (n, k) for targets (n, k), a single column too.
 _KEEPS_TARGETS = frozenset(
-    ["LinearRegression", "KNeighborsRegressor", "RadiusNeighborsRegressor", "KernelRidge", "RANSACRegressor"]
+    [
+        "LinearRegression",
+        "KNeighborsRegressor",
+        "RadiusNeighborsRegressor",
+        "KernelRidge",
+        "RANSACRegressor",
+        "TransformedTargetRegressor",
+    ]
 )
 # predict gives (n, k) for targets (n, k), a single column too; for targets (n,) it is a matter of the version.
 _GIVES_COLUMNS = frozenset(["PLSRegression"])
@@ -471,6 +478,10 @@ def call(
         # They compute with floats: whole numbers are made float64.
         dtype = "float64" if features.dtype in ("float64", "int64") else None
         return Tensor("numpy", features.shape, None, dtype, None, node, None, features.marks & {"column"})
+    if kind == "OneHotEncoder" and name in ("transform", "fit_transform") and _gives_arrays(interp):
+        dense = receiver.arguments.get("sparse_output", receiver.arguments.get("sparse"))
+        if isinstance(dense, Const) and dense.value is False:
+            return Tensor("numpy", (features.shape[0], table_values.any_size()), None, None, None, node)
     # `return_std`, `return_cov`: some give a pair instead.
     plain = len(args) <= 1 and kwargs.keys() <= {"X"}
     if name == "predict" and plain and kind in _KEEPS_TARGETS | _GIVES_COLUMNS | _PREDICTORS:

@@ -43,9 +43,13 @@ from tensorlint.inference.rebinding import NOTHING
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
     CONTAINERS,
+    KEEPS_SHAPE,
     KEYED,
     LENGTH,
     NONE,
+    ONE_CLASS,
+    ONE_LAYER,
+    ONE_MODULE,
     PLAIN,
     UNKNOWN,
     Attribute,
@@ -93,6 +97,9 @@ _PARTS = frozenset({"_modules", "_parameters", "_buffers"})  # the dictionaries 
 _CALLED_LATER = frozenset({Function, Attribute, Partial})
 _DISPLAYS = {ast.Tuple: "tuple", ast.List: "list", ast.Set: "set"}
 _HELD = frozenset({Sequence, Dictionary})
+# A dictionary with more values is read by none of its keys that nobody knows.
+_MOST_VALUES = 16
+_ONE_OF_SEVERAL = frozenset({KEEPS_SHAPE, ONE_CLASS, ONE_LAYER, ONE_MODULE})
 # Parts of a function that can be changed.
 _GLOBAL = re.compile(r"global (\w+(?:, \w+)*)")
 _BUILTINS = frozenset(dir(builtins))
@@ -458,6 +465,8 @@ class Expressions(State):
             kind = value.kind if value.kind == PLAIN else None
             found = fields[name] = Opaque(text, value.parts, kind)
             found.scope, found.variant = value.scope, value.variant
+            if value.numbers and isinstance(name, str) and name in value.numbers:
+                found.kind, found.told = PLAIN, value.numbers[name]
             if value.lengths and isinstance(name, ItemKey):
                 tell_item(found, value)
             if value.since and is_setting(value.scope, name, self.file.text):
@@ -598,6 +607,8 @@ class Expressions(State):
                     return UNKNOWN
             if value.items is None:
                 return any_of(value.element)
+            if (one := self.one_value(value)) is not UNKNOWN:
+                return one
             parts = tuple(
                 each
                 for each in value.items.values()
@@ -655,6 +666,19 @@ class Expressions(State):
                 return index_tricks.get(self, value.path, index, node)
             return value if value.path.startswith(("typing.", "jaxtyping.", "builtins.")) else UNKNOWN
         return UNKNOWN
+
+    def one_value(self, value: Dictionary) -> Value:
+        """One of the layers, classes of layers or tensors of a dictionary, by a key that nobody knows."""
+        values = list((value.items or {}).values())
+        if not values or len(values) > _MOST_VALUES:
+            return UNKNOWN
+        result = values[0]
+        for each in values[1:]:
+            result = aliases.joined(result, each)
+        if isinstance(result, LibraryObject):
+            return result if result.path.startswith("torch.nn.") else UNKNOWN
+        several = isinstance(result, Opaque) and result.kind in _ONE_OF_SEVERAL
+        return result if several or isinstance(result, (Tensor, Library)) else UNKNOWN
 
     def sequence_item(self, value: Sequence, index: Value) -> Value:
         if value.shape_of is not None:

@@ -15,6 +15,8 @@ from tensorlint.inference.ops import modules
 from tensorlint.inference.patched_forwards import PatchedForwards
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    ONE_LAYER,
+    ONE_MODULE,
     PLAIN,
     UNKNOWN,
     Attribute,
@@ -184,6 +186,10 @@ class ForwardReports(State):
         if isinstance(receiver, Opaque) and receiver.kind is not None:
             if receiver.kind == PLAIN:
                 return None
+            if receiver.kind in (ONE_LAYER, ONE_MODULE):
+                known = [self.known_module(each, None) for each in receiver.parts if type(each) is not Opaque]
+                named = next((each for each in known if each is not None), None)
+                return None if named is None or None in known else (named[0], "each that it may be is an nn.Module")
             if receiver.kind.startswith("model of "):
                 return receiver.kind, f"it is a {receiver.kind}"
             name = receiver.kind.replace("torch.nn.", "nn.").removeprefix("class ")

@@ -75,12 +75,13 @@ class BroadcastHazard(Hazard):
     `averaged` is true where the mean of a sum is all that is made of it, which is the mean of row and row, added, too,
     `by_mean` where means are all that made numbers of it, `at_once` where the reduction's expression also made it,
     `doubled` where it met a matrix that came about in the same way. `written_column` is true where the axis is asked for in the operation's own expression,
-    `weighs_losses` where an unreduced loss is one of the two.
+    `weighs_losses` where an unreduced loss is one of the two, or what a reduction left of each item meets the column of something else.
     `reading` says whether it was also reduced, or chosen from, along one of its axes. `follows` are, for a loss, the
     broadcasts of a row and a column that gave its operands their shapes, and `refused` that the loss broadcasts nothing and raises.
     `misplaced` is what to write behind the longer operand, a reduction of the other one with axes of size 1 too many,
     `rank` is how many axes the longer operand has,
     `one_each` is true for one number of each item, `(n, 1, 1)`, beside items of one axis less, `(n, t)`,
+    `ones_behind` for one number of each of the others, `(n, 1, 1, 1)` beside `(n,)`,
     `meets_each` the same as `misplaced` where it is a mask or a factor that has too many behind the batch: `(B, 1, 1, T)` beside `(B, T, T)`.
     """
 
@@ -128,6 +129,7 @@ class BroadcastHazard(Hazard):
     misplaced: str = ""
     meets_each: str = ""
     one_each: bool = False
+    ones_behind: bool = False
     rank: int = 2
     follows: tuple[BroadcastHazard, ...] = ()
 

@@ -15,6 +15,7 @@ from tensorlint.inference.frames import Environment, Frame, Inner
 from tensorlint.inference.ops import arguments, indexing
 from tensorlint.inference.state import State
 from tensorlint.inference.values import (
+    NUMPY_SCALAR,
     UNKNOWN,
     Const,
     Dictionary,
@@ -313,6 +314,8 @@ class Iteration(State):
                 first = value.shape[0]
                 if isinstance(item, Tensor):
                     return Sequence("iterator", None, item, first)
+                if "distinct" in value.marks and len(value.shape) == 1:
+                    return Sequence("iterator", None, Opaque(None, kind=NUMPY_SCALAR), first)  # they were sorted
                 return Sequence("iterator", None, UNKNOWN, first)
             return Sequence("iterator")
         if type(value) is LibraryObject:
@@ -360,16 +363,23 @@ class Iteration(State):
                 return Sequence("iterator", [Const(number) for number in known])
             # `len` has an end that Python's integers do not have.
             return Sequence(
-                "iterator", None, _any_integer(known[0] < 0 or known[-1] < 0), (known[-1] - known[0]) // value.step + 1
+                "iterator",
+                None,
+                _any_integer(known[0] < 0 or known[-1] < 0, max(known[0], known[-1]) + 1),
+                (known[-1] - known[0]) // value.step + 1,
             )
         length = value.stop if value.start == 0 and value.step == 1 else None
         if length is None or not arguments.at_least(length, 0):
             length = S.counter()
-        first = value.start if isinstance(value.step, int) and value.step > 0 else value.stop
-        signed = first is None or not arguments.at_least(first, -1 if first is value.stop else 0)
-        return Sequence("iterator", None, _any_integer(signed), length)
+        rises = isinstance(value.step, int) and value.step > 0
+        first = value.start if rises else value.stop
+        signed = first is None or not arguments.at_least(first, 0 if rises else -1)
+        below = value.stop if rises else None
+        if isinstance(value.step, int) and value.step < 0 and value.start is not None:
+            below = S.add(value.start, 1)
+        return Sequence("iterator", None, _any_integer(signed, below), length)
 
 
-def _any_integer(signed: bool) -> Value:
+def _any_integer(signed: bool, below: S.Size | None = None) -> Value:
     """An integer that differs from round to round."""
-    return Number(S.counter(variant=True, numbers=True, signed=signed))
+    return Number(S.counter(variant=True, numbers=True, signed=signed, below=None if signed else below))

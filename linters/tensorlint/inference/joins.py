@@ -15,7 +15,9 @@ from tensorlint.inference.values import (
     KEEPS_SHAPE,
     NONE,
     NUMPY_SCALAR,
+    ONE_CLASS,
     ONE_LAYER,
+    ONE_MODULE,
     PERHAPS_OTHERS,
     PLAIN,
     SCALAR,
@@ -159,6 +161,9 @@ def _join_kinds(a: Value, b: Value) -> Value:
             return Opaque(None, _either(a, b), KEEPS_SHAPE)
         if (ours := _layers(a)) and (theirs := _layers(b)):
             return _one_layer((*ours, *theirs), a, b)
+    if first in _MAY_BE_CLASSES and second in _MAY_BE_CLASSES:
+        if (ours := _classes(a)) and (theirs := _classes(b)):
+            return Opaque(None, (*ours, *theirs), ONE_CLASS)
     if first in _NUMBERS and second in _NUMBERS:
         return _join_scalars(a, b)
     if first is Tensor or second is Tensor:
@@ -233,25 +238,39 @@ def _or_none(value: Value) -> Value | None:
     return _one_layer(layers, value, NONE) if layers else None
 
 
-_MOST_LAYERS = 3
+_MOST_LAYERS = 6
+_MOST_OWN_LAYERS = 2
 _OBJECTS = _CHANGEABLE | {Sequence, Opaque}
 _MAY_BE_LAYERS = frozenset({LibraryObject, Instance, Opaque})
+_MAY_BE_CLASSES = frozenset({Library, Class, Opaque})
 _LAYER = re.compile(r"torch\.nn\.[A-Z]\w*$")
 
 
 def _layers(value: Value) -> tuple[Value, ...]:
     """The layers that the value is one of."""
     if isinstance(value, Opaque):
-        return value.parts if value.kind == ONE_LAYER else ()
+        return value.parts if value.kind in (ONE_LAYER, ONE_MODULE) else ()
     if isinstance(value, LibraryObject):
         return (value,) if _LAYER.match(value.path) and value.path not in CONTAINERS else ()
     return (value,) if isinstance(value, Instance) and value.cls.is_module else ()
 
 
+def _classes(value: Value) -> tuple[Value, ...]:
+    """The classes of modules that the value is one of."""
+    if isinstance(value, Opaque):
+        return value.parts if value.kind == ONE_CLASS else ()
+    if isinstance(value, Library):
+        return (value,) if _LAYER.match(value.path) and value.path not in CONTAINERS else ()
+    return (value,) if isinstance(value, Class) and value.is_module else ()
+
+
+def are_few(layers: tuple[Value, ...], most: int = 16) -> bool:
+    """Whether each of the layers, or of their classes, is followed: several of the program's own take too long."""
+    return len(layers) <= most and sum(isinstance(each, (Instance, Class)) for each in layers) <= _MOST_OWN_LAYERS
+
+
 def _one_layer(layers: tuple[Value, ...], a: Value, b: Value) -> Opaque:
-    # To follow several modules of the program's own at each call takes too long.
-    few = len(layers) <= _MOST_LAYERS and sum(isinstance(layer, Instance) for layer in layers) <= 2
-    either = Opaque(None, kind=ONE_LAYER if few else None, parts=layers)
+    either = Opaque(None, kind=ONE_LAYER if are_few(layers, _MOST_LAYERS) else ONE_MODULE, parts=layers)
     either.optional = _may_be_none(a) or _may_be_none(b)
     return either
 

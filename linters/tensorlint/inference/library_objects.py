@@ -10,6 +10,7 @@ from tensorlint.inference import (
     aliases,
     builtins,
     called_functions,
+    command_line,
     containers,
     estimators,
     layer_changes,
@@ -197,6 +198,8 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         result = operator_functions.call(interp, path, args, kwargs, node)
         if result is not None:
             return result
+    if path == command_line.PARSER:
+        return command_line.make(kwargs)
     if path == "collections.namedtuple":
         return _named_tuple(interp, args, kwargs, node)
     if path == "functools.partial" and args:
@@ -418,6 +421,8 @@ def call_object_method(
         if entry is not None:
             return interp.apply(entry, list(args), kwargs, node)
         return UNKNOWN
+    if receiver.path == command_line.PARSER:
+        return command_line.call(receiver, name, args, kwargs)
     if probability.is_distribution(receiver.path):
         return probability.call(interp, receiver, name, args, kwargs, node)
     if estimators.is_known(receiver.path):

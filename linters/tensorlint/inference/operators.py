@@ -410,7 +410,10 @@ class Operators(State):
                 or (
                     sign in ("==", "!=") and any(isinstance(x, Tensor) and "optional" in x.marks for x in (left, right))
                 )
-                or any(isinstance(x, Const) and isinstance(x.value, str) for x in (left, right))
+                or (
+                    any(isinstance(x, Const) and isinstance(x.value, str) for x in (left, right))
+                    and not _may_be_texts(left if type(left) is Tensor else right)
+                )
             ):
                 return UNKNOWN
             result = self.tensor_operation(sign, left, right, node)
@@ -590,6 +593,11 @@ def _beside_scalar(result: Value, other: Value, sign: str) -> Value:
         return result
     floating = sign in _COMPARISONS or "float" in (other.dtype or "")
     return copy(result, dtype=result.dtype if floating else None, strides=result.strides if other.in_order else None)
+
+
+def _may_be_texts(value: Value) -> bool:
+    """Whether it is an array of numpy that is compared with a text item by item."""
+    return isinstance(value, Tensor) and value.framework == "numpy" and value.dtype is None and bool(value.shape)
 
 
 def _constants(sign: str, left: Any, right: Any) -> Value:

@@ -13,10 +13,15 @@ _WORDS = RESHAPING | {"swap_tensors"}
 SHAPES = frozenset({"shape", "strides", "dtype", "data"})
 _SHAPING = (".shape", ".strides", ".dtype", ".data")
 # Begins with the mark that they share: a pattern with more than these in it takes ten times as long.
-_SET = re.compile(r"\.(?:shape|strides|dtype|data)[ \t]*[-+*/]{0,2}=(?!=)")
+_SET = re.compile(r"\.(?<!self\.)(?:shape|strides|dtype|data)[ \t]*[-+*/]{0,2}=(?!=)")
 # `x.shape, n = (3, 2), 6`; a keyword has no spaces around its sign.
 _BEFORE_ANOTHER = tuple(f"{each}," for each in _SHAPING)
-_AMONG = re.compile(r"\.(?:shape|strides|dtype|data),[\w.\[\], \t]* =(?!=)")
+_AMONG = re.compile(r"\.(?<!self\.)(?:shape|strides|dtype|data),[\w.\[\], \t]* =(?!=)")
+# An object's own attributes of these names are such only in classes of tensors: `self.data = rows` of a data set is not.
+_OWN = re.compile(r"self\.(?:shape|strides|dtype|data)[ \t]*(?:,|[-+*/]{0,2}=(?!=))")
+_OF_TENSORS = re.compile(
+    r"class \w+[ \t]*\([^)]*(?:[Tt]ensor|array|Parameter|Buffer|[Mm]atrix)|(?:Tensor|ndarray|Parameter)\.\w+ *=(?!=)"
+)
 # The name for `setattr`, which may stand anywhere.
 _NAMED = re.compile(r"[\"'](?:shape|strides|dtype|data)[\"']")
 # An argument of that name, found by what it ends with: patterns that begin with letters take a tenth of the time.
@@ -55,6 +60,8 @@ _ASSIGNED = tuple(word + sign for word in _SHAPING for sign in (" =", "="))
 def _assigns_shape(text: str) -> bool:
     """Whether an attribute may be assigned that gives a tensor another shape."""
     if _SET.search(text) is not None:
+        return True
+    if has_word(text, "self") and _OWN.search(text) is not None and _OF_TENSORS.search(text) is not None:
         return True
     if any(each in text for each in _BEFORE_ANOTHER) and _AMONG.search(text) is not None:
         return True

@@ -23,7 +23,7 @@ class Symbol:
     """One unknown integer. `name` is the user's own; None until the code gives it one."""
 
     __slots__ = (
-        "counts", "cut", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "signed", "since", "variant", "written",
+        "below", "counts", "cut", "denominator", "held", "name", "numbers", "numerator", "plural", "scope", "serial", "signed", "since", "variant", "written",
     )  # fmt: skip
 
     def __init__(self, name: str | None = None, *, variant: bool = False, plural: bool = False) -> None:
@@ -40,6 +40,8 @@ class Symbol:
         self.signed = False
         # The number of a round: that is 0, and 1, in one or another, whatever it is called.
         self.numbers = False
+        # What the number of a round, 0 at least, is less than in every round.
+        self.below: Size | None = None
         # What cut it out of an axis, where that is likely to leave several, or () where it leaves one at most: two lengths
         # that one thing cut out of axes of one length are the same.
         self.cut: tuple[object, ...] | None = None
@@ -103,10 +105,10 @@ def symbol(name: str | None = None) -> Poly:
     return of_symbol(Symbol(name))
 
 
-def counter(*, variant: bool = False, numbers: bool = False, signed: bool = False) -> Poly:
+def counter(*, variant: bool = False, numbers: bool = False, signed: bool = False, below: Size | None = None) -> Poly:
     """A number that nobody has named, and that may be 0, or below where it is `signed`."""
     atom = Symbol(None, variant=variant)
-    atom.counts, atom.numbers, atom.signed = True, numbers, signed
+    atom.counts, atom.numbers, atom.signed, atom.below = True, numbers, signed, below
     return of_symbol(atom)
 
 
@@ -115,6 +117,15 @@ def another(atom: Symbol, *, plural: bool = False, variant: bool = False) -> Pol
     made = Symbol(None, plural=plural, variant=variant)
     made.counts, made.numbers, made.signed, made.cut = atom.counts, atom.numbers, atom.signed, atom.cut
     return of_symbol(made)
+
+
+def end_of_rounds(size: Size) -> Size | None:
+    """What `i`, the number of a round, or `i + 3`, is less than in every round, where it is never below 0."""
+    alone = [atom for atom in symbols(size) if atom.below is not None]
+    if len(alone) != 1 or alone[0].below is None or alone[0].signed:
+        return None
+    more = subtract(size, of_symbol(alone[0]))
+    return add(alone[0].below, more) if isinstance(more, int) and more >= 0 else None
 
 
 def cut_by(key: tuple[object, ...]) -> Poly:

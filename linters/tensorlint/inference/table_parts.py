@@ -30,6 +30,7 @@ from tensorlint.inference.table_values import (
     make_frame,
     make_series,
     mark_simple,
+    names_in,
     note_kind,
     rows_of,
     same_axes,
@@ -55,6 +56,37 @@ if TYPE_CHECKING:
     from tensorlint.inference.state import State
 
 PLACED = "pandas places"
+# The label of one column that is a text, whatever it reads.
+SOME_LABEL = Const("some column")
+
+
+def label(index: Value, node: ast.expr) -> Value:
+    """The index, or that it is some label, where it is written as a text whose parts nobody knows: `df[f"lag_{n}"]`."""
+    return SOME_LABEL if index is UNKNOWN and _is_text(node) else index
+
+
+def _is_text(node: ast.expr) -> bool:
+    match node:
+        case ast.JoinedStr() | ast.Constant(value=str()):
+            return True
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _is_text(left) or _is_text(right)
+        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
+            return True
+        case ast.Call(func=ast.Name(id="str")):
+            return True
+    return False
+
+
+def _are_texts(node: ast.expr) -> bool:
+    """Whether a list of labels is written so that each is a text: `[f"lag_{n}" for n in range(3)]`."""
+    if isinstance(node, ast.ListComp):
+        return _is_text(node.elt)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _are_texts(node.left) and _are_texts(node.right)
+    return isinstance(node, ast.List) and bool(node.elts) and all(map(_is_text, node.elts))
 
 
 def item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) -> Value:
@@ -75,10 +107,13 @@ def _item(interp: State, receiver: LibraryObject, index: Value, node: ast.AST) -
         return with_columns_of(receiver, any_size(), node)
     if receiver.path == SERIES:
         return UNKNOWN
+    written = node.slice if isinstance(node, ast.Subscript) else None
+    if written is not None and label(index, written) is SOME_LABEL:
+        return column_of(receiver, None, node) if names_in(receiver, DOUBLED) == frozenset() else UNKNOWN
     if isinstance(index, Const) and isinstance(index.value, str):
         return column_of(receiver, index.value, node) if is_one_column(receiver, index.value) else UNKNOWN
     if isinstance(index, Sequence) and index.kind == "list":
-        return _selected(receiver, index, node)
+        return _selected(receiver, index, node, labels=written is not None and _are_texts(written))
     return UNKNOWN
 
 
@@ -90,13 +125,20 @@ def store(interp: State, receiver: LibraryObject, index: Value, value: Value) ->
         if not isinstance(found, LibraryObject):
             return
         table = found
-    name = _column_named(receiver, index)
+    name = None if index is SOME_LABEL else _column_named(receiver, index)
     if receiver.path == PLACED or rows_of(table) == 0 or not (table.path == FRAME or _chooses(index)):
         forget_rows(interp, table)
     if not is_simple(value):
         forget(interp, table, SIMPLE)
     note_kind(interp, table, name, not gives_arrays(value))
-    forget_columns(interp, table, distinct=name is not None or receiver.path == PLACED or _chooses(index))
+    forget_columns(
+        interp, table, distinct=name is not None or receiver.path == PLACED or _chooses(index) or _are_labels(index)
+    )
+
+
+def _are_labels(index: Value) -> bool:
+    """Whether it is the label of a column, or several that are written out: no two of one name come of it."""
+    return index is SOME_LABEL or (isinstance(index, Sequence) and index.kind == "list" and bool(texts_of(index)))
 
 
 def _column_named(receiver: LibraryObject, index: Value) -> str | None:
@@ -139,11 +181,14 @@ def _is_whole(index: Value) -> bool:
     return isinstance(index, Slice) and is_none(index.start) and is_none(index.stop) and is_none(index.step)
 
 
-def _selected(table: LibraryObject, index: Sequence, node: ast.AST) -> Value:
-    """Columns by a list of their names; truth values choose rows."""
+def _selected(table: LibraryObject, index: Sequence, node: ast.AST, *, labels: bool) -> Value:
+    """Columns by a list of their names, or, where these are no `labels`, rows by one of truth values."""
     texts = texts_of(index)
     if not texts:
-        return UNKNOWN
+        if index.items == []:
+            return UNKNOWN
+        made = with_rows_of(table, any_size(), node) if labels else make_frame(any_size(), any_size(), node)
+        return inherit(made, table, BOXED)
     unique = all(is_one_column(table, text) for text in texts)
     made = with_rows_of(table, len(texts) if unique else any_size(), node)
     if unique:
@@ -157,7 +202,9 @@ def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> S
     if isinstance(index, Slice):
         if _is_whole(index):
             return size
-        return any_size() if by_name or of_rows else _width(size, index)
+        if by_name:
+            return any_size()
+        return _height(size, index) if of_rows else _width(size, index)
     if _is_mask(index):
         return any_size()
     if by_name:
@@ -168,6 +215,18 @@ def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> S
     if isinstance(index, Number) or (isinstance(index, Const) and type(index.value) is int):
         return 0
     return None
+
+
+def _height(size: Size, index: Slice) -> Size:
+    """How many rows `iloc[60:]` takes, where the bounds and how many there are are numbers."""
+    bounds = [None if is_none(part) else integer(part) for part in (index.start, index.stop, index.step)]
+    told = all(
+        bound is not None or is_none(part)
+        for bound, part in zip(bounds, (index.start, index.stop, index.step), strict=True)
+    )
+    if not isinstance(size, int) or not told or bounds[2] == 0:
+        return any_size()
+    return len(range(size)[slice(*bounds)]) or any_size()
 
 
 def _width(size: Size, index: Slice) -> Size:
@@ -209,7 +268,8 @@ def _placed(interp: State, table: LibraryObject, index: Value, kind: Value | Non
         return UNKNOWN
     by_name = kind.value == "loc"
     if table.path == SERIES:
-        return with_columns_of(table, any_size(), node) if _chooses(index) else UNKNOWN
+        taken = _height(rows_of(table), index) if isinstance(index, Slice) and not by_name else any_size()
+        return with_columns_of(table, taken, node) if _chooses(index) else UNKNOWN
     if isinstance(index, Sequence) and index.kind == "tuple" and index.items is not None and len(index.items) == 2:
         first, second = index.items
     else:

@@ -47,6 +47,10 @@ SCALARS: dict[str | None, str] = {"torch": SCALAR, "numpy": NUMPY_SCALAR}
 KEEPS_SHAPE = "layer that keeps the shape"
 # The kind of an object that is one of a few layers, its `parts`, or None.
 ONE_LAYER = "one of these layers"
+# The kind of one that is one of more modules than are followed, its `parts`, or None.
+ONE_MODULE = "one of these modules"
+# The kind of an object that is one of the classes of modules that are its `parts`.
+ONE_CLASS = "one of these classes"
 # The field of an instance whose class derives from a layer: the layer that `super().__init__(...)` made of it.
 BASE = "__base__"
 # The field of an object that nobody knows for what `len` gave.
@@ -110,7 +114,7 @@ class Opaque(Value):
     """
 
     __slots__ = (
-        "_symbol", "array", "axes", "counts", "cut", "fields", "formula", "integer", "kin", "kind", "lengths", "name", "number", "of", "optional", "parts", "scope", "serial", "signed", "since", "single",
+        "_symbol", "array", "axes", "counts", "cut", "fields", "formula", "integer", "kin", "kind", "lengths", "name", "number", "numbers", "of", "optional", "parts", "scope", "serial", "signed", "since", "single",
         "stated", "told", "variant",
     )  # fmt: skip
 
@@ -135,6 +139,8 @@ class Opaque(Value):
         self.array = False
         # Whether it is a number, by what it was given to.
         self.number = False
+        # Its attributes that are numbers, which the options of a command line may be.
+        self.numbers: dict[str, Literal["int", "real"]] = {}
         # The operands of which an operator made it: of numbers it is a number.
         self.of: tuple[Value, Value] | None = None
         # Whether it is one number where a shape is made of it alone: what a tuple has no operator for.

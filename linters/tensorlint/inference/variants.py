@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.ops import arguments
@@ -86,7 +86,7 @@ def freshen(
             if not any(atom.counts for atom in atoms):
                 return Number(S.symbol())
             numbers, signed = any(atom.numbers for atom in atoms), arguments.may_be_negative(value)
-            return Number(S.counter(numbers=numbers, signed=signed))
+            return Number(S.counter(numbers=numbers, signed=signed, below=S.end_of_rounds(value.size)))
     return value
 
 
@@ -316,11 +316,18 @@ def _differs(value: Value, start: int, depth: int = 0) -> bool:
     return any(_differs(each, start, depth + 1) for each in held)
 
 
-def made_anew(value: Value, start: int) -> Value:
-    """A dictionary that an expression makes anew for every item of a sequence, as it stands for all of them."""
+def made_anew(value: Value, start: int, within: Collection[object] = ()) -> Value:
+    """A dictionary that an expression makes anew for every item of a sequence, as it stands for all of them, and with it the
+    dictionaries that it holds by these keys."""
     if not isinstance(value, Dictionary) or value.items is None or len(value.items) > 16:
         return varying(value, start)
-    made = Dictionary({key: _kept(item, start) for key, item in value.items.items()}, alike=[])
+    made = Dictionary(
+        {
+            key: made_anew(item, start) if key in within and isinstance(item, Dictionary) else _kept(item, start)
+            for key, item in value.items.items()
+        },
+        alike=[],
+    )
     assert made.alike is not None
     made.alike.append(made)
     return made

@@ -34,7 +34,8 @@ class LossBroadcast(Rule[Hazard]):
     `((a - b) ** 2).mean()`, `poisson_nll_loss` or an accuracy `(pred == y).sum()`; binary cross entropy raises.
 
     The rule reports losses whose two operands have different shapes, differences and comparisons of a row and a
-    column that are reduced to a number, and a square matrix that meets a reduction of itself, of its squares or exponentials (`+ 1e-8` or not), over the wrong axis. So are items `(n, t)` that are weighed by as many weights `(n, 1, 1)` and added up. A matrix
+    column that are reduced to a number, and a square matrix that meets a reduction of itself, of its squares or exponentials (`+ 1e-8` or not), over the wrong axis. So are items `(n, t)` that are weighed by as many weights `(n, 1, 1)` and added up,
+    and losses `(n,)` of images that are weighed by what fits these, `(n, 1, 1, 1)`. A matrix
     that a row and a column became, and that a loss then compares with another shape, is reported once, where it was made. One that is read along its axes is a table of
     each with each, and left alone: a choice, `argmin(0)`, or a sum along an axis where the code wrote the column itself,
     `grid.reshape(-1, 1)`. So is a loss that asks both operands for an axis, `loss(q.unsqueeze(2), y.unsqueeze(1))`, and a matrix that meets another one: `a.sum(1, keepdim=True) + b.sum(1)` of squared distances;

@@ -47,6 +47,15 @@ def is_weighed_by_all(hazard: BroadcastHazard) -> bool:
     return hazard.operation in ("multiplication", "division")
 
 
+def is_weighed_by_images(hazard: BroadcastHazard) -> bool:
+    """Whether numbers `(n,)` were multiplied by as many, `(n, 1, 1, 1)`, which fit images, and added up: nobody makes the
+    table of each with each that way, wherever the axes come from."""
+    if not hazard.ones_behind or hazard.deliberate or hazard.mixed or hazard.ranges:
+        return False
+    product = hazard.operation in ("multiplication", "division") or hazard.operation.endswith(("mul", "multiply"))
+    return product and hazard.context == "reduced" and hazard.reading == "heap"
+
+
 def is_factored(hazard: BroadcastHazard) -> bool:
     """Whether all of a table of products was added up, which is the product of two sums: nobody makes the table for it, also
     where reshape made the column in another line. Its mean is taken, the sum in the expression that makes it, or the sum of
@@ -76,7 +85,7 @@ def is_accident(hazard: BroadcastHazard) -> bool:
     that made the operand. What speaks against it: both vectors have one length, the ranks differ (`(n, 1)` against
     `(n,)`), a layer with one output made the column, and the result is reduced to a number. See also `is_table`.
     """
-    if hazard.misplaced or hazard.meets_each:
+    if hazard.misplaced or hazard.meets_each or is_weighed_by_images(hazard):
         return True
     if not hazard.both_grow or hazard.both_spelled or hazard.deliberate:
         return False

@@ -81,3 +81,66 @@ def test_a_decorator_of_another_file_gives_the_class_back(tmp_path: Path, capsys
     (tmp_path / "docs.py").write_text(DOCUMENTS)
     (tmp_path / "model.py").write_text(DOCUMENTED)
     assert reported(tmp_path, capsys, ".") == 1
+
+
+CHOSEN = """
+import torch
+from torch import nn
+
+
+class Wide(nn.Module):
+    def forward(self, x):
+        return x
+
+
+class Deep(Wide):
+    def forward(self, x):
+        return 2 * x
+
+
+class Other(nn.Module):
+    {call}
+
+    def forward(self, x):
+        return 3 * x
+
+
+class Plain:
+    def forward(self, x):
+        return 4 * x
+
+
+MODELS = {models}
+
+
+def evaluate(model, x):
+    return model.forward(x)
+
+
+def main(name, words):
+    model = MODELS[name]({given})
+    return evaluate(model, torch.rand(3))
+
+
+main(input(), {})
+"""
+
+
+@pytest.mark.parametrize("given", ["", "**words"])
+@pytest.mark.parametrize(
+    ("models", "call", "findings"),
+    [
+        ('{"wide": Wide, "deep": Deep}', "", 1),
+        ('{"wide": Wide, "deep": Deep, "other": Other, "linear": nn.Identity}', "", 1),
+        ('{"a": nn.Identity, "b": nn.ReLU}', "", 1),
+        ('{"wide": Wide, "plain": Plain}', "", 0),
+        ('{"wide": Wide, "other": Other}', "def __call__(self, x):\n        return self.forward(x) + 1", 0),
+        ('{"wide": Wide, "function": torch.relu}', "", 0),
+    ],
+)
+def test_one_of_several_classes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], models: str, call: str, findings: int, given: str
+) -> None:
+    source = CHOSEN.replace("{models}", models).replace("{call}", call or "kind = 1").replace("{given}", given)
+    (tmp_path / "model.py").write_text(source)
+    assert reported(tmp_path, capsys, "model.py") == findings

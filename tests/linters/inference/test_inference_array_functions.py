@@ -35,6 +35,16 @@ def shapes(source: str) -> dict[str, tuple[int | str, ...] | None]:
         ("z = np.fromfunction(lambda i, j: i * j, (n, 4))", ("n", 4)),
         ("z = np.block([[x, np.zeros((n, 1))], [np.ones((2, m)), np.ones((2, 1))]])", ("n + 2", "m + 1")),
         ("z = np.unravel_index(np.arange(5), x.shape)[0]", (5,)),
+        ("z = np.array(x[:, 0], ndmin=2)", (1, "n")),
+        ("z = np.array(x[0], ndmin=2).T", ("m", 1)),
+        ("z = np.array(x, ndmin=1)", ("n", "m")),
+        ("z = np.array([1, 2, 3], ndmin=3)", (1, 1, 3)),
+        ("names = np.random.default_rng(0).choice(['f', 'm'], size=n)\nz = np.asarray(names == 'f')", ("n",)),
+        (
+            "names = np.random.choice(['f', 'm'], size=n)\nfor name in np.unique(names):\n    z = (names == name).astype(float)",
+            ("n",),
+        ),
+        ("rows = ['a'] * 9\nz = np.zeros(n)[np.random.choice(len(rows), 4) % n]", (4,)),
         ("z = np.histogram2d(x[:, 0], x[:, 1], bins=(4, 6))[0]", (4, 6)),
     ],
 )

@@ -80,6 +80,19 @@ def test_fields_of_a_replay_memory_are_known() -> None:
     assert [rows[name] for name in "xyz"] == [tuple(scope[name].shape) for name in "xyz"] == [(8, 4), (8,), (8,)]
 
 
+@pytest.mark.parametrize("name", ["data", "shape", "dtype"])
+def test_attributes_that_tensors_have_too_hold_lists(name: str) -> None:
+    """`self.data = []` gives no tensor another shape: `self` is no tensor."""
+    source = HEAD.replace("{made}", "[]").replace("rows", name) + (
+        "for k in range(50):\n    memory.push(np.random.randn(4), k % 2)\n"
+        f"s, a = zip(*random.sample(memory.{name}, 8))\nx, y = np.stack(s), memory.{name}[3][0] * 2\n"
+    )
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    found = {row.name: row.shape for row in analyse(ast.parse(source), source).bindings}
+    assert [found["x"], found["y"]] == [(8, 4), (4,)] == [scope["x"].shape, scope["y"].shape]
+
+
 # What a round does beside adding an item: then it may hold anything else.
 CHANGES = [
     "memory.rows[0] = torch.zeros(2, 3)", "other[-1] = torch.zeros(2, 3)", "memory.rows = [torch.zeros(2, 3)]",

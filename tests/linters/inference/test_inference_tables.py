@@ -36,6 +36,17 @@ x = df.drop("c", axis=1).values | 4 2
 x = df.drop(["b", "c"], axis="columns").values | 4 1
 x = df.drop(columns="c").drop(columns=["a"]).values | 4 1
 x = df.iloc[:, 0].values | 4
+x = df.iloc[-3:, 0].values | 3
+x = s.iloc[1:].values | 3
+x = s.iloc[:-3].values | 1
+x = s.iloc[9:].values | ?
+x = df[f"{'a'}"].values | 4
+x = df[[f"{c}" for c in "ab"]].values | 4 ?
+names = [f"{c}" for c in "ab"]; x = df[names].values | ? ?
+df[f"lag_{1}"] = df["a"].shift(1); x = df["a"].values | 4
+df["lag_" + str(1)] = 0.0; x = df[["a"]].values | 4 1
+for k in range(1, 12): df[f"lag_{k}"] = df["a"].shift(k); x = df["b"].values | 4
+df[["p", "q"]] = np.zeros((4, 2)); x = df["a"].values | 4
 x = df.iloc[:, -1].values | 4
 x = df.iloc[:, [0]].values | 4 1
 x = df.iloc[:, :-1].values | 4 2
@@ -43,7 +54,7 @@ x = df.iloc[:, 0:2].values | 4 2
 x = df.iloc[:, 1:2].values | 4 1
 x = df.iloc[:, 2:9].values | 4 1
 x = df.iloc[:, ::2].values | 4 ?
-x = df.iloc[1:3, -1:].values | ? 1
+x = df.iloc[1:3, -1:].values | 2 1
 m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.iloc[:, -1].values | 2
 m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.iloc[:, 1].to_numpy() | 2
 m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.drop(columns=["p"]).iloc[:, 0].values | 2
@@ -51,7 +62,7 @@ m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m[["q", "
 m = pd.DataFrame({"p": ["u", "v"], "q": [1, 2], "r": [0.5, 1.5]}); x = m.iloc[:, 1:].values | 2 2
 x = df.iloc[1].values | 3
 x = df.iloc[1, :].values | 3
-x = df.iloc[1:3].values | ? 3
+x = df.iloc[1:3].values | 2 3
 x = df.loc[:, "b"].values | 4
 x = df.loc[:, ["b"]].values | 4 1
 x = df.loc[:, "a":"b"].values | 4 ?

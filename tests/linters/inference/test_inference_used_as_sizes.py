@@ -251,3 +251,29 @@ def test_lists_of_numbers_or_texts_are_arrays_of_them(body: str, tmp_path: Path)
 )
 def test_of_other_lists_nothing_is_said(body: str, tmp_path: Path) -> None:
     check(FUNCTION.format(body=body), {"y": None}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "a = np.zeros((n, h))",
+        "a = np.random.randn(n, h)",
+        "a = np.random.normal(0.0, 1.0, (n, h))",
+        "a = np.random.uniform(-1, 1, size=(n, h))",
+        "a = np.full((n, h), 0.5)",
+    ],
+)
+@pytest.mark.parametrize(
+    "made", ["np.zeros(h)", "np.ones(shape=h)", "np.random.normal(0.0, 1.0, h)", "np.random.rand(h)"]
+)
+def test_a_size_of_an_array_is_a_number(before: str, made: str, tmp_path: Path) -> None:
+    source = f"import numpy as np\ndef make(n, h):\n    {before}\n    y = {made}\n    return a, y\nmake(3, 4)\n"
+    check(source, {"y": ("h",)}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "before", ["a = n", "if n:\n        a = np.zeros((n, h))", "a = lambda: np.zeros((n, h))", "a = np.zeros(h)"]
+)
+def test_what_may_be_a_shape_stays_one(before: str, tmp_path: Path) -> None:
+    source = f"import numpy as np\ndef make(n, h):\n    {before}\n    y = np.zeros(h)\n    return y\n"
+    check(source, {"y": None}, tmp_path)

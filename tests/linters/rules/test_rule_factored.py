@@ -28,6 +28,15 @@ FAULTS = {
     "advantages with an axis": "values = critic(states)\nadvantages = returns.unsqueeze(1) - values.detach()\ncost = (-log_p * advantages).mean()\n",
     "a layer's scores, shared out": "def pooled(states, mask):\n    total = (critic(states) * mask.unsqueeze(-1)).sum(1)\n"
     "    return total / mask.sum(1)\n\n\ncost = pooled(torch.rand(5, 7, 3), torch.ones(5, 7)).mean()\n",
+    "errors by item, weighed by a column": "def weighed(pred, target, w):\n    error = ((pred - target) ** 2).mean(dim=1)\n"
+    "    return (error * w).sum() / w.sum()\n\n\ndef loss(pred, target, w):\n    w = w.unsqueeze(-1)\n    return weighed(pred, target, w)\n\n\n"
+    "cost = loss(logits, torch.rand(20, 4), returns)\n",
+    "squared differences of columns, weighed": "q, target = critic(states), returns.unsqueeze(1)\nerror = (target - target * 2).pow(2)\n"
+    "cost = (log_p * error).mean()\n",
+    "losses by image, weighed by what fits images": "def extract(a, t, shape):\n    b, *_ = t.shape\n    out = a.gather(-1, t)\n"
+    "    return out.reshape(b, *((1,) * (len(shape) - 1)))\n\n\ndef loss(images, w):\n    t = torch.randint(0, 9, (images.shape[0],))\n"
+    "    error = F.mse_loss(images * extract(w, t, images.shape), images, reduction='none').mean(dim=(1, 2, 3))\n"
+    "    return (error * extract(w, t, images.shape)).mean()\n\n\ncost = loss(torch.rand(6, 3, 4, 4), torch.rand(9))\n",
     "weights in one expression": "w = (p / p.sum()).reshape(-1, 1)\nmean = np.sum(w * y)\n",
 }
 RIGHT = {
@@ -40,6 +49,12 @@ RIGHT = {
     "a table that is read along an axis": "w = p.reshape(-1, 1)\ntable = w * np.arange(20)\nbest = table.sum(axis=0).argmax()\n",
     "angles": "t = torch.arange(20).unsqueeze(1)\nmean = torch.sin(t * torch.rand(20)).mean()\n",
     "losses that are weighed row by row": "losses = F.cross_entropy(logits, targets, reduction='none')\ncost = (torch.rand(4)[targets] * losses).mean()\n",
+    "vectors, weighed by a column that is asked for": "w = returns.unsqueeze(1)\ntotal = (log_p * w).sum()\n",
+    "errors by item, weighed by item": "error = ((logits - 1) ** 2).mean(dim=1)\ncost = (error * returns).sum()\n",
+    "margins of a table, multiplied": "joint = np.random.rand(6, 6)\nrows = joint.sum(1)[:, None]\ntotal = (rows * joint.sum(0)).sum()\n",
+    "moments of each item about each of several centres": "d = (returns.unsqueeze(1) - log_p) ** 2\nbest = (d * log_p).sum(0)\n",
+    "scales of images": "w = torch.rand(6).view(6, 1, 1, 1)\nmean = (w * torch.rand(6, 3, 4, 4)).mean()\n",
+    "a table by images that is read along an axis": "w = torch.rand(6).view(6, 1, 1)\nbest = (w * torch.rand(6)).sum(-1)\n",
     "a grid of two mixtures": "a = np.linspace(0, 1, 20)[:, None]\ngrid = a * p + (1 - a) * p[::-1]\nmean = grid.mean()\n",
 }  # fmt: skip
 

@@ -442,6 +442,13 @@ def _binary(call: Call, operator: str, left: Value, right: Value) -> Value:
         ):
             raise Undecided  # `2j * np.float64(1)` is Python's complex, `2.0 * np.float64(1)` is numpy's
         if isinstance(other, Const) and not is_number(other):
+            if (
+                isinstance(other.value, str)
+                and operator in ("==", "!=")
+                and framework == "numpy"
+                and tensor.dtype is None
+            ):
+                return elementwise(call, (tensor,), kind="bool", operation=OPERATION_WORDS.get(operator, operator))
             raise Undecided
         kind = "bool" if operator in COMPARISONS else _KINDS.get(operator, "promote")
     if framework == "numpy" and kind == "promote" and operator in ("-", "//", "%", "**", "<<", ">>"):

@@ -397,6 +397,10 @@ def _slice_length(size: Size, item: Slice, step: int) -> tuple[Size, int | None]
         return len(range(*slice(start, stop, step).indices(size))), step
     if step < 0:
         return S.counter(), step
+    if step == 1 and start is not None and stop is not None and (end := S.end_of_rounds(start)) is not None:
+        width = S.subtract(stop, start)  # `x[i : i + width]` in `for i in range(len(x) - width + 1)`
+        if at_least(width, 1) and at_least(size, S.add(end, S.subtract(width, 1))):
+            return width, step
     begin = 0 if start is None else _clipped(start, size)
     end = size if stop is None else _clipped(stop, size)
     if begin is None or end is None or (begin == size != start and isinstance(start, S.Poly)):

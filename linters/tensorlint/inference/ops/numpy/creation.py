@@ -18,6 +18,7 @@ from tensorlint.inference.ops.results import (
     laid,
     literal_marks,
     rank_one,
+    seen,
     spelled_out,
     tuple_of,
     unplaced,
@@ -25,7 +26,7 @@ from tensorlint.inference.ops.results import (
 )
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.sizes import Size
-from tensorlint.inference.values import Const, Library, Sequence, Tensor, Value, copy, hold_elements
+from tensorlint.inference.values import Const, Library, Sequence, Tensor, Value, copy, hold_elements, integer
 
 
 def array(call: Call, value: Value) -> Tensor:
@@ -226,10 +227,19 @@ def not_plain(object: Value, dtype: Value) -> bool:
     return dtypes.named(dtype, "numpy") == dtypes.OBJECT or has_axes(dtype) or may_be_records(object, dtype)
 
 
+def with_axes_in_front(call: Call, given: Value, least: int | None) -> Value:
+    """An array with as many axes as `ndmin` asks for."""
+    if least is None or not isinstance(given, Tensor) or given.shape is None:
+        raise Undecided
+    more = least - len(given.shape)
+    return given if more <= 0 else seen(call, given, (*(1,) * more, *given.shape), None, marks=SPELLED)
+
+
 @op("numpy.array", "object dtype=None / copy=True order='K' subok=False ndmin=0 like=None")
 def new_array(call: Call, object: Value, dtype: Value, copy: Value, order: Value, ndmin: Value, **rest: Value) -> Value:
     if arguments.truth(ndmin) is not False:
-        raise Undecided
+        made = new_array(call, object, dtype, copy, order, values.Const(0), **rest)
+        return with_axes_in_front(call, made, integer(ndmin))
     if isinstance(object, Tensor):
         return converted(call, object, dtype, order)
     if not_plain(object, dtype):

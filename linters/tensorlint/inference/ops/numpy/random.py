@@ -117,9 +117,9 @@ def randint(call: Call, low: Value, high: Value, size: Value, dtype: Value, endp
     tensor=False,
 )
 def choice(call: Call, a: Value, size: Value, axis: Value, **rest: Value) -> Value:
-    if isinstance(a, (Const, Number, Scalar)):
+    if isinstance(a, (Const, Number, Scalar)) or (isinstance(a, Opaque) and a.integer):
         return sampled(call, size, "int64")
-    given = array_of(call, a)
+    given = array_of(call, a, texts=True)
     if values.is_none(size) and given.shape is not None and len(given.shape) == 1:
         raise Undecided
     shape = arguments.shape([size])

@@ -97,7 +97,7 @@ def unique(
     given = array_of(call, ar)
     count = arguments.some_of(given.shape)
     if values.is_none(axis):
-        first = laid(call, "numpy", (count,), (1,), given.dtype)
+        first = laid(call, "numpy", (count,), (1,), given.dtype, marks=frozenset({"distinct"}))
     else:
         shape = tensor(given).shape or ()
         at = arguments.axis(axis, len(shape))

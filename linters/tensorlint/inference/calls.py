@@ -30,7 +30,7 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import each_part_of, items_of, one_within, put_one, variant_of
+from tensorlint.inference.contents import each_part_of, given_back, items_of, one_within, put_one, variant_of
 from tensorlint.inference.effects import Together
 from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.forward_hooks import FORWARD_HOOKS
@@ -457,11 +457,11 @@ class Calls(State):
         if type(function) is Attribute:
             return self.call_method(function.receiver, function.name, args, kwargs, node)
         # What it gives may be something that the function, or its object, holds, or finds by a name around it.
-        result: Value = UNKNOWN
+        result = given_back((*args, *kwargs.values()) if kwargs else args)
         parts = each_part_of(function)
         if parts:
             around = [self.lists_given(each, [], {}, modules=True) for each in parts if type(each) is Function]
-            result = one_within([*(each for each in parts if not _is_layer(each)), *itertools.chain(*around)])
+            result = one_within([*(each for each in parts if not _is_layer(each)), *itertools.chain(*around), result])
         self.escape(args, kwargs)
         if parts:
             self.run_parts(function, args, kwargs)

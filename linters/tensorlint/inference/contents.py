@@ -100,6 +100,13 @@ def one_of(value: Value) -> Opaque:
     return one if isinstance(one, Opaque) else Opaque(None)
 
 
+def given_back(values: Iterable[Value]) -> Value:
+    """What code gives that nobody knows: it may be one of the objects that it was given, or of what these hold. (What is done
+    to modules is read off the file.)"""
+    held = [each for each in values if type(each) in HOLDING and not (type(each) is Instance and each.cls.is_module)]
+    return one_within(held) if held else UNKNOWN
+
+
 def given_by_operators(values: Iterable[Value]) -> Value:
     """What an operator gives, or a function that Python calls a special method by: one of the objects that it is given, or what
     these hold, should one of them be an object of the program's own."""

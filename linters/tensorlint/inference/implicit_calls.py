@@ -117,7 +117,7 @@ class ImplicitCalls(State):
         names, attributes = kept_with(code, "held given", lambda: _held_given(code))
         if not (names or attributes):
             return []
-        back = kept_with(code, "parameters given", lambda: _parameters_given(code)) if args or kwargs else ()
+        back = kept_with(code, "parameters given", lambda: _parameters_given(code))
         reached = self.reached_from(function)
         attributes = attributes | reached.given
         found: list[Value] = [self.held_by_name(scope, name) or UNKNOWN for scope, name in reached.given_names]

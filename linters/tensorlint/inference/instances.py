@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import hold_still, one_within
+from tensorlint.inference.contents import given_back, hold_still, one_within
 from tensorlint.inference.distant_changes import REPLACED
 from tensorlint.inference.following import worth_following
 from tensorlint.inference.forward_hooks import FORWARD_HOOKS, hook_given, may_return
@@ -221,10 +221,10 @@ class Instances(State):
                 for base in value.cls.bases:
                     if isinstance(base, Library) and modules.known(base.path):
                         return self.call_base_module(base.path, value, args, kwargs, node)
-        given: Value = UNKNOWN
+        given = given_back((value, *args, *kwargs.values()))
         if not value.generic and _has_items(value.cls):
             hold_still(value, [*args, *kwargs.values()])
-            given = one_within([value])
+            given = one_within([value, *args, *kwargs.values()])
         self.escape([*args, *self.changed_by_base(value)], kwargs)
         return given
 

@@ -23,7 +23,7 @@ from tensorlint.inference import (
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NAMESPACES, PUTS
-from tensorlint.inference.contents import one_within
+from tensorlint.inference.contents import given_back, one_within
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -186,6 +186,8 @@ _PYTHONS = frozenset({Sequence, Dictionary, Const})
 # Of a module, the dictionaries of what it has.
 # What may be any object; an item of an array of objects is taken for a number.
 _NOT_KNOWN = frozenset({Unknown, Opaque, Tensor, Attribute})
+# Methods by which queues and registries keep what they are given.
+_KEEPS = frozenset({"enqueue", "push", "put", "put_nowait", "register", "send", "store", "submit"})
 _MOST_CALLED = 12  # that are looked at for what the method changes of them
 _FEW_OBJECTS = 4  # of which it is looked at what a method of each may give
 # Methods of a module, or of its dictionaries, that give what is in it.
@@ -216,7 +218,9 @@ class Methods(State):
                     self.forget_tensor(arg)
         elif name == "__set__" and aliases.TIES.on and args:
             self.reshape(args[0])  # `np.ndarray.shape.__set__(rows, (2, -1))`
-        if self.strayed and name in CHANGES and type(receiver) in _NOT_KNOWN:
+        if name in _KEEPS and type(receiver) in _NOT_KNOWN:
+            self.stray(args)
+        elif self.strayed and name in CHANGES and type(receiver) in _NOT_KNOWN:
             self.change_strayed(None)
             self.stray(args)
         elif self.strayed and type(receiver) in _NOT_KNOWN:
@@ -291,7 +295,9 @@ class Methods(State):
         if name == "resize" and aliases.TIES.on:
             self.resize_unknown()
         self.escape(args, kwargs)
-        return one_within(args) if name in ("__getattribute__", "__get__") else UNKNOWN
+        if name in ("__getattribute__", "__get__"):
+            return one_within(args)
+        return given_back((*args, *kwargs.values()) if kwargs else args)
 
     def call_held(self, holder: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """`f.then(x)`: any of the functions that a function has as attributes."""
@@ -535,6 +541,8 @@ class Methods(State):
             self.escape_fields(receiver, 0)
         if given:
             return Opaque(None, parts=tuple(given))
+        if (args or kwargs) and (back := given_back((*args, *kwargs.values()))) is not UNKNOWN:
+            return back
         if receiver.kin is not None and receiver.kind is None and ranks.is_of_receiver(name, args, kwargs):
             change = ranks.change(name, args, kwargs)
             if change is not None:

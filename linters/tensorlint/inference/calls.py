@@ -558,9 +558,9 @@ class Calls(State):
 
     def follows_each(self, classes: tuple[Value, ...]) -> bool:
         """Whether an object of each of the classes is made: of the program's own not within the making of such, which takes
-        twice as long with each that one makes within the other."""
+        twice as long with each that one makes within the other, and not in each round of a loop."""
         own = any(type(each) is Class for each in classes)
-        return are_few(classes) and not (own and self.memory.get(_CHOOSING))
+        return are_few(classes) and not (own and (self.loop_start is not None or self.memory.get(_CHOOSING)))
 
     def construct_one(self, classes: tuple[Value, ...], make: Callable[[Value], Value]) -> Value:
         outer = self.memory.get(_CHOOSING, False)

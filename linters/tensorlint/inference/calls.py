@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -37,7 +36,6 @@ from tensorlint.inference.forward_hooks import FORWARD_HOOKS
 from tensorlint.inference.forward_reports import CALLING_METHODS, class_of, hands_forward
 from tensorlint.inference.implicit_calls import CALLED, held_by, may_change
 from tensorlint.inference.joining import JOINING, OF_ONE_RANK
-from tensorlint.inference.joins import are_few
 from tensorlint.inference.methods import TENSOR_ONLY
 from tensorlint.inference.ops import indexing, modules, unknown_arguments
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -49,7 +47,6 @@ from tensorlint.inference.values import (
     NUMPY_SCALAR,
     ONE_CLASS,
     ONE_LAYER,
-    ONE_MODULE,
     OPEN,
     UNKNOWN,
     Attribute,
@@ -89,8 +86,6 @@ _LAYER = re.compile(r"torch\.nn\.(?!Identity$|Sequential$|Module)[A-Z]\w*$")
 _OF_SCALARS = frozenset({"torch.arange", "torch.linspace", "torch.logspace"})
 # Functions of torch that are told the shape of their result, size by size, and layers that are told how many features there are.
 _OF_SIZES = frozenset("torch." + name for name in ("zeros", "ones", "empty", "rand", "randn"))
-# The key under which it is kept that one of several classes of the program's own is being made.
-_CHOOSING = "one of several classes"
 # Those of numpy, which are told it in one argument, a number or a tuple of numbers; and those that are told size by size.
 _MAKES_OF_SIZES = frozenset(
     [*(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")), "numpy.random.rand", "numpy.random.randn",
@@ -469,17 +464,6 @@ class Calls(State):
             self.run_kept(args, kwargs)
         return self.one_module(function, result, node)
 
-    def one_module(self, function: Value, result: Value, node: ast.AST | None) -> Value:
-        """What one of several classes gives of which not each is followed: of modules it is known that it is one."""
-        if type(function) is not Opaque or function.kind != ONE_CLASS:
-            return result
-        made = [
-            self.generic_instance(each) if isinstance(each, Class) else LibraryObject(each.path, {}, (), {}, node)
-            for each in function.parts
-            if isinstance(each, (Class, Library))
-        ]
-        return Opaque(None, (*made, *([result] if type(result) is Opaque else [])), ONE_MODULE)
-
     def run_parts(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """Any of those may run that the function, which nobody knows, is one of."""
         seen = GoneThrough()
@@ -555,35 +539,6 @@ class Calls(State):
             args = [*args]
             args[at] = size
         return args, kwargs
-
-    def follows_each(self, classes: tuple[Value, ...]) -> bool:
-        """Whether an object of each of the classes is made: of the program's own not within the making of such, which takes
-        twice as long with each that one makes within the other, and not in each round of a loop."""
-        own = any(type(each) is Class for each in classes)
-        return are_few(classes) and not (own and (self.loop_start is not None or self.memory.get(_CHOOSING)))
-
-    def construct_one(self, classes: tuple[Value, ...], make: Callable[[Value], Value]) -> Value:
-        outer = self.memory.get(_CHOOSING, False)
-        self.memory[_CHOOSING] = outer or any(type(each) is Class for each in classes)
-        made = self.one_of([partial(make, each) for each in classes])
-        self.memory[_CHOOSING] = outer
-        return made
-
-    def one_of(self, calls: list[Callable[[], Value]]) -> Value:
-        """What one of a few layers or classes gives, whichever is called. (None would not have been called.)"""
-        if len(calls) == 1:
-            return calls[0]()
-        results = []
-        self.conditional += 1
-        for call in calls:
-            proven = self.begin_perhaps()
-            results.append(call())
-            self.end_perhaps(proven)
-        self.conditional -= 1
-        result = results[0]
-        for other in results[1:]:
-            result = aliases.joined(result, other)
-        return result
 
     def with_end(self, made: Value) -> Value:
         """The new object; what its `__del__` changes of what it holds may be changed from here on."""

@@ -32,6 +32,7 @@ from tensorlint.inference.assignments import Assignments
 from tensorlint.inference.branches import Branches
 from tensorlint.inference.calls import Calls
 from tensorlint.inference.changed_names import ChangedNames
+from tensorlint.inference.chosen_classes import ChosenClasses
 from tensorlint.inference.class_making import ClassMaking
 from tensorlint.inference.classes import Classes
 from tensorlint.inference.demands import ALWAYS, FUNCTION, Demands
@@ -132,6 +133,7 @@ class Interpreter(
     Loops,
     FilledLists,
     Calls,
+    ChosenClasses,
     Joining,
     Methods,
     Following,

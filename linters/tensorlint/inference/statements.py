@@ -13,9 +13,11 @@ from tensorlint.inference import (
     sizes_in_place,
     table_values,
 )
+from tensorlint.inference.changes import CHANGES, Changes
 from tensorlint.inference.containers import extend, share, within
 from tensorlint.inference.contents import HOLDING, one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
+from tensorlint.inference.elsewhere import by_name
 from tensorlint.inference.forgetting import has_parts
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import FileFacts
@@ -48,6 +50,7 @@ from tensorlint.inference.walking import only_tells
 _NAMED = frozenset({ast.Name, ast.Attribute, ast.Subscript})  # what gives an object that something else holds too
 _MOST_RAISED = 20
 _RAISED = HOLDING | {LibraryObject, Opaque}  # what an error holds that handlers may change
+_WORDS_ALONE = frozenset({ast.Constant, ast.Name})  # a message that calls nothing
 _WORDS = (ast.Constant, ast.JoinedStr)  # what an error holds that nobody can change
 
 
@@ -294,11 +297,31 @@ class Statements(State):
     def exec_assert(self, node: ast.Assert) -> None:
         truth = self.truth(self.eval(node.test))
         self.possible_exits += 1
+        if node.msg is not None and truth is not True and type(node.msg) not in _WORDS_ALONE:
+            self.exec_message(node.msg)
         if truth is False:
             self.frame.leave()
             return
         refinement.assume(self, node.test, True)
         refinement.take_for_numbers(self, node.test, True)
+
+    def exec_message(self, message: ast.expr) -> None:
+        """What an assertion says that fails, which somebody may catch: a function that is called for it may change something."""
+        changes = self.changes_in(message)
+        if changes.names or changes.attributes or changes.computed or self.calls_own(changes):
+            proven, log = self.begin_perhaps(), len(self.mutations)
+            self.eval(message)
+            self.forget_since(log)
+            self.end_perhaps(proven)
+
+    def calls_own(self, changes: Changes) -> bool:
+        """Whether functions or methods of the file are called, or such as change something."""
+        named = by_name(self.file)
+        if not (changes.functions.isdisjoint(named) and changes.methods.isdisjoint(named)):
+            return True
+        if not changes.methods.isdisjoint(CHANGES):
+            return True
+        return any(isinstance(self.frame.lookup(name), (Function, Opaque)) for name in changes.functions)
 
     def exec_delete(self, node: ast.Delete) -> None:
         for target in node.targets:

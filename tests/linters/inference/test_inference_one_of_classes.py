@@ -44,7 +44,7 @@ class Other(nn.Module):
 MODELS = {"wide": Wide, "deep": Deep}
 LOSSES = {"mse": nn.MSELoss, "l1": nn.L1Loss, "huber": nn.SmoothL1Loss}
 ACTS = {"relu": nn.ReLU, "gelu": nn.GELU, "tanh": nn.Tanh, "silu": nn.SiLU, "elu": nn.ELU, "leaky": nn.LeakyReLU, "mish": nn.Mish}
-name = os.environ.get("NAME", "{name}")
+name = os.environ.get("NO_SUCH_NAME_IS_SET", "{name}")
 words = dict(d=3)
 x = torch.rand(5, 3)
 """

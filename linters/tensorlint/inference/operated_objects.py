@@ -15,7 +15,7 @@ from tensorlint.inference.frames import Frame
 from tensorlint.inference.implicit_calls import held_by
 from tensorlint.inference.interpreter import Interpreter
 from tensorlint.inference.own_methods import asked_alone
-from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Sequence, Value
+from tensorlint.inference.values import UNKNOWN, Class, Dictionary, Function, Instance, Opaque, Sequence, Value
 
 # Other methods are followed where they are called, or called by what makes, copies and stores objects alone.
 _IMPLICIT = re.compile(
@@ -98,6 +98,14 @@ class OperatedInterpreter(Interpreter):
         elif type(value) in _GIVEN:
             self.note(value)
         return value
+
+    def eval_joined_string(self, node: ast.JoinedStr) -> Value:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):  # a name, too: its object's `__format__` is called
+                self.eval(part.value)
+                if part.format_spec is not None:
+                    self.eval(part.format_spec)
+        return UNKNOWN
 
     def store_attribute(self, receiver: Value, name: str, value: Value) -> None:
         shown = self.find_in_class(receiver.cls, name) if type(receiver) is Instance else None

@@ -25,6 +25,7 @@ from tensorlint.inference.computed_names import fits_any, patterns_of
 from tensorlint.inference.containers import contained, within
 from tensorlint.inference.contents import (
     HOLDING,
+    OF_ESTIMATORS,
     ONE_OF,
     any_item_of,
     each_part_of,
@@ -399,7 +400,10 @@ class Assignments(State):
                     value = UNKNOWN  # elsewhere it is computed
                 if isinstance(shown, Opaque) and shown.kind is None and not shown.integer:
                     value = UNKNOWN  # an object that nobody knows, which may decide what is stored
-            if not receiver.cls.is_module and self.find_in_class(receiver.cls, "__setattr__") is not None:
+            setter = None if receiver.cls.is_module else self.find_in_class(receiver.cls, "__setattr__")
+            if setter is not None:
+                if not self.initialising(receiver):
+                    self.not_followed(setter, [receiver, value], {})
                 hold_still(receiver, [value])
                 value = UNKNOWN  # of a dictionary it may be an item, which changes without it
             if shown is UNKNOWN:
@@ -498,6 +502,9 @@ class Assignments(State):
             self.stray([value])
         elif isinstance(receiver, Attribute) and name in _DECIDES_SHAPE:
             self.reshape(receiver.receiver)  # `x.real` is x where x is real
+        elif isinstance(receiver, Attribute) and isinstance(held := receiver.receiver, LibraryObject):
+            if held.path.startswith(OF_ESTIMATORS):  # `density.dist.pdf = quick`
+                self.touch_all(held)
         elif isinstance(receiver, ModuleScope) and self.file is not self.own_file:
             forget_name(receiver.frame, name)
 
@@ -608,7 +615,7 @@ class Assignments(State):
                 self.forget_contents_for_all(receiver)
                 put_unseen(receiver, value)
         elif isinstance(receiver, Attribute) and isinstance(receiver.receiver, LibraryObject):
-            if receiver.name in NAMESPACES:
+            if receiver.name in NAMESPACES or receiver.receiver.path.startswith(OF_ESTIMATORS):
                 self.touch_all(receiver.receiver)
                 if (container := layer_changes.container_of(receiver.receiver)) is not None:
                     container.fields["members"] = forgotten_members(container, value)
@@ -635,6 +642,8 @@ class Assignments(State):
                 table_parts.store(self, receiver, index, value)
             elif receiver.path == estimators.BUNCH:
                 estimators.forget_data(self, receiver)
+            elif receiver.path.startswith("scipy."):
+                layer_changes.change_unseen(self, receiver)
         elif isinstance(receiver, Opaque):
             for each in (index, value):
                 lasts(each)

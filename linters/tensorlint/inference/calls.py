@@ -29,7 +29,15 @@ from tensorlint.inference import (
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
 from tensorlint.inference.class_order import method_order
-from tensorlint.inference.contents import each_part_of, given_back, items_of, one_within, put_one, variant_of
+from tensorlint.inference.contents import (
+    each_part_of,
+    given_back,
+    is_changed_by_methods,
+    items_of,
+    one_within,
+    put_one,
+    variant_of,
+)
 from tensorlint.inference.effects import Together
 from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.forward_hooks import FORWARD_HOOKS
@@ -477,7 +485,9 @@ class Calls(State):
                 continue
             if type(part) is Attribute and isinstance(part.receiver, (Sequence, Dictionary)):
                 part = part.receiver
-            if isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
+            if is_changed_by_methods(part):  # `drop = table.drop`
+                self.forget_held(part, set(), NEITHER, seen)
+            elif isinstance(part, (Sequence, Dictionary)):  # `add = rows.append`
                 self.forget_held(part, set(), NEITHER, seen)
                 if isinstance(part, Sequence) and part.kind == "tuple":
                     continue

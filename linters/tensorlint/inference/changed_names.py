@@ -11,7 +11,7 @@ from tensorlint.inference.contents import items_of
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.names import INITIALISERS
 from tensorlint.inference.state import State
-from tensorlint.inference.values import Dictionary, Sequence
+from tensorlint.inference.values import Dictionary, LibraryObject, Sequence, Tensor, Value
 from tensorlint.inference.words import places_of
 
 # `rows[...`, `rows.append(`, `rows +=`: what follows the name
@@ -20,6 +20,8 @@ _CHANGING = re.compile(rf"\s*(?:\[|\.(?:{'|'.join(sorted(CHANGES | DOUBLE))})\(|
 _GIVES = re.compile(r"[ \t]+(\w+) = (?:\w+\.)*$")
 _GIVES_AT_ALL = re.compile(r"[ \t]*(\w+) = [\w.]*$")
 _BEGINS = re.compile(r"\b")
+# Libraries whose objects hold arrays, and change.
+_OF_LIBRARIES = ("pandas.", "sklearn.", "scipy.")
 
 
 def _names_given(ending: str, text: str, begins: re.Pattern[str]) -> set[str]:
@@ -87,6 +89,31 @@ class ChangedNames(State):
 
             known = self.memory[key] = handed_out.is_changed(self.own_file, name, deep=deep, in_functions=in_functions)
         return known
+
+    def change_held_object(self, name: str, value: Value, *, in_functions: bool = False) -> None:
+        """What is held under that name is found by code of which nobody knows what has run before: a table or an estimator is
+        not known where other code changes it."""
+        if type(value) is LibraryObject and value.path.startswith(_OF_LIBRARIES):
+            table = value.path.startswith("pandas.")
+            key = "object changed", name, table, in_functions
+            known: bool | None = self.memory.get(key)
+            if known is None:
+                from tensorlint.inference import held_objects
+
+                known = held_objects.is_changed(self.own_file, name, table=table, in_functions=in_functions)
+                self.memory[key] = known
+            if known:
+                self.touch_all(value)
+        elif type(value) is Tensor and value.framework == "numpy" and value.shape is not None:
+            place = "array reshaped", name, in_functions
+            reshaped: bool | None = self.memory.get(place)
+            if reshaped is None:
+                from tensorlint.inference import held_objects
+
+                reshaped = held_objects.is_reshaped(self.own_file, name, in_functions=in_functions)
+                self.memory[place] = reshaped
+            if reshaped:
+                self.forget_tensor(value)
 
     def is_changed_by_module(self, name: str) -> bool:
         key = "changed by module", name

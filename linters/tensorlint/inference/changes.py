@@ -23,7 +23,7 @@ PUTS = CHANGES | {
 # Methods of a module that give it an attribute by a name.
 _REGISTER = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "__setattr__"})
 # Methods of an estimator that decide on the shape of what it gives.
-_LEARNS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict", "set_params"})
+LEARNS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict", "set_params"})
 DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)(?:\s*=[^=]|,[\w.\[\], \t]* =(?!=))"
@@ -35,7 +35,7 @@ EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
 _HOOKS = FORWARD_HOOKS | HELD_AS
-_TOLD_OF = PUTS | DOUBLE | _CALLED.keys() | _HOOKS
+_TOLD_OF = PUTS | DOUBLE | _CALLED.keys() | _HOOKS | LEARNS | {"__setstate__"}
 _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
@@ -52,6 +52,7 @@ CHANGE_GIVEN = frozenset(
     ["heappush", "heappop", "heapify", "heapreplace", "heappushpop", "insort", "insort_left", "insort_right", "iadd",
      "iconcat", "setitem", "delitem"]
 )  # fmt: skip
+_CHANGE_FIRST = CHANGE_GIVEN | PUTS | LEARNS
 _BUILT_IN = frozenset(["list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter"])
 # Functions, and libraries of such, that leave lists and dictionaries as they are.
 _READERS = frozenset(
@@ -110,6 +111,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     found = Changes()
     others: list[tuple[set[str], ast.expr]] = []  # `rows = box.rows`, `for row in rows`
     functions, methods = found.functions, found.methods
+    in_place: set[str] = set()  # names of what is called so
     part: Any
     for part in walk(node):
         kind = type(part)
@@ -134,7 +136,7 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 if part.attr in _HOOKS:
                     if replaces_result(part):
                         _hooked(part.value, found)
-                elif part.attr in PUTS or part.attr in DOUBLE:  # `add = rows.append`, or called on the spot
+                elif part.attr not in _CALLED:  # `add = rows.append`, or called on the spot
                     _changed(part.value, found)
         elif kind is ast.Call:
             func, arguments, keywords = part.func, part.args, part.keywords
@@ -166,6 +168,8 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     _called_by_name(part, name, found)
                 elif arguments and name in CHANGE_GIVEN:
                     _changed(arguments[0], found)  # `heappush(self.rows, x)`
+                elif any(word.arg == "inplace" for word in keywords):
+                    in_place.add(name)
             elif called is ast.Lambda:
                 for each in arguments:
                     _changed(each, found)
@@ -173,11 +177,10 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
             elif called is ast.Attribute:
                 name, owner = func.attr, func.value
                 methods.add(name)
-                if arguments and (name in CHANGE_GIVEN or (name in PUTS and type(owner) is ast.Name)):
-                    if name in CHANGE_GIVEN or owner.id in _BUILT_IN:
-                        _changed(
-                            arguments[0], found
-                        )  # `operator.setitem(self.rows, 0, x)`, `list.append(self.rows, x)`
+                if arguments and name in _CHANGE_FIRST:
+                    # `operator.setitem(self.rows, 0, x)`, `list.append(self.rows, x)`, `pd.DataFrame.insert(self.df, 0, "a", x)`
+                    if name in CHANGE_GIVEN or (type(owner) is ast.Name and owner.id in _BUILT_IN) or _is_class(owner):
+                        _changed(arguments[0], found)
                 if name in FORWARD_HOOKS and len(arguments) > 1 and replaces_result(func):
                     _hooked(arguments[0], found)  # `nn.Module.register_forward_hook(layer, hook)`
                 if name in _REGISTER and arguments:
@@ -192,15 +195,19 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                     found.called_of.add((owner.id, name))
                 elif type(owner) is not ast.Constant:
                     _receive(owner, name, found)  # `rows[0].change()`
-                if (name[-1] == "_" and name[0] != "_") or name in _LEARNS:
+                if (name[-1] == "_" and name[0] != "_") or name in LEARNS:
                     _changed(owner, found)
                 for word in keywords:
                     if word.arg == "out":
                         found.reshapes |= {"torch"}
                     elif word.arg == "inplace":  # `table.dropna(inplace=True)`
-                        _changed(owner, found)
+                        _changed(arguments[0] if arguments and _is_class(owner) else owner, found)
             else:
                 found.computed = True
+                for word in keywords if called is ast.Call else ():
+                    if word.arg == "inplace":  # `getattr(table, "dropna")(inplace=True)`
+                        for each in func.args:
+                            _changed(each, found)
             if arguments and not (functions.isdisjoint(_SETTERS) and methods.isdisjoint(_SETTERS)):
                 found.reshapes |= {
                     _ASSIGNED[each.value]
@@ -212,6 +219,8 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
     for names, value in others:
         if isinstance(value, ast.Attribute) and not names.isdisjoint(found.functions):
             _called_later(value, found)  # `put = box.put`
+            if not names.isdisjoint(in_place):
+                _changed(value.value, found)  # `drop = table.drop; drop(0, inplace=True)`
     _receive_all(others, found)
     before = -1
     while before != len(others):  # until nothing of what is left is known to be changed
@@ -470,6 +479,11 @@ def _only_reads(func: ast.expr) -> bool:
     while type(root) is ast.Attribute:
         root = root.value
     return type(root) is ast.Name and root.id in _LIBRARIES
+
+
+def _is_class(owner: ast.expr) -> bool:
+    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    return name[:1].isupper() and not name.isupper()
 
 
 def _set_by_name(call: ast.Call, found: Changes) -> None:

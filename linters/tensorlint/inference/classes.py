@@ -492,6 +492,8 @@ class Classes(Inheritance):
                     self.forget_held(found, set(), NEITHER)
             if type(found) is Tensor or type(found) is LibraryObject or type(found) is Instance:
                 if not self.initialising(value):
+                    if generic or value.lasting:
+                        self.change_held_object(name, found, in_functions=not generic)
                     return held_elsewhere(self, name, found, generic or value.lasting)
             return found
         found = self.find_in_class(cls, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tensorlint.inference.aliases import TIES, lose
 from tensorlint.inference.values import (
@@ -75,6 +75,17 @@ def objects_reached(value: Value) -> list[Instance]:
     return [each for each in _within(values, ONE_OF) if type(each) is Instance and not each.generic]
 
 
+# Libraries whose objects hold arrays that they have computed.
+OF_ESTIMATORS = ("sklearn.", "scipy.")
+# Libraries' objects of which is known what their methods change.
+_CHANGED_BY_METHODS = ("pandas.DataFrame", "pandas.Series", *OF_ESTIMATORS)
+
+
+def is_changed_by_methods(value: Value) -> TypeGuard[LibraryObject]:
+    """Whether it is a table, an estimator or the like."""
+    return type(value) is LibraryObject and value.path.startswith(_CHANGED_BY_METHODS)
+
+
 def one_within(values: Iterable[Value]) -> Value:
     """What is one of the values, or of what they hold: changing it may change any list, dictionary or object there."""
     values = list(values)
@@ -89,7 +100,7 @@ def one_within(values: Iterable[Value]) -> Value:
         if type(each) is Dictionary
         or (type(each) is Sequence and each.kind in ("list", "deque"))
         or (type(each) is Instance and not each.generic)
-        or (type(each) is LibraryObject and each.path.startswith("torch.nn."))
+        or (type(each) is LibraryObject and each.path.startswith(("torch.nn.", *_CHANGED_BY_METHODS)))
     ]
     return Opaque(None, Parts(parts[:_MOST_OBJECTS])) if parts else UNKNOWN
 

@@ -18,13 +18,13 @@ from tensorlint.inference.contents import (
     LASTING,
     classes_of,
     forget_field,
+    is_changed_by_methods,
     lasts,
     objects_reached,
     objects_within,
     tensors_within,
 )
 from tensorlint.inference.distant_changes import NO_LAYERS
-from tensorlint.inference.fitted_estimators import is_fitted
 from tensorlint.inference.forgetting import IN_PARTS, KEEPS, GoneThrough, has_parts
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.late_initialisers import attributes_unknown
@@ -213,7 +213,7 @@ class Effects(State):
                 around.append(held)
                 if assigned:
                     layer_changes.forget_assigned(self, [held], assigned)
-            if held is not None and (type(held) in _LENT or has_parts(held) or is_fitted(held)):
+            if held is not None and (type(held) in _LENT or has_parts(held) or is_changed_by_methods(held)):
                 if isinstance(held, Instance) and not held.generic:  # any of its properties may be set
                     forget(held, attributes | self.changed_by_any_property(held.cls), NEITHER)
                 else:
@@ -328,7 +328,10 @@ class Effects(State):
                 continue
             for name in [*each.fields] if every else names & each.held.keys():
                 held = each.held[name]
-                if isinstance(held, (Sequence, Dictionary, Opaque)):
+                if isinstance(held, (Sequence, Dictionary, Opaque)) or is_changed_by_methods(held):
+                    self.forget_held(held, set(), NEITHER)
+            for held in each.given:
+                if is_changed_by_methods(held):
                     self.forget_held(held, set(), NEITHER)
 
     def forget_of_classes(self, reached: Reached) -> None:
@@ -377,7 +380,9 @@ class Effects(State):
             name = function.path.rpartition(".")[2]
         else:
             return
-        if name in RESHAPING or name in ("methodcaller", "__set__"):
+        if isinstance(function, Attribute) and is_changed_by_methods(function.receiver):
+            self.forget_held(function.receiver, set(), NEITHER)  # `map(model.fit, xs, ys)`
+        elif name in RESHAPING or name in ("methodcaller", "__set__"):
             for value in given:
                 self.forget_held(value, set(), EITHER)
         elif name in ("setattr", "delattr"):

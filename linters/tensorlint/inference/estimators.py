@@ -8,9 +8,10 @@ IsotonicRegression, what reads text).
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
-from tensorlint.inference import fitted_estimators, splitters, table_values, tables
+from tensorlint.inference import fitted_estimators, layer_changes, splitters, table_values, tables
 from tensorlint.inference import sizes as S
 from tensorlint.inference.fitted_estimators import BINARY, FITTED
 from tensorlint.inference.ops import literals
@@ -19,10 +20,12 @@ from tensorlint.inference.ops.table import STOPS
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.values import (
     NONE,
+    SETTINGS,
     UNKNOWN,
     Const,
     LibraryObject,
     Number,
+    Opaque,
     Scalar,
     Sequence,
     Tensor,
@@ -33,6 +36,7 @@ from tensorlint.inference.values import (
     is_none,
     size_of,
 )
+from tensorlint.inference.words import has_word
 
 if TYPE_CHECKING:
     from tensorlint.inference.state import State
@@ -205,7 +209,10 @@ _LEAVES_SHAPES = frozenset({"return_X_y", "scaled", "data_home", "download_if_mi
 _GIVES_OTHERS = frozenset({"coef", "return_centers", "return_X_y", "return_distributions"})
 BUNCH = "sklearn.Bunch"
 _LAST = " last step"
+# The steps of a pipeline, which it fits itself, or what a search was given, of which it fits copies.
+_STEPS, _GIVEN = " steps", " given"
 _COLUMN = " column"
+_FITS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict"})
 
 
 def is_known(path: str) -> bool:
@@ -232,7 +239,8 @@ def make(interp: State, path: str, args: list[Value], kwargs: dict[str, Value], 
         if isinstance(given, LibraryObject) and given.path.removeprefix("sklearn.") in _KEEPS_TARGETS | _PREDICTORS:
             inner = LibraryObject(given.path, _SEARCHED, (), {}, node)
             if name in _SEARCHES:
-                return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: inner}, node)
+                fields: dict[str, Value] = {_LAST: inner, _GIVEN: Sequence("list", [given])}
+                return LibraryObject("sklearn.Pipeline", {}, (), fields, node)
             return _predicted_in_folds(inner, args[1:], kwargs, node)
         return None
     if name in _OF_PAIRS:
@@ -328,7 +336,7 @@ def _pipeline(steps: list[Value], node: ast.AST | None) -> Value | None:
     kinds = [step.path.removeprefix("sklearn.") if isinstance(step, LibraryObject) else "" for step in steps]
     if not kinds or kinds[-1] not in _KEEPS_TARGETS | _PREDICTORS or not _ROW_BY_ROW.issuperset(kinds[:-1]):
         return None
-    return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: steps[-1]}, node)
+    return LibraryObject("sklearn.Pipeline", {}, (), {_LAST: steps[-1], _STEPS: Sequence("list", steps)}, node)
 
 
 def _shuffled(args: list[Value], kwargs: dict[str, Value], node: ast.AST | None) -> Value | None:
@@ -405,19 +413,39 @@ _SCORING = frozenset(
      "fit_transform", "inverse_transform"]
 )  # fmt: skip
 _GIVE_ITSELF = frozenset({"fit", "partial_fit", "set_params"})
+# What changes it beside these, and methods that Python gives every object.
+_CHANGES = re.compile(r"_|sparsify$")
+# Fields of one that was changed in ways that nobody followed, and of a pipeline that has other steps.
+_MADE_OTHERWISE = frozenset({layer_changes.CHANGED, "steps"})
 _METHODS = _SCORING | {"fit", "split", "kneighbors"}
 
 
 def _may_have_changed(interp: State, receiver: LibraryObject) -> bool:
     """Whether something was assigned to the estimator, here, or to what may be one anywhere in the file."""
-    if any(map(_decides, receiver.fields)):
+    if any(map(_decides, receiver.fields)) or not _MADE_OTHERWISE.isdisjoint(receiver.fields):
         return True
     known: bool | None = interp.estimators_change
     if known is None:
         rebound = interp.rebound
         assigned = interp.own_file.facts.foreign_attributes | rebound.attributes
-        known = interp.estimators_change = rebound.everything or any(map(_decides, assigned))
+        known = rebound.everything or any(map(_decides, assigned)) or _reshapes_learned(interp.own_file.text)
+        interp.estimators_change = known
     return known
+
+
+# `model.coef_.shape = (1, 3)`, and names for what an estimator has learned.
+_RESHAPED = re.compile(r"\b(\w+)\.(?:(?:shape|dtype|strides)\b[^\n=]*=(?!=)|resize\()")
+_NAMED_LEARNED = re.compile(r"\b(\w+) = [\w.\[\]]+\.[a-z]\w*_\s*[;\n]")
+
+
+def _reshapes_learned(text: str) -> bool:
+    """Whether the file gives what an estimator has learned another shape in place."""
+    if not has_word(text, "shape", "dtype", "strides", "resize"):
+        return False
+    reshaped = set(_RESHAPED.findall(text))
+    if not reshaped:
+        return False
+    return any(name.endswith("_") for name in reshaped) or not reshaped.isdisjoint(_NAMED_LEARNED.findall(text))
 
 
 def _decides(name: str) -> bool:
@@ -435,8 +463,12 @@ def call(
     if receiver.path == BUNCH and name not in ("get", "keys", "values", "items", "copy"):
         forget_data(interp, receiver)
     kind = receiver.path.removeprefix("sklearn.")
+    if _CHANGES.match(name):
+        forget_estimator(interp, receiver)
+    elif name == "set_params":
+        forget_settings(interp, receiver)
     if kind in _ENCODERS:
-        made = fitted_estimators.encoded(interp, kind, name, args, node)
+        made = fitted_estimators.encoded(interp, receiver, kind, name, args, node)
         return receiver if name in _GIVE_ITSELF else made
     if kind in splitters.SPLITTERS:
         return splitters.split(kind, node) if name == "split" else UNKNOWN
@@ -449,13 +481,15 @@ def call(
         return fitted_estimators.neighbors(receiver, kind, features, args, kwargs, node)
     wants = name in _TAKES_FEATURES or (name == "inverse_transform" and kind in _SCALERS)
     if not wants or not isinstance(features, Tensor):
+        if name in _FITS:
+            forget_targets(interp, receiver)
         interp.escape(args, kwargs, reads_tables=True)
         return receiver if name in _GIVE_ITSELF else UNKNOWN
     if features.shape is not None and len(features.shape) == 1 and features.framework is not None:
         fitted, series = receiver.fields.get(_COLUMN), isinstance(given, LibraryObject)
         interp.report_bare_features(node, features, name, fitted, series=series)
         return UNKNOWN
-    if name in ("fit", "partial_fit", "fit_transform", "fit_predict"):
+    if name in _FITS:
         targets = args[1] if len(args) > 1 else kwargs.get("y", UNKNOWN)
         if isinstance(targets, LibraryObject):
             targets = tables.array_of(targets, targets.made)
@@ -464,7 +498,9 @@ def call(
         forget_targets(interp, receiver)
         more = name == "partial_fit" and ("classes" in kwargs or len(args) > 2)  # than the targets show
         if not (interp.conditional or more) and (known is None or _are_same(known, features, targets)):
-            receiver.fields[FITTED] = Sequence("tuple", [features, targets])
+            # Arrays that get another shape afterwards had this one then.
+            to = copy(targets) if isinstance(targets, Tensor) else targets
+            receiver.fields[FITTED] = Sequence("tuple", [copy(features), to, targets])
         receiver.fields[_COLUMN] = features
     if name in ("fit", "partial_fit"):
         return receiver
@@ -499,38 +535,92 @@ def call(
 
 def _are_same(known: Value, features: Tensor, targets: Value) -> bool:
     """Whether the estimator is fitted to what it was fitted to before."""
-    before, to = known.items or (UNKNOWN, UNKNOWN) if isinstance(known, Sequence) else (UNKNOWN, UNKNOWN)
-    return to is targets and isinstance(before, Tensor) and before.shape == features.shape
+    if not isinstance(known, Sequence) or not known.items:
+        return False
+    before, to, given = known.items
+    same = given is targets and isinstance(before, Tensor) and before.shape == features.shape
+    return same and not (isinstance(to, Tensor) and isinstance(targets, Tensor) and to.shape != targets.shape)
 
 
 def attribute(interp: State, receiver: LibraryObject, name: str, node: ast.AST | None) -> Value | None:
     """What the estimator learned from its data: `model.coef_`."""
-    if name == "best_estimator_" and receiver.path == "sklearn.Pipeline":
-        return receiver.fields.get(_LAST)
+    if receiver.path == "sklearn.Pipeline":
+        if name == "best_estimator_":
+            return receiver.fields.get(_LAST)
+        if name in ("steps", "named_steps", "estimator"):
+            return item(receiver)
     if FITTED not in receiver.fields or not name.endswith("_") or _may_have_changed(interp, receiver):
         return None
     return fitted_estimators.attribute(interp, receiver, name, node)
+
+
+def item(receiver: LibraryObject) -> Value:
+    """`pipeline[-1]`, `pipeline.steps`: nobody knows which step it is, but what is done to it is done to one of them."""
+    parts = tuple(_steps_of(receiver, _STEPS, _GIVEN))
+    return Opaque(None, parts=parts) if parts else UNKNOWN
+
+
+def _steps_of(receiver: LibraryObject, *names: str) -> list[LibraryObject]:
+    found: list[LibraryObject] = []
+    for name in names or (_STEPS,):
+        held = receiver.fields.get(name)
+        if isinstance(held, Sequence):
+            found += [each for each in held.items or () if isinstance(each, LibraryObject) and is_known(each.path)]
+    return found
+
+
+def forget_settings(interp: State, receiver: LibraryObject) -> None:
+    """The estimator, or another that may be the same, has other settings than it was made with."""
+    for each in all_of(receiver):
+        if SETTINGS not in each.fields:
+            each.fields[SETTINGS] = UNKNOWN
+            interp.mutations.append((each, SETTINGS))
+
+
+def forget_estimator(interp: State, receiver: LibraryObject) -> None:
+    """Code that nobody knows had the estimator in hand, and what it is made of."""
+    forget_targets(interp, receiver)
+    if receiver.path == BUNCH:
+        return
+    forget_settings(interp, receiver)
+    for each in all_of(receiver):
+        if each.path == "sklearn.Pipeline" and each.fields.get(_LAST) is not UNKNOWN:
+            each.fields[_LAST] = UNKNOWN
+            interp.mutations.append((each, _LAST))
+            _forget_steps(interp, each)
+
+
+def _forget_steps(interp: State, receiver: LibraryObject) -> None:
+    for step in _steps_of(receiver):
+        forget_estimator(interp, step)
 
 
 def forget_data(interp: State, receiver: LibraryObject) -> None:
     """A data set's entries are others now."""
     for each in all_of(receiver):
         for name in each.fields:
-            each.fields[name] = UNKNOWN
-            interp.mutations.append((each, name))
+            if each.fields[name] is not UNKNOWN:
+                each.fields[name] = UNKNOWN
+                interp.mutations.append((each, name))
 
 
 def forget_targets(interp: State, receiver: LibraryObject) -> None:
-    """The estimator, or another that may be the same, is fitted to something else."""
+    """The estimator, or another that may be the same, is fitted to something else, and so are the steps of a pipeline."""
     if receiver.path == BUNCH:
         forget_data(interp, receiver)
     for each in all_of(receiver):
-        each.fields[FITTED] = UNKNOWN
-        interp.mutations.append((each, FITTED))
+        if each.path == "sklearn.Pipeline":
+            for step in (each.fields.get(_LAST), *_steps_of(each)):
+                if isinstance(step, LibraryObject):
+                    forget_targets(interp, step)
+        if each.fields.get(FITTED) is not UNKNOWN:
+            each.fields[FITTED] = UNKNOWN
+            interp.mutations.append((each, FITTED))
 
 
 # What a pipeline or a search has its last step do.
 _LAST_ONE = frozenset(["fit", "predict", "predict_proba", "predict_log_proba", "decision_function"])
+_ASKS = frozenset(["score", "get_params", "transform", "score_samples"])
 
 
 def _call_pipeline(
@@ -543,10 +633,14 @@ def _call_pipeline(
     matrix = isinstance(features, Tensor) and features.shape is not None and len(features.shape) == 2
     if name not in _LAST_ONE or not isinstance(last, LibraryObject) or not matrix:
         interp.escape(args, kwargs)
-        if name not in _LAST_ONE - {"fit"} | {"score"}:
+        if name not in _LAST_ONE - {"fit"} | _ASKS:
             receiver.fields[_LAST] = UNKNOWN
             interp.mutations.append((receiver, _LAST))
+            _forget_steps(interp, receiver)
         return receiver if name in ("fit", "set_params") else UNKNOWN
+    if name == "fit":
+        for step in _steps_of(receiver)[:-1]:  # to what the steps before it give
+            forget_targets(interp, step)
     result = call(interp, last, name, args, kwargs, node)
     return receiver if name == "fit" else result
 

@@ -648,6 +648,8 @@ class Expressions(State):
                 return LibraryObject(value.path, positional=(Sequence("tuple"),))
             if table_groups.is_grouped(value):
                 return table_groups.item(value, index, node)
+            if value.path == "sklearn.Pipeline":
+                return estimators.item(value)
             return table_parts.item(self, value, index, node) if value.path.startswith("pandas") else UNKNOWN
         if isinstance(value, Instance):
             fields = self.fields_of_tuple(value)

@@ -6,13 +6,15 @@ Only what holds whatever the data: how many features there were, and how many cl
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference import tables
+from tensorlint.inference.handling import last_name
 from tensorlint.inference.ops.results import NUMERIC
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
+    SETTINGS,
     UNKNOWN,
     Const,
     LibraryObject,
@@ -87,9 +89,9 @@ GIVE_LABELS = frozenset(["KMeans", "DBSCAN", "GaussianMixture"])
 _NEIGHBORS = frozenset(["KNeighborsClassifier", "KNeighborsRegressor", "NearestNeighbors"])
 
 
-def is_fitted(value: Value) -> bool:
-    """Whether it is an estimator of which is known what it learned from."""
-    return isinstance(value, LibraryObject) and FITTED in value.fields
+def is_as_made(receiver: LibraryObject) -> bool:
+    """Whether it has the settings that it was made with, as far as is known."""
+    return SETTINGS not in receiver.fields and not any(map(str.isidentifier, receiver.fields))
 
 
 def fitted_to(receiver: LibraryObject) -> tuple[Value, Value]:
@@ -118,7 +120,8 @@ def _learned(
     if kind in _PER_FEATURE:
         names, changing = _PER_FEATURE[kind]
         if name in names:
-            return (width,) if not receiver.positional and receiver.arguments.keys().isdisjoint(changing) else None
+            as_made = not receiver.positional and receiver.arguments.keys().isdisjoint(changing)
+            return (width,) if as_made and (not changing or is_as_made(receiver)) else None
     if _PER_ROW.get(kind) == name:
         return (rows,)
     if name == "feature_importances_" and kind in _IMPORTANCES:
@@ -133,7 +136,9 @@ def _learned(
     given = targets.shape if isinstance(targets, Tensor) else None
     if given is None or name not in ("coef_", "intercept_"):
         return None
-    if name == "intercept_" and (receiver.positional or "fit_intercept" in receiver.arguments):
+    if name == "intercept_" and (
+        receiver.positional or "fit_intercept" in receiver.arguments or not is_as_made(receiver)
+    ):
         return None
     if kind in _LINEAR_CLASSIFIERS and len(given) == 1:
         classes = 1 if _is_binary(interp, targets) else _some()
@@ -182,7 +187,7 @@ def neighbors(
     words = dict(zip(("X", "n_neighbors", "return_distance"), args, strict=False)) | kwargs
     flag = words.get("return_distance", Const(True))
     made = receiver.positional[0] if receiver.positional else receiver.arguments.get("n_neighbors", Const(5))
-    count = size_of(words.get("n_neighbors", made))
+    count = size_of(words.get("n_neighbors", made if is_as_made(receiver) else UNKNOWN))
     if kind not in _NEIGHBORS or not isinstance(features, Tensor) or features.rank != 2 or count is None:
         return UNKNOWN
     shape = ((features.shape or ())[0], count)
@@ -192,7 +197,9 @@ def neighbors(
     return indices if isinstance(flag, Const) and flag.value is False else UNKNOWN
 
 
-def encoded(interp: State, kind: str, name: str, args: list[Value], node: ast.AST | None) -> Value:
+def encoded(
+    interp: State, receiver: LibraryObject, kind: str, name: str, args: list[Value], node: ast.AST | None
+) -> Value:
     """What encoders of targets make of `y`: a number for each, or a row."""
     given = args[0] if len(args) == 1 else UNKNOWN
     given = tables.array_of(given, node) if isinstance(given, LibraryObject) else given
@@ -202,7 +209,8 @@ def encoded(interp: State, kind: str, name: str, args: list[Value], node: ast.AS
     rows = shape[0] if shape else _some()  # whatever it is given, a list of texts or a column of a frame
     if kind == "LabelEncoder" and name in ("fit_transform", "transform"):
         return Tensor("numpy", (rows,), None, "int64" if shape else None, None, node, f"{kind}.{name}")
-    if kind == "LabelBinarizer" and name == "fit_transform" and shape:
+    as_made = not receiver.arguments and is_as_made(receiver)
+    if kind == "LabelBinarizer" and name == "fit_transform" and shape and as_made:
         columns = 1 if _is_binary(interp, given) else _some()
         return Tensor("numpy", (rows, columns), None, None, None, node, f"{kind}.{name}")
     return UNKNOWN
@@ -216,7 +224,7 @@ def _count(receiver: LibraryObject, kind: str) -> Size:
     """How many clusters or components it was made for."""
     word, default = _COUNTS[kind]
     given = receiver.positional[0] if receiver.positional else receiver.arguments.get(word, Const(default))
-    known = integer(given)
+    known = integer(given) if is_as_made(receiver) else None
     return _some() if known is None else known
 
 
@@ -226,13 +234,48 @@ def _is_binary(interp: State, targets: Value) -> bool:
     return targets.dtype == "bool" or (BINARY in targets.marks and not _stores_items(interp))
 
 
+# Functions and methods that put numbers into an array.
+_PUT = frozenset(["put", "place", "copyto", "putmask", "put_along_axis", "fill", "fill_diagonal", "itemset"])
+
+
 def _stores_items(interp: State) -> bool:
     """Whether the file puts anything into an array, as a third class into the targets of two."""
     known: bool | None = interp.memory.get(_stores_items)
     if known is None:
         known = interp.memory[_stores_items] = any(
-            isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load) and isinstance(each.value, ast.Name)
-            for file in (interp.own_file, interp.file)
-            for each in walk(file.tree)
+            map(
+                _puts_anything,
+                {interp.own_file.path: interp.own_file.tree, interp.file.path: interp.file.tree}.values(),
+            )
         )
     return known
+
+
+def _puts_anything(tree: ast.Module) -> bool:
+    others: set[str] = set()  # names for what may have another name
+    added: set[str] = set()
+    for each in walk(tree):
+        if _puts(each):
+            return True
+        if isinstance(each, ast.Assign) and isinstance(each.value, (ast.Name, ast.Attribute, ast.Subscript)):
+            others.update([target.id for target in each.targets if isinstance(target, ast.Name)])
+        elif isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            added.add(each.target.id)
+    return not others.isdisjoint(added)
+
+
+def _puts(node: Any) -> bool:
+    if isinstance(node, ast.Subscript):
+        key = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)  # of a table or a dictionary
+        return not isinstance(node.ctx, ast.Load) and not key
+    if not isinstance(node, ast.Call):
+        return False
+    name = last_name(node.func)
+    if name in _PUT or any(word.arg == "out" for word in node.keywords):
+        return True
+    # `np.add(y, 1, y)`
+    return (
+        bool(node.args)
+        and isinstance(node.args[-1], (ast.Name, ast.Attribute))
+        and any(ast.dump(each) == ast.dump(node.args[-1]) for each in node.args[:-1])
+    )

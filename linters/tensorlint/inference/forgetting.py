@@ -11,6 +11,7 @@ from tensorlint.inference.contents import (
     HOLDING,
     forget_field,
     hold_still,
+    is_changed_by_methods,
     is_forgotten,
     is_forgotten_itself,
     items_of,
@@ -52,15 +53,16 @@ _MAY_HAVE = frozenset({Sequence, Dictionary, Opaque, Instance, LibraryObject})
 class GoneThrough(set[int]):
     """The ids of the values that were gone through for the same attributes, and of the `objects` that were with all that they
     hold: by way of another one each would find the others again. `touched`: of those that any of these is one of.
-    `escaped`: of those that code has in hand of which nobody knows what it does. `others`: the same of other files, for whose
-    attributes the values are gone through once more."""
+    `escaped`: of those that code has in hand of which nobody knows what it does, but, if `read`, that it is a library's that
+    changes no table. `others`: the same of other files, for whose attributes the values are gone through once more."""
 
-    __slots__ = ("escaped", "objects", "others", "touched")
+    __slots__ = ("escaped", "objects", "others", "read", "touched")
 
     def __init__(self) -> None:
         self.objects: set[int] = set()
         self.touched: set[int] = set()
         self.escaped: set[int] = set()
+        self.read = False
         self.others: dict[str, GoneThrough] = {}
 
     def of(self, file: SourceFile) -> GoneThrough:
@@ -131,8 +133,10 @@ class Forgetting(State):
         elif isinstance(value, LibraryObject) and table_values.is_table(value):
             table_values.forget_table(self, value)
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
-            estimators.forget_targets(self, value)
+            estimators.forget_estimator(self, value)
         elif isinstance(value, LibraryObject):
+            if value.path.startswith("scipy."):
+                layer_changes.change_unseen(self, value)
             if value.path in CONTAINERS and attributes:
                 for part in layer_changes.modules_in(value):
                     self.forget_held(part, attributes, reshapes, seen, touched)
@@ -193,6 +197,10 @@ class Forgetting(State):
         seen = set() if seen is None else seen
         most = len(seen) + 200
         further = _TOUCHED if name is None else _MAY_HAVE
+
+        def goes_on(held: Value) -> bool:
+            return type(held) in further or is_changed_by_methods(held)
+
         while waiting:
             part = waiting.pop()
             key = id(part)
@@ -210,10 +218,10 @@ class Forgetting(State):
                     continue
             if isinstance(part, (Sequence, Dictionary)):
                 if part.items is None:  # as nearly always: it was forgotten before
-                    if type(part.element) in further:
+                    if goes_on(part.element):
                         waiting.append(part.element)
                 else:
-                    waiting += [each for each in items_of(part) if type(each) in further]
+                    waiting += filter(goes_on, items_of(part))
                 if name is None and not is_forgotten_itself(part):
                     self.forget_own_contents(part)
                     self.mutations.append((part, None))
@@ -221,10 +229,14 @@ class Forgetting(State):
                 if not part.generic:
                     if name is None:
                         kinds = _OF_OBJECTS if deep else _TOUCHED
-                        waiting += [each for each in part.held.values() if type(each) in kinds]
+                        waiting += [
+                            each for each in part.held.values() if type(each) in kinds or is_changed_by_methods(each)
+                        ]
                         self.forget_fields(part)
                     else:
-                        waiting += filter(has_parts, part.held.values())
+                        waiting += [
+                            each for each in part.held.values() if has_parts(each) or is_changed_by_methods(each)
+                        ]
                         self.forget_attributes(part, {name})
             elif isinstance(part, Tensor):
                 if name is None and aliases.TIES.on:
@@ -232,7 +244,7 @@ class Forgetting(State):
             elif isinstance(part, LibraryObject) and table_values.is_table(part):
                 table_values.forget_table(self, part)
             elif isinstance(part, LibraryObject) and estimators.is_known(part.path):
-                estimators.forget_targets(self, part)
+                estimators.forget_estimator(self, part)
             elif isinstance(part, LibraryObject):
                 if part.path in CONTAINERS:
                     waiting += [each for each in layer_changes.modules_in(part) if name is None or has_parts(each)]
@@ -248,6 +260,9 @@ class Forgetting(State):
         """Anything of the object may be changed from here on: its attributes are in other hands."""
         if table_values.is_table(value):
             table_values.forget_table(self, value)
+        elif estimators.is_known(value.path):
+            estimators.forget_estimator(self, value)
+            layer_changes.change_unseen(self, value)
         else:
             if value.parts:
                 self.touch(value, None)

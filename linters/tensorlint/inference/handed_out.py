@@ -55,8 +55,13 @@ _LOOKED_AT = _BINDING | {ast.Call, ast.Return, ast.Yield, ast.Subscript, ast.Aug
 def is_changed(file: SourceFile, name: str, *, deep: bool = False, in_functions: bool = False) -> bool:
     """Whether code of the file that has the list in hand which objects hold as `name` may change it, or a list in it if
     `deep` says that there is one. With `in_functions`, the name may be one of the module, and its statements do not count."""
-    search = _Search(file)
+    search = Search(file)
     search.name, search.deep = name, deep
+    return is_changed_for(search, in_functions)
+
+
+def is_changed_for(search: Search, in_functions: bool) -> bool:
+    file, name, deep = search.file, search.name, search.deep
     # `self.first = self.rows[0]`: what is changed of the one may be the other.
     assigned = f".{name}"
     kept = (_KEPT_AS.match(file.text, at + len(assigned)) for at in places_of(assigned, file.text))
@@ -64,12 +69,12 @@ def is_changed(file: SourceFile, name: str, *, deep: bool = False, in_functions:
     getters, seen = set[str](), 0
     while seen < len(names) + len(getters) + len(search.holders) and seen < _MOST:
         seen = len(names) + len(getters) + len(search.holders)
-        words = names | getters | search.holders
+        words = names | getters | search.holders | search.words
         lines = _lines(file.text, words, name, deep)
         if not lines:
             return False
         for scope in search.scopes(lines):
-            if in_functions and scope is search.outside:
+            if in_functions and scope is search.outside and not search.looks_outside:
                 continue
             search.begin(names, getters, scope, {name} if in_functions and search.sees(scope) else None)
             if search.changed:
@@ -129,8 +134,10 @@ class _Defined:
         return found
 
 
-class _Search:
+class Search:
     """One function, or one statement of the module, that mentions the list."""
+
+    looks_outside = False
 
     def __init__(self, file: SourceFile) -> None:
         self.file = file
@@ -138,6 +145,7 @@ class _Search:
         self.functions = self.defined.functions
         self.name = self.first = ""
         self.deep = False
+        self.words: frozenset[str] = frozenset()  # other words of lines that may have it in hand
         self.names: set[str] = set()
         self.getters: set[str] = set()
         self.local: set[str] = set()
@@ -192,11 +200,15 @@ class _Search:
         for node in nodes:
             if not isinstance(node, ast.Attribute):
                 self.look(node)
-            elif node.attr in _CHANGES and node not in called and self.is_it(node.value):
-                self.changed = True  # `add = self.rows.append`
+            else:
+                self.look_at_attribute(node, called)
         if self.local:
             changes = changes_of(scope)
             self.changed = self.changed or bool(changes.names & self.local)
+
+    def look_at_attribute(self, node: ast.Attribute, called: set[ast.expr]) -> None:
+        if node.attr in _CHANGES and node not in called and self.is_it(node.value):
+            self.changed = True  # `add = self.rows.append`
 
     def is_it(self, node: ast.expr | None) -> bool:
         """Whether the value may be the list, or hold it."""
@@ -306,6 +318,10 @@ class _Search:
         """Whether it is the list by its own name, by which changes are looked for elsewhere."""
         return isinstance(node, ast.Attribute) and node.attr == self.name
 
+    @staticmethod
+    def is_read_by(name: str, root: ast.expr) -> bool:
+        return name in _READING or (isinstance(root, ast.Name) and root.id in _LIBRARIES)
+
     def hand_on(self, call: ast.Call, given: list[ast.expr]) -> None:
         """The list is an argument: what is called may change it, unless it is known to leave it as it is."""
         if isinstance(call.func, ast.Lambda):
@@ -319,7 +335,7 @@ class _Search:
         if name in _CHANGING or (name in CHANGES and isinstance(root, ast.Name) and root.id in ("list", "dict", "set")):
             self.changed = True
             return
-        if self.changed or self.depth > 2 or name in _READING or (isinstance(root, ast.Name) and root.id in _LIBRARIES):
+        if self.changed or self.depth > 2 or self.is_read_by(name, root):
             return
         if any(isinstance(each, ast.Name) and each.id in self.functions for each in given):
             self.changed = True  # `partial(fill, self.rows)`, `Thread(target=fill, args=(self.rows,))`
@@ -339,10 +355,8 @@ class _Search:
             if any(isinstance(each, ast.Starred) and self.is_it(each) for each in call.args):
                 own.update(places)  # each of which may be an item
             if own:
-                inner = _Search.__new__(_Search)
-                inner.file, inner.defined, inner.functions = self.file, self.defined, self.functions
-                inner.name, inner.deep = self.name, self.deep
-                inner.holders = self.holders
+                inner = type(self).__new__(type(self))
+                inner.__dict__.update(self.__dict__)
                 inner.begin(set(), set(), function, own, self.depth + 1)
                 self.changed = self.changed or inner.changed
                 self.kept |= inner.kept

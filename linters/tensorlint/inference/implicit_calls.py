@@ -47,7 +47,7 @@ CALLED = frozenset({*_CALLABLE, Library})
 _METHODS = frozenset({Attribute, Library, Partial})
 _HELD = frozenset({Sequence, Dictionary})
 _LAYERS = frozenset({LibraryObject, Partial})
-_ESCAPING = _HELD | {Instance}
+_ESCAPING = _HELD | {Instance, LibraryObject}
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript, ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Dict, ast.Call)
 _OF_ONE = frozenset([ast.Attribute, ast.Subscript, ast.Starred, ast.Await, ast.NamedExpr])
 # Holds nothing, and nothing of it can be changed.
@@ -179,6 +179,7 @@ class ImplicitCalls(State):
         if self.assigned_to_layers and (assigned := self.assigned_to_layers & self.file.facts.unstable_attributes):
             layer_changes.forget_assigned(self, values, assigned)
         gone = GoneThrough()
+        gone.read = reads_tables
         outer, self.reshaped_together = self.reshaped_together, (reshaped := list[Value]())
         for value in values:
             if tied:
@@ -217,7 +218,7 @@ class ImplicitCalls(State):
                 self.forget_contents(value, gone.touched)
                 self.mutations.append((value, None))
         elif isinstance(value, LibraryObject) and estimators.is_known(value.path):
-            estimators.forget_targets(self, value)
+            (estimators.forget_targets if gone.read else estimators.forget_estimator)(self, value)
         elif isinstance(value, Instance):
             if not value.generic:
                 file = value.cls.scope.file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from tensorlint.inference import aliases, gone_through, iterators, kind_tests, rounds
+from tensorlint.inference import aliases, estimators, gone_through, iterators, kind_tests, rounds
 from tensorlint.inference import sizes as S
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.containers import contained, joined_items, share, within
@@ -324,6 +324,8 @@ class Iteration(State):
                 return self.iterate(members)
             if members is not None:
                 return members
+            if value.path == "sklearn.Pipeline":
+                return Sequence("iterator", None, estimators.item(value))
             return self.iterate_library_object(value)
         if isinstance(value, Const) and isinstance(value.value, str) and len(value.value) <= _MOST_LETTERS:
             return Sequence("iterator", [Const(letter) for letter in value.value])

@@ -22,6 +22,7 @@ from tensorlint.inference.values import (
     PLAIN,
     SCALAR,
     SCALARS,
+    SETTINGS,
     UNKNOWN,
     Attribute,
     Class,
@@ -368,7 +369,16 @@ def _join_objects(a: LibraryObject, b: LibraryObject, joined: _Joined) -> Value:
     alike = a.arguments.keys() == b.arguments.keys() and len(a.positional) == len(b.positional)
     if a.path.startswith(("pandas.", "sklearn.")):
         both = {name: join(value, b.fields[name], joined) for name, value in a.fields.items() if name in b.fields}
-        return perhaps_same(LibraryObject(a.path, {}, (), both), a, b)
+        either = LibraryObject(a.path, {}, (), both)
+        if a.path.startswith("sklearn."):
+            set_of_one = [name for name in a.fields.keys() ^ b.fields.keys() if name.isidentifier() or name == SETTINGS]
+            both.update(dict.fromkeys(set_of_one, UNKNOWN))
+            if alike:
+                either.arguments = {name: join(value, b.arguments[name], joined) for name, value in a.arguments.items()}
+                either.positional = tuple(join(x, y, joined) for x, y in zip(a.positional, b.positional, strict=True))
+            else:
+                both[SETTINGS] = UNKNOWN
+        return perhaps_same(either, a, b)
     # What one of them has been given does not hold of the other.
     fields: dict[str, Value] = dict.fromkeys((*a.fields, *b.fields), UNKNOWN)
     if a.path in CONTAINERS and not (alike and ("members" in a.fields) == ("members" in b.fields)):

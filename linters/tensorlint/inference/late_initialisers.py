@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorlint.inference import layer_changes
+from tensorlint.inference.changes import NEITHER
 from tensorlint.inference.class_order import functions_of, method_order, values_of
-from tensorlint.inference.contents import lasts
+from tensorlint.inference.contents import is_changed_by_methods, lasts
 from tensorlint.inference.distant_changes import MEMBERS
 from tensorlint.inference.ops import reshaping
 from tensorlint.inference.quiet_initialisers import QuietInitialisers
@@ -157,6 +158,9 @@ class LateInitialisers(State):
             self.forget_attributes(instance, waiting.forgotten, waiting.reshapes)
             if MEMBERS in waiting.forgotten:
                 layer_changes.forget_members(self, [instance])
+                for held in instance.held.values():
+                    if is_changed_by_methods(held):
+                        self.forget_held(held, set(), NEITHER)
             del self.mutations[mutations:]
         if instance.lasting:
             for held in instance.fields.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from typing import TYPE_CHECKING
 
 from tensorlint.inference import (
@@ -28,6 +29,7 @@ from tensorlint.inference import (
     text_files,
 )
 from tensorlint.inference import sizes as S
+from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.data_loading import DATA_LOADERS, LOADER_PARAMETERS, SUBSET
@@ -73,16 +75,22 @@ _HOLD_NOTHING = frozenset(
     ["IPython", "json", "logging", "math", "matplotlib", "numpy", "os", "pickle", "plotly", "re", "scipy", "seaborn",
      "statsmodels", "sys", "time", "torch", "warnings"]
 )  # fmt: skip
+# What leaves an estimator that it is given as it is: it fits copies, or asks what the estimator has learned.
+_FITS_COPIES = (
+    "sklearn.model_selection.",
+    "sklearn.inspection.",
+    "sklearn.base.",
+    "sklearn.utils.",
+    "joblib.dump",
+    "pickle.dump",
+)
+# scikit-learn's classes, and its functions that make an estimator of others.
+_MAKES_ESTIMATOR = re.compile(r"\.(?:[A-Z]\w*|make_(?:pipeline|union|column_transformer))$")
 # Matrices with a row and a column for each node of a graph.
 _SQUARES = frozenset({"networkx.to_numpy_array", "networkx.floyd_warshall_numpy"})
 _SOLVERS = frozenset(
     f"scipy.linalg.{name}" for name in ("solve", "cho_solve", "lu_solve", "solve_triangular", "solve_toeplitz")
 )
-# Libraries whose functions leave the tables that they are given as they are.
-_READ_TABLES = frozenset(
-    ["builtins", "IPython", "joblib", "matplotlib", "numpy", "pandas", "pickle", "plotly", "scipy", "seaborn", "sklearn",
-     "statsmodels", "torch"]
-)  # fmt: skip
 
 
 # Methods that decide what a copy is: of either kind, a shallow one, a deep one.
@@ -235,10 +243,12 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         if isinstance(value, LibraryObject):
             if table_values.is_table(value):
                 return table_values.same_axes(value, node)
-            if not modules.known(value.path):
-                return value
             if path == "copy.deepcopy":
                 return copied(value, {})
+            if estimators.is_known(value.path):
+                return LibraryObject(value.path, value.arguments, value.positional, dict(value.fields), node)
+            if not modules.known(value.path):
+                return value
             # A shallow copy has the layers and parameters of the first in common, and other settings of its own.
             if value.path not in CONTAINERS:
                 layer_changes.change_unseen(interp, value)
@@ -305,6 +315,9 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     if path in text_files.TEXT_FILES:
         return text_files.read(interp, kwargs, node)
     if table_making.is_known(path):
+        owner, _, method = path.rpartition(".")
+        if owner in (table_values.FRAME, table_values.SERIES) and args and table_values.is_table(args[0]):
+            return tables.call(interp, args[0], method, args[1:], kwargs, node)  # type: ignore[arg-type]
         return table_making.make(interp, path, args, kwargs, node)
     if path in (
         "numpy.dtype",
@@ -352,12 +365,21 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
     handed = [each for each in (*args, *kwargs.values()) if type(each) is Function]
     # `defaultdict(lambda: rows)["a"]` is what the function gives.
     lists = [found for each in handed for found in interp.lists_given(each, [], {}, modules=True)]
-    interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in _READ_TABLES)
+    if path.startswith(_FITS_COPIES):
+        args = [each for each in args if not _is_estimator(each)]
+        kwargs = {name: each for name, each in kwargs.items() if not _is_estimator(each)}
+    interp.escape(args, kwargs, reads_tables=path.partition(".")[0] in table_values.READ_TABLES)
     if path in _SOLVERS and len(args) > 1 and isinstance(args[1], Tensor):
         # What is solved for is on the right, as in a product with the inverse.
         vector_product(interp.call_context(path, node), args[0], args[1])
         return Tensor("numpy", made=node)
-    return one_within(lists if path.partition(".")[0] in _HOLD_NOTHING else [*lists, *args, *kwargs.values()])
+    root = path.partition(".")[0]
+    holds = root not in _HOLD_NOTHING and (root != "sklearn" or _MAKES_ESTIMATOR.search(path) is not None)
+    return one_within([*lists, *args, *kwargs.values()] if holds else lists)
+
+
+def _is_estimator(value: Value) -> bool:
+    return isinstance(value, LibraryObject) and estimators.is_known(value.path) and value.path != estimators.BUNCH
 
 
 def _math(name: str, args: list[Value]) -> Value:
@@ -433,5 +455,7 @@ def call_object_method(
         return table_groups.call(interp, receiver, name, args, kwargs, node)
     interp.escape(args, kwargs)
     if receiver.path.startswith("scipy."):
+        if name in CHANGES or name.startswith("_"):  # `result.update(x=...)`, `f.__init__(x, y)`
+            layer_changes.change_unseen(interp, receiver)
         return scipy_objects.method(interp, receiver, name, args, kwargs, node)
     return UNKNOWN

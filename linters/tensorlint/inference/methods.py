@@ -22,8 +22,8 @@ from tensorlint.inference import (
     ranks,
 )
 from tensorlint.inference import sizes as S
-from tensorlint.inference.changes import CHANGES, NAMESPACES, PUTS
-from tensorlint.inference.contents import given_back, one_within
+from tensorlint.inference.changes import CHANGES, LEARNS, NAMESPACES, PUTS
+from tensorlint.inference.contents import OF_ESTIMATORS, given_back, one_within
 from tensorlint.inference.effects import READS
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -277,12 +277,11 @@ class Methods(State):
         if isinstance(receiver, Partial):
             self.asked_for_parts(receiver, name)
         if isinstance(receiver, Attribute):
-            if (
-                isinstance(layer := receiver.receiver, LibraryObject)
-                and receiver.name in NAMESPACES
-                and name not in READS
-            ):
-                self.touch_all(layer)
+            if isinstance(layer := receiver.receiver, LibraryObject):
+                if (receiver.name in NAMESPACES and name not in READS) or (
+                    name in CHANGES and layer.path.startswith(OF_ESTIMATORS)
+                ):
+                    self.touch_all(layer)
             if receiver.name == "_modules" and name in PUTS:
                 layer_changes.forget_members(self, [receiver.receiver])
             elif name == "resize":
@@ -469,7 +468,8 @@ class Methods(State):
         if receiver.parts and name not in READS:
             if name in CHANGES or not (_is_of_tensors(name) and all(map(_is_container, receiver.parts))):
                 # `node.rows.append(x)` of what one of the objects holds; methods of their own were asked what they change.
-                self.touch(receiver, None, deep=name in CHANGES)
+                deep = name in CHANGES or name in LEARNS or "inplace" in kwargs
+                self.touch(receiver, None, deep=deep)
         if name == "__setattr__":
             self.set_by_name(receiver, args)
             return NONE

@@ -18,6 +18,7 @@ from tensorlint.inference.containers import extend, share, within
 from tensorlint.inference.contents import HOLDING, one_within, put_unseen
 from tensorlint.inference.demands import ALWAYS, SOMETIMES
 from tensorlint.inference.elsewhere import by_name
+from tensorlint.inference.fitted_estimators import BINARY
 from tensorlint.inference.forgetting import has_parts
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.names import FileFacts
@@ -190,7 +191,9 @@ class Statements(State):
                     return result
                 if "pandas" in self.file.text or "sparse" in self.file.text:
                     return copy(left, framework=None, strides=None, dtype=None, source=None, reduced=None)
-            same = copy(left, marks=left.marks - {"reduction", "transposed", "optional"}, source=None, reduced=None)
+            same = copy(
+                left, marks=left.marks - {"reduction", "transposed", "optional", BINARY}, source=None, reduced=None
+            )
             if same.marks and isinstance(result, Tensor):
                 same.marks = without_linear(same).marks | {mark for mark in result.marks if mark.startswith(LINEAR)}
             aliases.tie(same, left)

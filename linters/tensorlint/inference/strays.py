@@ -9,7 +9,8 @@ import builtins
 from collections.abc import Iterable
 
 from tensorlint.inference import forward_hooks, layer_changes
-from tensorlint.inference.contents import everything_within, is_forgotten_itself, one_within
+from tensorlint.inference.changes import LEARNS, NEITHER
+from tensorlint.inference.contents import everything_within, is_changed_by_methods, is_forgotten_itself, one_within
 from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.implicit_calls import names_given
@@ -33,6 +34,8 @@ _MOST = 200
 _MOST_GIVING = 32
 _DEEPEST = 4  # functions that call one another
 _BUILTINS = frozenset(dir(builtins))
+# Stands for what an estimator learns: no attribute has that name.
+LEARNED = "<learned>"
 _NO_VARIABLES = (Class, Library, ModuleScope)
 # Methods that give a module a part, or an object an attribute, by a name.
 _SETTERS = frozenset(
@@ -108,6 +111,8 @@ class Strays(State):
                 layer_changes.change_attributes_unseen(self, each, attributes)
                 if each.path in CONTAINERS and None in names:
                     layer_changes.change_unseen(self, each)
+            elif is_changed_by_methods(each) and not (names == (LEARNED,) and each.path.startswith("pandas.")):
+                self.forget_held(each, set(), NEITHER)
         self.strays_changed = len(self.mutations), self.steps if changing else len(self.strayed), names
 
     def all_strayed(self, strays: list[Value]) -> list[Value]:
@@ -135,6 +140,8 @@ class Strays(State):
             self.change_strayed(str(args[0].value) if args and isinstance(args[0], Const) else None)
         elif name in forward_hooks.FORWARD_HOOKS and forward_hooks.may_return(args, kwargs):
             self.change_strayed(layer_changes.CHANGED)
+        elif name in LEARNS or "inplace" in kwargs:
+            self.change_strayed(LEARNED if name in LEARNS else None)
         if not any(cls.has(name) for cls in self.classes):
             return
         for each in everything_within(self.all_strayed(list(self.strayed.values()))):

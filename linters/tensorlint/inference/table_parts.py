@@ -196,8 +196,12 @@ def _selected(table: LibraryObject, index: Sequence, node: ast.AST, *, labels: b
     return inherit(made, table, BOXED)
 
 
+# What is left of an axis of which one place is taken: none of that length is.
+_ONE_PLACE = -1
+
+
 def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> Size | None:
-    """What indexing leaves of an axis; 0 where one place was taken, None where that is not known."""
+    """What indexing leaves of an axis; None where that is not known."""
     size = rows_of(table) if of_rows else columns_of(table)
     if isinstance(index, Slice):
         if _is_whole(index):
@@ -213,7 +217,7 @@ def _axis(table: LibraryObject, index: Value, by_name: bool, of_rows: bool) -> S
         truths = any(isinstance(part, Const) and isinstance(part.value, bool) for part in index.items)
         return None if truths else len(index.items)
     if isinstance(index, Number) or (isinstance(index, Const) and type(index.value) is int):
-        return 0
+        return _ONE_PLACE
     return None
 
 
@@ -251,7 +255,7 @@ def _by_name(table: LibraryObject, index: Value, of_rows: bool) -> Size | None:
         return any_size() if listed else None
     if not all(is_one_column(table, text) for text in texts):
         return None
-    return len(texts) if listed else 0
+    return len(texts) if listed else _ONE_PLACE
 
 
 def _label_at(table: LibraryObject, index: Value) -> str | None:
@@ -276,11 +280,11 @@ def _placed(interp: State, table: LibraryObject, index: Value, kind: Value | Non
         first, second = index, Slice(NONE, NONE, NONE)
     rows = _axis(table, first, by_name, of_rows=True)
     columns = _axis(table, second, by_name, of_rows=False)
-    if rows is None or columns is None or (rows == 0 and columns == 0):
+    if rows is None or columns is None or (rows == _ONE_PLACE and columns == _ONE_PLACE):
         return UNKNOWN
-    if rows == 0:
+    if rows == _ONE_PLACE:
         return make_series(columns, node, table.fields.get(NAMES) if _is_whole(second) else None, is_boxed(table))
-    if columns == 0:
+    if columns == _ONE_PLACE:
         made = column_of(table, _label_at(table, second), node)
         return made if _is_whole(first) else with_columns_of(made, rows, node)
     if _is_whole(second):

@@ -57,6 +57,12 @@ _TEXTS = re.compile(
 )
 _OF_ROWS, _OF_COLUMNS = (ROWS, INDEX), (COLUMNS, NAMES, DOUBLED, BOXED)
 
+# Libraries whose functions leave the tables that they are given as they are.
+READ_TABLES = frozenset(
+    ["builtins", "IPython", "joblib", "matplotlib", "numpy", "pandas", "pickle", "plotly", "scipy", "seaborn", "sklearn",
+     "statsmodels", "torch"]
+)  # fmt: skip
+
 # What makes one number of a series and a series of a frame. Two of them add cells up, whatever these are.
 REDUCING = frozenset(["mean", "std", "var", "sem", "max", "min", "sum", "median", "prod", "product", "skew", "kurt"])
 _ADDING = frozenset(["mean", "sum"])

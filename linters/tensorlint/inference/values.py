@@ -710,6 +710,10 @@ def is_none(value: Value) -> bool:
     return type(value) is Const and value.value is None
 
 
+# Set of an estimator whose settings may be others than it was made with.
+SETTINGS = " settings"
+
+
 def perhaps_same(made: LibraryObject, *others: LibraryObject) -> LibraryObject:
     """What is done in place to one of a few tables or estimators may be done to each of them."""
     made.parts = others

@@ -2149,34 +2149,62 @@ HOLDERS = {
     ),
     "its initialiser": ("self", "box = Box()\nREAD\n"),
 }
+# Functions of which nobody knows what has run before them.
+LATER = {
+    "functions of a module": (
+        "box",
+        "box = Box()\ndef work():\n    PLACE\ndef again():\n    READ\nagain()\nwork()\nagain()\n",
+    ),
+    "functions behind a statement": ("box", "box = Box()\ndef again():\n    READ\nagain()\nPLACE\nagain()\n"),
+}
 _MARK = re.compile(r"CHANGE\(([\w.]+)\)")
 
 
-def program(way: str, place: Place, holder: str, kind: str) -> str | None:
-    """One program; None where the way is a statement and the place takes an expression. `kind` is "object", "module" or "class"
-    (whose objects share what is changed)."""
-    box, around = HOLDERS[holder]
-    template, read = (_MODULE, _READ_MODULE) if kind == "module" else (_OBJECT, _READ_OBJECT)
-    if kind == "class":
-        template = _OF_CLASS
-        read += "Box().read()\n"
+@dataclass(frozen=True)
+class Subject:
+    """What is changed: a class `Box`, or, where the object is one of a library's, the call that makes it; and what is read
+    of it before and after. What is `shared` is read of another object of the class, too."""
+
+    template: str
+    read: str
+    base: str = "object"
+    shared: bool = False
+    made: str = ""
+    head: str = ""
+
+
+SUBJECTS = {
+    "object": Subject(_OBJECT, _READ_OBJECT),
+    "module": Subject(_MODULE, _READ_MODULE, base="torch.nn.Module"),
+    "class": Subject(_OF_CLASS, _READ_OBJECT + "Box().read()\n", shared=True),
+}
+
+
+def program(way: str, place: Place, holder: str, subject: Subject) -> str | None:
+    """One program; None where the way is a statement and the place takes an expression, or the subject has no such place."""
+    box, around = HOLDERS.get(holder) or LATER[holder]
     parts = [_filled(each.strip("\n"), way) for each in (place.statements, place.methods, place.module)]
     if None in parts:
         return None
     statements, methods, module = (each or "" for each in parts)
-    base = "Base" if "class Base" in module else "torch.nn.Module" if kind == "module" else "object"
-    if kind == "module":
-        module = module.replace("class Base:", "class Base(torch.nn.Module):")
+    strange = methods or "class Base" in module or "Box()" in statements or box == "self"
+    if subject.made and (strange or re.search(r"\bBOX\.\w+ = ", place.statements)):
+        return None  # the library's object has no such methods, or attributes
+    base = "Base" if "class Base" in module else subject.base
+    module = module.replace("class Base:", f"class Base({subject.base}):") if subject.base != "object" else module
     inside = holder == "its initialiser"
-    if inside and kind == "class":
+    if inside and subject.shared:
         return None
-    here = statements if inside else f"{statements}\n{read.strip()}"
+    read = subject.read.strip()
+    here = statements if inside else f"{statements}\n{read}"
     text = _indented(around, "PLACE", here)
-    text = re.sub(r"\bBOX\b", "box" if inside else box, _indented(text, "READ", read.strip()))
-    made = template.replace("BASE", base)
+    text = re.sub(r"\bBOX\b", "box" if inside else box, _indented(text, "READ", read))
+    if subject.made:
+        text = text.replace("Box()", subject.made)
+    made = subject.template.replace("BASE", base)
     made = made.replace("INIT\n", indent(re.sub(r"\bBOX\b", box, here), "        ") + "\n" if inside else "")
     made = made.replace("METHODS\n", indent(methods, "    ") + "\n" if methods else "")
-    source = f"{_HEAD}{_CUT}{module}\n{made}{text}"
+    source = f"{_HEAD}{subject.head or _CUT}{module}\n{made}{text}"
     ast.parse(source)
     return source
 

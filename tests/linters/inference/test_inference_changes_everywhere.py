@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is the oracle")
 
-from change_programs import HOLDERS, OF_MODULES, OF_OBJECTS, PLACES, program
+from change_programs import HOLDERS, OF_MODULES, OF_OBJECTS, PLACES, SUBJECTS, program
 from test_inference_adversaries import wrong_claims
 
 _PART = 50
@@ -33,7 +33,7 @@ def test_no_program_is_told_what_was_there_before(kind: str, part: int, tmp_path
     while judged < _PART:
         way, place = chosen.choice(_KINDS[kind]), chosen.choice(list(PLACES))
         holder = chosen.choice(list(HOLDERS))
-        source = program(way, PLACES[place], holder, kind)
+        source = program(way, PLACES[place], holder, SUBJECTS[kind])
         if source is not None and not _ends_in_an_error(source):
             judged += 1
             assert wrong_claims(tmp_path / "program.py", source) == {}, f"{way} | {place} | {holder}\n{source}"
@@ -43,7 +43,7 @@ def test_no_program_is_told_what_was_there_before(kind: str, part: int, tmp_path
 def test_each_way_in_the_plainest_places(kind: str, tmp_path: Path) -> None:
     for way in _KINDS[kind]:
         for place in ("a statement", "a function within", "a function of the file", "a method"):
-            source = program(way, PLACES[place], "a function", kind)
+            source = program(way, PLACES[place], "a function", SUBJECTS[kind])
             assert source is not None
             if kind == "class" and _ends_in_an_error(source):
                 continue  # `del box.t`, which the class has
@@ -56,7 +56,7 @@ def test_the_plainest_way_in_each_place(kind: str, tmp_path: Path) -> None:
     judged = 0
     for name, place in PLACES.items():
         for holder in HOLDERS:
-            source = program(way, place, holder, kind)
+            source = program(way, place, holder, SUBJECTS[kind])
             if source is not None and not _ends_in_an_error(source):
                 judged += 1
                 assert wrong_claims(tmp_path / "program.py", source) == {}, f"{name} | {holder}\n{source}"

@@ -504,7 +504,10 @@ class Calls(State):
                 if isinstance(called, Function):
                     run.setdefault(called, []).append(part)
                 else:
-                    if not part.generic:  # it is a method of it that is called
+                    if not part.generic:  # it is a method of it that is called, or of what it holds
+                        for held in part.held.values():
+                            if is_changed_by_methods(held):
+                                self.forget_held(held, set(), NEITHER, seen)
                         self.forget_fields(part)
                     self.not_followed(called or UNKNOWN, args, kwargs, together=together)
             else:

@@ -24,6 +24,11 @@ PUTS = CHANGES | {
 _REGISTER = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "__setattr__"})
 # Methods of an estimator that decide on the shape of what it gives.
 LEARNS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict", "set_params"})
+# Methods of tables that change them where they are told to: `inplace`.
+PERHAPS_IN_PLACE = frozenset(
+    ["drop", "dropna", "fillna", "replace", "rename", "rename_axis", "reset_index", "set_index", "set_axis", "sort_values",
+     "sort_index", "drop_duplicates", "query", "eval", "clip", "where", "mask", "interpolate", "ffill", "bfill"]
+)  # fmt: skip
 DOUBLE = frozenset(["__setitem__", "__delitem__", "__iadd__", "__ior__", "__imul__"])
 SHAPED_IN_PLACE = re.compile(
     r"\.(?:(?:un)?squeeze_|swap_tensors|resize(?:_|_as_)?|t_|transpose_|swap(?:axes|dims)_|set_)\(|\.(?:data|shape|dtype|strides)(?:\s*=[^=]|,[\w.\[\], \t]* =(?!=))"
@@ -35,7 +40,7 @@ EITHER = frozenset({"torch", "numpy"})
 _ASSIGNED = {"data": "torch", "shape": "numpy", "dtype": "numpy", "strides": "numpy"}
 _CALLED = {**dict.fromkeys([*RESHAPING, "swap_tensors"], "torch"), "resize": "numpy"}
 _HOOKS = FORWARD_HOOKS | HELD_AS
-_TOLD_OF = PUTS | DOUBLE | _CALLED.keys() | _HOOKS | LEARNS | {"__setstate__"}
+_TOLD_OF = PUTS | DOUBLE | _CALLED.keys() | _HOOKS | LEARNS | {"__setstate__", "isetitem"}
 _BINDING = frozenset(
     [ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.AsyncFor, ast.comprehension, ast.arguments, ast.withitem,
      ast.Match, ast.Global, ast.Nonlocal, ast.Return, ast.Yield, ast.Lambda]
@@ -65,6 +70,8 @@ _CALL_NOTHING = frozenset(
 )  # fmt: skip
 _LIBRARIES = frozenset(["torch", "np", "numpy", "F", "nn", "math", "os", "logging", "logger", "warnings", "json", "re"])
 _OF_TENSORS = frozenset(["torch", "np", "numpy", "F", "math"])
+# What makes a function that calls a method of what it is given.
+_CALLERS = frozenset(["attrgetter", "methodcaller", "partial"])
 _BY_NAME = frozenset(["setattr", "delattr", "getattr", "hasattr"])
 _SETTERS = frozenset({"setattr", "__setattr__"})
 _ASK_BY_NAME = frozenset(["getattr", "__getattribute__", "__getattr__", "attrgetter", "vars"])
@@ -200,10 +207,14 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                 for word in keywords:
                     if word.arg == "out":
                         found.reshapes |= {"torch"}
-                    elif word.arg == "inplace":  # `table.dropna(inplace=True)`
+                    elif word.arg == "inplace" or (word.arg is None and name in PERHAPS_IN_PLACE):
+                        # `table.dropna(inplace=True)`, `table.dropna(**options)`
                         _changed(arguments[0] if arguments and _is_class(owner) else owner, found)
             else:
                 found.computed = True
+                if called is ast.Call and _name_of(func.func) in _CALLERS:
+                    for each in arguments:
+                        _changed(each, found)  # `partial(pd.DataFrame.drop, inplace=True)(self.table, 0)`
                 for word in keywords if called is ast.Call else ():
                     if word.arg == "inplace":  # `getattr(table, "dropna")(inplace=True)`
                         for each in func.args:
@@ -259,6 +270,8 @@ def _called_by_name(call: ast.Call, function: str, found: Changes) -> None:
         name = arguments[1] if len(arguments) > 1 else None
         if isinstance(name, ast.Constant):
             found.methods.add(str(name.value))
+            if name.value in LEARNS:
+                _changed(arguments[0], found)
             if name.value in _CALLED:
                 found.reshapes |= {_CALLED[name.value]}
             if name.value in _HOOKS:
@@ -481,8 +494,12 @@ def _only_reads(func: ast.expr) -> bool:
     return type(root) is ast.Name and root.id in _LIBRARIES
 
 
+def _name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def _is_class(owner: ast.expr) -> bool:
-    name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""
+    name = _name_of(owner)
     return name[:1].isupper() and not name.isupper()
 
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from tensorlint.inference.changes import CHANGES, DOUBLE, changes_of
+from tensorlint.inference.changes import CHANGES, DOUBLE, PERHAPS_IN_PLACE, changes_of
 from tensorlint.inference.elsewhere import imports
 from tensorlint.inference.frames import SourceFile
 from tensorlint.inference.handed_out import Search, is_changed_for
@@ -17,11 +17,7 @@ from tensorlint.inference.handling import last_name
 from tensorlint.inference.table_values import READ_TABLES
 from tensorlint.inference.walking import parameters_of, walk
 
-# Methods of tables that change them where they are told to, `inplace`, and those that do so anyway.
-_PERHAPS = frozenset(
-    ["drop", "dropna", "fillna", "replace", "rename", "rename_axis", "reset_index", "set_index", "set_axis", "sort_values", "sort_index",
-     "drop_duplicates", "query", "eval", "clip", "where", "mask", "interpolate", "ffill", "bfill"]
-)  # fmt: skip
+# Methods that change a table or an estimator, whatever they are given.
 _ALWAYS = CHANGES | DOUBLE | {
     "isetitem", "pipe", "fit", "partial_fit", "fit_transform", "fit_predict", "set_params", "sparsify", "set_bandwidth", "resize",
 }  # fmt: skip
@@ -111,7 +107,7 @@ class _OfObjects(Search):
 
     def look_at_attribute(self, node: ast.Attribute, called: set[ast.expr]) -> None:
         if isinstance(node.ctx, ast.Load):
-            handed = node.attr in _ALWAYS or node.attr in _PERHAPS or node.attr.startswith("__")
+            handed = node.attr in _ALWAYS or node.attr in PERHAPS_IN_PLACE or node.attr.startswith("__")
             if handed and node not in called and self.is_it(node.value):
                 self.changed = True  # `fit = self.model.fit`
         elif self.is_it(node.value):
@@ -173,7 +169,7 @@ def _changes(method: str, call: ast.Call | None) -> bool:
     if method in _ALWAYS or method.startswith("__"):
         return True
     if call is None:
-        return method in _PERHAPS
+        return method in PERHAPS_IN_PLACE
     return any(
         word.arg is None
         or (word.arg == "inplace" and not (isinstance(word.value, ast.Constant) and not word.value.value))

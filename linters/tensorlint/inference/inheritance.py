@@ -10,7 +10,7 @@ from functools import partial
 from types import NoneType
 
 from tensorlint.inference import layer_changes, module_containers
-from tensorlint.inference.changes import CHANGES, PUTS
+from tensorlint.inference.changes import CHANGES, PUTS, is_namespace
 from tensorlint.inference.class_order import functions_of, method_order
 from tensorlint.inference.contents import forget_field, hold_still, one_within
 from tensorlint.inference.distant_changes import SHOWN
@@ -96,6 +96,11 @@ def changed_by_operators(cls: Class) -> frozenset[str]:
                     return _EVERYTHING
                 names |= changed_by_operators(base)
         implicit = [name for name in cls.methods if name.startswith("__") and name not in _FOLLOWED]
+        if any(
+            kept_with(cls.methods[name], "stores any", partial(_stores_any, cls.methods[name])) for name in implicit
+        ):
+            cls.changed_by_operators = _EVERYTHING
+            return _EVERYTHING
         cls.changed_by_operators = frozenset(names | _changed_by(cls, implicit))
     return cls.changed_by_operators
 
@@ -159,6 +164,17 @@ def _changes_of_self(method: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[se
                 if (name := _first_attribute(node.func.value, own)) is not None:
                     changed.add(name)
     return changed, called
+
+
+def _stores_any(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """`vars(self)[name] = value`, with a name that is computed."""
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and not isinstance(node.slice, ast.Constant)
+        and is_namespace(node.value)
+        for node in walk(method)
+    )
 
 
 def _decorates(maker: Function, cls: Class) -> bool:

@@ -54,6 +54,7 @@ def test_ways_in_the_plainest_places(kind: str, tmp_path: Path) -> None:
 _TOP = """import contextlib
 import copy
 import functools
+import operator
 import random
 import numpy as np
 import pandas as pd
@@ -112,6 +113,23 @@ class Node:
         m.fit(X, Y)
         return 1
 
+    def __float__(self):
+        getattr(self.box.m, "fit")(X, Y)
+        return 1.0
+
+    def __index__(self):
+        words = {"inplace": True}
+        self.box.df.drop(0, **words)
+        return 1
+
+    def __invert__(self):
+        functools.partial(pd.DataFrame.drop, inplace=True)(self.box.df, 0)
+        return 1
+
+    def __pos__(self):
+        operator.attrgetter("fit")(self.box.m)(X, Y)
+        return 1
+
 
 class Wrapper:
     def __init__(self, box):
@@ -149,6 +167,10 @@ list(map(box.m.fit, [X], [Y]))
 make_pipeline(box.m).fit(X, Y)
 for each in (box.m,): each.fit(X, Y)
 -Node(box)
+float(Node(box))
+[1, 2][Node(box)]
+~Node(box)
++Node(box)
 box.pca.set_params(n_components=1).fit(X)
 box.pca.n_components = 1; box.pca.fit(X)
 box.pipe.fit(X, Y)
@@ -183,6 +205,12 @@ DIRECT = {
     "a copy": "c = copy.copy(m)\nc.coef_ = np.ones((2, 3))\nx = c.coef_\nz = m.coef_\n",
     "a bound method": "list(map(m.fit, [X], [Y]))\nx = m.predict(X)\n",
     "a setter": "Wrapper(m).name = 1\nx = m.predict(X)\n",
+    "a method of what a list of nodes holds": (
+        "class Link:\n    def __init__(self, next, held): self.next, self.held = next, held\n"
+        "def walk(n):\n    while n is not None:\n        if n.held is not None:\n            b = n.held\n"
+        "            f = b.drop; f(0, inplace=True)\n        n = n.next\n"
+        "walk(Link(Link(None, df), None))\nx = df.values\n"
+    ),
     "sparse labels": "x = LabelBinarizer(sparse_output=True).fit_transform(yb)\n",
     "another class by put": "np.put(yb, 0, 2)\nx = LogisticRegression().fit(Xb, yb).predict_proba(Xb)\n",
     "another class by out": "np.add(yb, np.arange(12) % 2, out=yb)\nx = LogisticRegression().fit(Xb, yb).coef_\n",

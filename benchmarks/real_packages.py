@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-RULES = ("TSR101", "TSR102", "TSR111", "TSR112", "TSR201", "TSR301")
+RULES = ("TSR101", "TSR102", "TSR111", "TSR112", "TSR201", "TSR202", "TSR301")
 VERDICTS = Path(__file__).parent / "results" / "verdicts.md"
 _ROW = re.compile(r"^\| ([\w.-]+-\d[\w.]*) \| (\S+) \| (\d+) \| (TSR\d+) \| (true|false) \|")
 

@@ -144,6 +144,8 @@ class Assignments(State):
             if isinstance(receiver, LibraryObject) and receiver.path == table_values.FRAME:
                 index = table_parts.label(index, target.slice)
             self.store_item(receiver, index, value)
+            if type(receiver) is Tensor:
+                self.write_part(receiver, index, target, target)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, Sequence("list"), None)
 

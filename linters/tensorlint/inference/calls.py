@@ -12,6 +12,7 @@ from tensorlint.inference import (
     aliases,
     builtins,
     containers,
+    expanded_writes,
     iterators,
     known_axes,
     layer_changes,
@@ -599,6 +600,8 @@ class Calls(State):
             return result
         if args and (method := _put_by(path)):
             return self.call_method(args[0], method, args[1:], kwargs, node)
+        if path[-1] == "_" and args and type(args[0]) is Tensor:
+            self.write_by_function(args[0], path, node)
         if args and type(args[0]) is LibraryObject:
             series = table_values.computed(path, args, kwargs, node)
             if series is not None:
@@ -691,6 +694,8 @@ class Calls(State):
         result = self.with_outer(ops.apply(entry, call, *unknown_arguments.of_function(entry, args, kwargs)))
         if self.outcomes:
             self.note_given(args, kwargs, result)
+        if type(result) is Tensor and result.marks and not (args and result is args[0]):
+            expanded_writes.forget_repeated(result, entry.name)
         if type(result) is Tensor and "optional" in result.marks and entry.name.rpartition(".")[2] != "grad":
             result = copy(result, marks=result.marks - {"optional"})  # which None would not have given
         if aliases.TIES.on:
@@ -725,6 +730,7 @@ class Calls(State):
         if not isinstance(out, Tensor):
             self.reshape(out)
             return UNKNOWN
+        self.write_by_function(out, "out", node)
         shape = result.shape if isinstance(result, Tensor) else None
         if shape is not None and shape == out.shape:
             return out

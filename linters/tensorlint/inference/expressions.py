@@ -587,7 +587,7 @@ class Expressions(State):
                 isinstance(found, Tensor)
                 and found.shape is None
                 and found.axes is None
-                and (value.axes or known_axes.may_choose(index))
+                and (value.axes or known_axes.may_choose(index) or known_axes.adds_axis(index))
             ):
                 found.axes = known_axes.indexed(known_axes.of(value), index) or None
             if value.kin is None:
@@ -626,7 +626,7 @@ class Expressions(State):
                     return self.sequence_item(listed, index)
             cut = Opaque(None, value.parts)
             cut.cut = value.cut
-            if known_axes.may_choose(index):
+            if known_axes.may_choose(index) or known_axes.adds_axis(index):
                 cut.axes = known_axes.indexed(known_axes.of(value), index) or None
                 cut.cut = cut.cut or cut.axes is None
             if value.lengths and type(index) is Slice:

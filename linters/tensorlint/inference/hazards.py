@@ -47,6 +47,26 @@ class ViewHazard(Hazard):
     unless: str = ""
 
 
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+class ExpandedWriteHazard(Hazard):
+    """A write into a tensor that repeats its elements along `axis`, of size `size`, as `by` (`expand`) leaves it.
+
+    `write` says what comes of it: `refused` by torch; `read-only`, an array of numpy's that nobody may write; `all`, where the
+    one row `region` is written and the others are the same memory; `merged`, where the mask `region` is not the same for
+    each of them. `receiver` is its source text, `named` whether that is a name, `operation` the text of the write.
+    """
+
+    receiver: str
+    shape: str
+    axis: int
+    size: str
+    operation: str
+    write: Literal["refused", "read-only", "all", "merged"]
+    region: str
+    by: str
+    named: bool
+
+
 BroadcastContext = Literal["plain", "reduced", "partly", "loss", "compared"]
 
 

@@ -264,6 +264,13 @@ def indexed(axes: Axes, index: Value) -> Axes | None:
     return _of_least_rank(kept, rest)
 
 
+def adds_axis(index: Value) -> bool:
+    """`x[None]`, `x[:, None]`: the axis is of size 1, however many there are."""
+    if isinstance(index, Sequence) and index.kind == "tuple":
+        return any(map(is_none, index.items or ()))
+    return is_none(index)
+
+
 def may_choose(index: Value) -> bool:
     """Whether an index may leave an axis without elements: a mask, or a slice with bounds."""
     items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
@@ -371,13 +378,15 @@ def after_function(name: str, args: list[Value], kwargs: dict[str, Value]) -> Ax
         classes = size_of(_argument("num_classes", 1, args, kwargs))
         return None if classes is None or (isinstance(classes, int) and classes < 0) else {-1: classes}
     axes = of(subject)
-    if not axes or (isinstance(subject, Tensor) and subject.shape is not None):
+    if isinstance(subject, Tensor) and subject.shape is not None:
         return None
-    if name in SAME:
-        return axes
     if name == "unsqueeze":
         at = integer(_argument("dim", 1, args, kwargs))
         return None if at is None else with_axis(axes, at, 1)
+    if not axes:
+        return None
+    if name in SAME:
+        return axes
     if name in ("transpose", "swapaxes", "swapdims"):
         first = integer(_argument("dim0", 1, args, kwargs))
         second = integer(_argument("dim1", 2, args, kwargs))

@@ -393,8 +393,11 @@ class Methods(State):
             self.note_counted(
                 args if len(args) > 1 else args[0].items or () if args and isinstance(args[0], Sequence) else ()
             )
-        if name.endswith("_") and not name.endswith("__") and isinstance(result, Tensor):
-            self.changed_in_place(receiver, result, node)
+        if name.endswith("_") and not name.endswith("__"):
+            if framework == "torch":
+                self.write_by_method(receiver, name, args, node)
+            if isinstance(result, Tensor):
+                self.changed_in_place(receiver, result, node)
         return result
 
     def is_new(self, value: Tensor, node: ast.AST | None) -> bool:

@@ -11,10 +11,12 @@ from tensorlint.inference import ops
 from tensorlint.inference.bindings import Bindings
 from tensorlint.inference.broadcast_reports import BroadcastReports, FollowOn
 from tensorlint.inference.demands import ALWAYS
+from tensorlint.inference.expanded_writes import ExpandedWrites
 from tensorlint.inference.forward_reports import ForwardReports, patches_forward
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.hazards import (
     BroadcastHazard,
+    ExpandedWriteHazard,
     Hazard,
     RankOneTransposeHazard,
     RankOneVectorHazard,
@@ -63,6 +65,7 @@ class Reports(
     SourceText,
     ReportsAtCalls,
     ViewReports,
+    ExpandedWrites,
     BroadcastReports,
     RankOneReports,
     QuadraticForms,
@@ -126,7 +129,7 @@ class Reports(
     def add(self, node: ast.AST, hazard: Hazard) -> None:
         self.noticed += 1
         if self.expected_errors and (
-            isinstance(hazard, (ViewHazard, RankOneVectorHazard))
+            isinstance(hazard, (ViewHazard, ExpandedWriteHazard, RankOneVectorHazard))
             or (isinstance(hazard, BroadcastHazard) and hazard.refused)
         ):
             return
@@ -163,9 +166,10 @@ class Reports(
 
     def report(self, call: ops.Call, kind: str, facts: dict[str, Any]) -> None:
         """A table noticed something; `kind` and `facts` are described in `ops/table.py`."""
-        node = call.node
-        if node is None:
-            return
+        if call.node is not None:
+            self.report_of(call.node, kind, facts)
+
+    def report_of(self, node: ast.AST, kind: str, facts: dict[str, Any]) -> None:
         handler = _REPORTS.get(kind)
         if handler is None:
             return
@@ -206,9 +210,13 @@ class Reports(
 
 
 # What a function of another file does only to what it is given: two shapes that are not one, and what the library refuses.
-_AT_CALLS = frozenset({"broadcast", "loss", "view", "bare_inputs", "rank_one_matrix", "rank_one_join"})
+_AT_CALLS = frozenset(
+    {"broadcast", "loss", "view", "expanded_write", "in_place", "bare_inputs", "rank_one_matrix", "rank_one_join"}
+)
 _REPORTS: dict[str, Any] = {
     "view": Reports.report_view,
+    "expanded_write": Reports.report_expanded_write,
+    "in_place": Reports.report_in_place,
     "broadcast": Reports.report_broadcast,
     "loss": Reports.report_loss,
     "one_sided": Reports.report_one_sided,

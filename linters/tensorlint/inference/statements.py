@@ -145,11 +145,13 @@ class Statements(State):
             if sign == "+" and type(left) is type(right) is Sequence and extend(self, left, right, target):
                 result = self.frame.env[target.id]
             else:
+                self.write_over(left, target, node)
                 result = self.in_place(sign, left, right, node)
             self.assign(target, result, None)
         elif isinstance(target, ast.Attribute):
             receiver = self.eval(target.value)
             left = self.attribute_of(receiver, target.attr, target)
+            self.write_over(left, target, node)
             result = self.in_place(sign, left, self.eval(node.value), node)
             if receiver is UNKNOWN:  # `type(self).count += 1`
                 self.assign(target, UNKNOWN, None)
@@ -166,6 +168,7 @@ class Statements(State):
             result = self.in_place(sign, left, right, node)
             if isinstance(receiver, Tensor):
                 self.note_unseen(receiver)
+                self.write_part(receiver, index, target, node)
             else:
                 self.store_item(receiver, index, result if table_values.is_table(receiver) else aliases.perhaps(result))
 

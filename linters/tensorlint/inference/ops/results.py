@@ -28,6 +28,8 @@ DROPPED = frozenset({"dropped"})
 MAGNITUDE = frozenset({"magnitude"})
 RETYPED = frozenset({"retyped"})
 NUMERIC = frozenset({"numeric"})
+# With the axes behind it: along these an expanded tensor repeats its elements, of whose other strides nothing is known.
+REPEATS = "repeats:"
 
 
 def short(name: str) -> str:

@@ -23,6 +23,8 @@ def activation(call: Call, obj: LibraryObject, input: Value) -> Value:
         inplace = given.get("inplace", FALSE)
     # A positional argument may be the slope or `inplace`.
     certain = None if obj.arguments.get("args") else arguments.truth(inplace)
+    if certain:
+        call.report("in_place", tensor=input)
     return activations.settled(obj.path.rpartition(".")[2], result, input, certain)
 
 

@@ -219,10 +219,10 @@ def broadcast_to(call: Call, array: Value, shape: Value, subok: Value) -> Value:
         raise Undecided
     for at, size in enumerate(own):
         broadcast_size(size, sizes[at + offset])
-    return stretched(call, given, sizes)
+    return stretched(call, given, sizes, words="expanded")
 
 
-def stretched(call: Call, given: Tensor, sizes: Shape) -> Tensor:
+def stretched(call: Call, given: Tensor, sizes: Shape, words: str | None = None) -> Tensor:
     own = given.shape or ()
     offset = len(sizes) - len(own)
     strides: Strides | None = None
@@ -235,7 +235,7 @@ def stretched(call: Call, given: Tensor, sizes: Shape) -> Tensor:
             *(0 for _ in range(offset)),
             *(0 if own[at] == 1 else given.strides[at] for at in range(len(own))),
         )
-    return seen(call, given, sizes, strides)
+    return seen(call, given, sizes, strides, words=words)
 
 
 @op("numpy.broadcast_arrays", "*args / subok=False", tensor=False)

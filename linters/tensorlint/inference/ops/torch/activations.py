@@ -27,6 +27,8 @@ def activation(call: Call, input: Value, inplace: Value, **rest: object) -> Valu
     kind = "float" if name in ("sigmoid", "tanh", "softsign", "tanhshrink") else "same"
     result = unary_of(call, input, kind=kind, framework="torch")
     certain = None if rest.get("args") else not values.is_none(inplace) and arguments.truth(inplace)
+    if certain:
+        call.report("in_place", tensor=input)
     return settled(name, result, input, certain)
 
 

@@ -8,6 +8,7 @@ from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import arguments
 from tensorlint.inference.ops.broadcasting import broadcast
 from tensorlint.inference.ops.results import (
+    REPEATS,
     SPELLED,
     fresh,
     laid,
@@ -106,12 +107,14 @@ def expanded(call: Call, input: Tensor, sizes: Shape, words: str = "expanded") -
     target: list[Size] = []
     strides: list[Size] | None = [] if input.strides is not None else None
     grown = False
+    repeats: list[int] = []
     for axis, size in enumerate(sizes):
         if axis < offset:
             if size == -1:
                 raise Undecided
             target.append(size)
             grown = True
+            repeats.append(axis)
             if strides is not None:
                 # at::inferExpandGeometry: a new axis of size 1 keeps a stride, one that repeats has 0.
                 strides.append(0)
@@ -124,6 +127,7 @@ def expanded(call: Call, input: Tensor, sizes: Shape, words: str = "expanded") -
             target.append(size)
             stride = 0
             grown = True
+            repeats.append(axis)
         elif isinstance(own, int) and isinstance(size, int):
             raise Undecided
         else:
@@ -140,7 +144,25 @@ def expanded(call: Call, input: Tensor, sizes: Shape, words: str = "expanded") -
         result_strides: Strides | None = (0,) * len(result_shape)
     else:
         result_strides = None if strides is None else expand_strides(result_shape, strides, offset)
+    if result_strides is None:
+        marks |= _repeating(repeats)
     return seen(call, input, result_shape, result_strides, marks=marks, words=words if grown else None)
+
+
+def _repeating(axes: list[int]) -> frozenset[str]:
+    return frozenset((REPEATS + ",".join(map(str, axes)),)) if axes else frozenset()
+
+
+def _of_unknown_rank(input: Tensor, sizes: Shape) -> list[int]:
+    """The axes that repeat what the input has once, where it has an axis of size 1 for them, or none: `x[None].expand(n, -1)`."""
+    known = input.axes or {}
+    aligned = bool(sizes) and sizes[0] == -1  # an axis that is kept is no new one: the input has as many
+    return [
+        axis
+        for axis, size in enumerate(sizes)
+        if size not in (-1, 1)
+        and (known.get(axis - len(sizes)) == 1 or (known.get(axis) == 1 and (aligned or axis == 0)))
+    ]
 
 
 def expand_strides(shape: Shape, strides: list[Size], offset: int) -> Strides:
@@ -159,13 +181,15 @@ def expand_strides(shape: Shape, strides: list[Size], offset: int) -> Strides:
 def expand(call: Call, input: Value, size: list[Value]) -> Value:
     sizes = arguments.shape(size)
     if isinstance(input, Tensor) and input.shape is None:
+        shape = tuple(S.symbol() if one == -1 else one for one in sizes)
         return laid(
             call,
             input.framework,
-            tuple(S.symbol() if one == -1 else one for one in sizes),
+            shape,
             None,
             input.dtype,
             input.device,
+            marks=_repeating(_of_unknown_rank(input, sizes)),
         )
     return expanded(call, tensor(input), sizes)
 
@@ -179,7 +203,9 @@ def broadcast_to(call: Call, input: Value, size: Value) -> Value:
 def expand_as(call: Call, input: Value, other: Value) -> Value:
     other = tensor(other)
     if isinstance(input, Tensor) and input.shape is None:
-        return laid(call, input.framework, other.shape or (), None, input.dtype, input.device)
+        sizes = other.shape or ()
+        marks = _repeating(_of_unknown_rank(input, sizes))
+        return laid(call, input.framework, sizes, None, input.dtype, input.device, marks=marks)
     return expanded(call, tensor(input), other.shape or ())
 
 

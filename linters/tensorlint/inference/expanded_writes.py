@@ -1,0 +1,303 @@
+"""Writes into a tensor that repeats its elements, as `expand` leaves it: what is written at one index is read at others.
+
+torch refuses an operation in place whose result would be written to the same memory more than once
+(`at::assert_no_internal_overlap`), only warns where a mask or an index array chooses what is written, and says nothing
+where one of the repeated rows is written: all of them change. numpy's `broadcast_to` gives an array that nobody may write.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Literal
+
+from tensorlint.inference import sizes as S
+from tensorlint.inference.default_ones import default_ones
+from tensorlint.inference.frames import Frame, found_ones
+from tensorlint.inference.handling import last_name
+from tensorlint.inference.hazards import ExpandedWriteHazard
+from tensorlint.inference.layout import Shape
+from tensorlint.inference.ops.results import REPEATS
+from tensorlint.inference.ops.torch.inplace import RESHAPING
+from tensorlint.inference.sizes import Size, show_shape
+from tensorlint.inference.source_bindings import bindings
+from tensorlint.inference.state import State
+from tensorlint.inference.values import Const, Number, Scalar, Sequence, Slice, Tensor, Value, integer, is_none
+from tensorlint.inference.walking import walk
+
+# In-place operations of which torch lets an expanded tensor be the receiver: what they write is the same at each of the
+# places that are one in memory, or they change the shape alone. The tests try every method of `torch.Tensor`.
+_ALLOWED = frozenset([
+    "as_strided_", "conj_physical_", "detach_", "fill_", "fill_diagonal_", "requires_grad_", "resize_", "resize_as_",
+    "retain_grad_", "set_", "share_memory_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "tril_", "triu_",
+    "unsqueeze_", "zero_", "rename_", "index_fill_", "masked_fill_", "index_put_", "apply_", "map_", "map2_",
+    "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "coalesce_",
+    "constant_", "ones_", "zeros_", "dirac_", "eye_",  # of torch.nn.init
+])  # fmt: skip
+_OF_THE_SHAPE = RESHAPING | {"detach_", "requires_grad_", "retain_grad_", "share_memory_", "rename_"}
+# What gives an expanded tensor, of its receiver or first argument.
+_EXPANDS = frozenset({"expand", "expand_as", "broadcast_to"})
+_MOST_NAMES = 24
+
+Write = Literal["refused", "read-only", "all", "merged"]
+
+
+class ExpandedWrites(State):
+    """Mixed into the interpreter."""
+
+    __slots__ = ()
+
+    def write_over(self, value: Value, written: ast.expr, node: ast.AST) -> None:
+        """`x += 1`, `self.x *= 2`."""
+        if type(value) is Tensor:
+            self.write_all(value, written, node)
+
+    def write_all(self, tensor: Tensor, written: ast.expr | None, node: ast.AST | None) -> None:
+        """`x += 1`, `x.add_(1)`: every element is written."""
+        if repeated := repeated_axes(tensor):
+            self.tell_of_write(
+                tensor, written, node, "refused" if tensor.framework == "torch" else "read-only", repeated
+            )
+
+    def write_part(self, tensor: Tensor, index: Value, written: ast.Subscript, node: ast.AST | None) -> None:
+        """`x[i] = 1`, `x[:, 0] += 1`: what the index chooses is written."""
+        repeated = repeated_axes(tensor)
+        if not repeated:
+            return
+        if tensor.framework == "numpy":
+            self.tell_of_write(tensor, written.value, node, "read-only", repeated)
+            return
+        items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+        if items is None:
+            return
+        if len(items) == 1 and isinstance(items[0], Tensor) and items[0].dtype == "bool":
+            self.write_masked(tensor, items[0], written.slice, written.value, node, offset=0)
+            return
+        chosen = _axes_chosen(items, tensor.shape or ())
+        if chosen is None:
+            return
+        one, kept = chosen
+        if left := [axis for axis in repeated if axis in kept]:
+            self.tell_of_write(tensor, written.value, node, "refused", left)
+        elif any(axis in one for axis in repeated):
+            self.tell_of_write(tensor, written.value, node, "all", repeated, self.text_of(written, 40))
+
+    def write_by_method(self, tensor: Tensor, name: str, args: list[Value], node: ast.AST | None) -> None:
+        """`x.add_(1)`, `x[i].zero_()`, `x.masked_fill_(mask, 0)`."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return
+        written = node.func.value
+        if name == "masked_fill_":
+            mask = args[0] if args else None
+            if isinstance(mask, Tensor) and mask.shape is not None and tensor.shape is not None and node.args:
+                offset = len(tensor.shape) - len(mask.shape)
+                self.write_masked(tensor, mask, node.args[0], written, node, offset=offset)
+        elif name not in _ALLOWED:
+            self.write_all(tensor, written, node)
+        if isinstance(written, ast.Subscript) and name not in _OF_THE_SHAPE:
+            self.write_into_chosen(written, node)
+
+    def write_by_function(self, tensor: Tensor, path: str, node: ast.AST | None) -> None:
+        """`torch.relu_(x)`, `nn.init.normal_(x)`, `torch.add(x, y, out=x)`, `F.relu(x, inplace=True)`."""
+        if path.rpartition(".")[2] in _ALLOWED or not isinstance(node, ast.Call):
+            return
+        given = [each.value for each in node.keywords if each.arg == "out"] if path == "out" else node.args
+        self.write_all(tensor, given[0] if given else None, node)
+
+    def report_in_place(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        if isinstance(facts["tensor"], Tensor):
+            self.write_by_function(facts["tensor"], "", node)
+
+    def write_into_chosen(self, written: ast.Subscript, node: ast.AST) -> None:
+        """`x[i].add_(1)`: one of the rows that are the same in memory."""
+        whole = self.peek(written.value)
+        if not isinstance(whole, Tensor) or whole.framework != "torch" or not repeated_axes(whole):
+            return
+        if any(isinstance(part, (ast.Call, ast.NamedExpr, ast.Await)) for part in walk(written.slice)):
+            return  # which would be asked for twice
+        index = self.eval(written.slice)
+        items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
+        chosen = None if items is None else _axes_chosen(items, whole.shape or ())
+        if chosen is not None and chosen[0].issuperset(repeated := repeated_axes(whole)):
+            self.tell_of_write(whole, written.value, node, "all", repeated, self.text_of(written, 40))
+
+    def write_masked(
+        self, tensor: Tensor, mask: Tensor, chosen: ast.expr, written: ast.expr, node: ast.AST | None, *, offset: int
+    ) -> None:
+        """What is written where a mask is true is written for all the rows that are one in memory, if it is true for one
+        of them; `offset` is how many axes of the tensor come before the mask's."""
+        repeated = repeated_axes(tensor)
+        if not repeated or mask.shape is None or self.is_made_of(chosen, tensor):
+            return
+        same = repeated_axes(mask)
+        differing = [
+            axis
+            for axis in repeated
+            if 0 <= axis - offset < len(mask.shape)
+            and axis - offset not in same
+            and S.surely_not_one(mask.shape[axis - offset])
+        ]
+        if differing:
+            self.tell_of_write(tensor, written, node, "merged", differing, self.text_of(chosen, 40))
+
+    def is_made_of(self, mask: ast.expr, tensor: Tensor) -> bool:
+        """Whether the expression names a tensor that is, or helped to make, what is written into."""
+        frame: Frame = self.frame
+        made = tensor.made if isinstance(tensor.made, ast.expr) else None
+        own = _names_behind(made, frame, 1) if made is not None else set()
+        if own is None:
+            return True
+        own |= {name for name, value in frame.env.items() if value is tensor}
+        names = _names_behind(mask, frame, _MOST_NAMES)
+        return names is None or any(isinstance(frame.env.get(name), Tensor) for name in names & own)
+
+    def tell_of_write(
+        self,
+        tensor: Tensor,
+        written: ast.expr | None,
+        node: ast.AST | None,
+        kind: Write,
+        axes: list[int],
+        region: str = "",
+    ) -> None:
+        if kind == "read-only" and not _is_read_only(tensor):
+            return  # what `as_strided` gives may be written
+        sizes = [(tensor.shape or ())[axis] for axis in axes]
+        if node is None or found_ones(self.frame, sizes) or default_ones(self.frame, sizes):
+            return  # of size 1 by default, or where a test has found that: nothing is repeated
+        self.report_of(
+            node,
+            "expanded_write",
+            {"tensor": tensor, "written": written, "write": kind, "axes": axes, "region": region},
+        )
+
+    def report_expanded_write(self, node: ast.AST, facts: dict[str, Any]) -> None:
+        tensor: Tensor = facts["tensor"]
+        shape, axis = tensor.shape or (), facts["axes"][0]
+        written = self.written_as(facts["written"], tensor)
+        steps = tensor.layout_trail or (((tensor.made, "expanded"),) if tensor.made is not None else ())
+        evidence = [self.evidence_at(step, words) for step, words in steps if getattr(step, "lineno", None) is not None]
+        operation = self.text_of(node, 50) + (" = ..." if isinstance(node, ast.Subscript) else "")
+        self.add(node, ExpandedWriteHazard(
+            node=node, receiver=self.text_of(written, 40), shape=show_shape(shape), axis=axis, size=S.show(shape[axis]),
+            write=facts["write"], region=facts["region"], by=_made_by(tensor), named=isinstance(written, ast.Name),
+            operation=operation, evidence=tuple(each for each in (*evidence, *self.called_from()) if each),
+        ))  # fmt: skip
+
+
+def repeated_axes(tensor: Tensor) -> list[int]:
+    """The axes along which the same elements are read again: their stride is 0, and their size is not 1.
+
+    A size with a name is taken to be neither 0 nor 1.
+    """
+    shape = tensor.shape
+    if shape is None:
+        return []
+    if tensor.strides is None:
+        marked = next((mark for mark in tensor.marks if mark.startswith(REPEATS)), None)
+        if marked is None or not _is_expanding(tensor.made):
+            return []
+        axes = [int(axis) for axis in marked.removeprefix(REPEATS).split(",")]
+    elif 0 in tensor.strides:
+        axes = [axis for axis, stride in enumerate(tensor.strides) if stride == 0]
+    else:
+        return []
+    return [axis for axis in axes if axis < len(shape) and S.surely_not_one(shape[axis])]
+
+
+def forget_repeated(result: Tensor, operation: str) -> None:
+    """What an operation makes of a tensor that repeats its elements has memory of its own, or other axes."""
+    if operation.rpartition(".")[2] not in _EXPANDS:
+        for mark in result.marks:
+            if mark.startswith(REPEATS):
+                result.marks -= {mark}
+                return
+
+
+def _axes_chosen(items: list[Value], shape: Shape) -> tuple[set[int], set[int]] | None:
+    """Of which axes the index takes one element, and which it leaves whole or in more than one; None where an index
+    array chooses, or what it is is not known."""
+    rank = len(shape)
+    consumed = sum(not (is_none(item) or _is_ellipsis(item)) for item in items)
+    one: set[int] = set()
+    kept: set[int] = set()
+    listed = False
+    at = 0
+    for item in items:
+        if is_none(item):
+            continue
+        if _is_ellipsis(item):
+            for _ in range(rank - consumed):
+                kept.add(at)
+                at += 1
+            continue
+        if isinstance(item, Slice):
+            taken = _length(item)
+            if taken is None:
+                return None
+            (one if taken == 1 else kept).add(at)
+        elif _is_some_of(item, shape[at] if at < rank else None):
+            one.add(at)
+            listed = True
+        elif integer(item) is not None or isinstance(item, Number) or (isinstance(item, Scalar) and item.kind == "int"):
+            one.add(at)
+        else:
+            return None
+        at += 1
+    kept.update(range(at, rank))
+    if listed:
+        kept = set()  # of which torch refuses none: it warns that such writes are deprecated
+    return None if at > rank else (one, kept)
+
+
+def _is_some_of(item: Value, size: Size | None) -> bool:
+    """Whether the index is a list of numbers, fewer than there are: `x[[0, 2]]`."""
+    if not isinstance(item, Sequence) or item.kind != "list" or not item.items or not isinstance(size, int):
+        return False
+    chosen = [integer(each) for each in item.items]
+    return None not in chosen and len(set(chosen)) < size
+
+
+def _length(item: Slice) -> int | None:
+    """How many elements the slice takes: 1, 2 for more than one, None where nobody knows."""
+    if is_none(item.start) and is_none(item.stop):
+        return 2
+    start, stop = 0 if is_none(item.start) else integer(item.start), integer(item.stop)
+    if start is None or stop is None or not is_none(item.step) or (start >= 0) != (stop >= 0) or stop <= start:
+        return None
+    return min(2, stop - start)
+
+
+def _is_ellipsis(item: Value) -> bool:
+    return isinstance(item, Const) and item.value is Ellipsis
+
+
+def _is_expanding(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in _EXPANDS
+
+
+def _is_read_only(tensor: Tensor) -> bool:
+    nodes = [step for step, _ in tensor.layout_trail] + [tensor.made]
+    return any(isinstance(node, ast.Call) and last_name(node.func) == "broadcast_to" for node in nodes)
+
+
+def _made_by(tensor: Tensor) -> str:
+    """What repeats the elements, in a word: `expand`."""
+    for node in (*(step for step, words in reversed(tensor.layout_trail) if words == "expanded"), tensor.made):
+        if isinstance(node, ast.Call) and (name := last_name(node.func)) is not None:
+            return name
+    return "expand"
+
+
+def _names_behind(written: ast.expr, frame: Frame, most: int) -> set[str] | None:
+    """The names that an expression reads, and those that were read to make what they hold; None where there are too many."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [written]
+    while waiting:
+        for part in walk(waiting.pop()):
+            if isinstance(part, ast.Name) and part.id not in found:
+                found.add(part.id)
+                if len(found) > most > 1:
+                    return None
+                if most > 1:
+                    waiting += [value for _, value, _ in bindings(frame.node, part.id) if value is not None]
+    return found

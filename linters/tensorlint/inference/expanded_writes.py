@@ -1,8 +1,9 @@
 """Writes into a tensor that repeats its elements, as `expand` leaves it: what is written at one index is read at others.
 
 torch refuses an operation in place whose result would be written to the same memory more than once
-(`at::assert_no_internal_overlap`), only warns where a mask or an index array chooses what is written, and says nothing
-where one of the repeated rows is written: all of them change. numpy's `broadcast_to` gives an array that nobody may write.
+(`at::assert_no_internal_overlap`); where a mask or an index array chooses what is written it warns that this is deprecated,
+and refuses it in the backward pass; it says nothing where one of the repeated rows is written: all of them change. numpy's
+`broadcast_to` gives an array that nobody may write.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ from tensorlint.inference.walking import walk
 _ALLOWED = frozenset([
     "as_strided_", "conj_physical_", "detach_", "fill_", "fill_diagonal_", "requires_grad_", "resize_", "resize_as_",
     "retain_grad_", "set_", "share_memory_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "tril_", "triu_",
-    "unsqueeze_", "zero_", "rename_", "index_fill_", "masked_fill_", "index_put_", "apply_", "map_", "map2_",
+    "unsqueeze_", "zero_", "rename_", "apply_", "map_", "map2_",
     "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "coalesce_",
     "constant_", "ones_", "zeros_", "dirac_", "eye_",  # of torch.nn.init
 ])  # fmt: skip
+# What torch warns of, and refuses in the backward pass.
+_CHOOSING = frozenset({"masked_fill_", "index_fill_", "index_put_"})
 _OF_THE_SHAPE = RESHAPING | {"detach_", "requires_grad_", "retain_grad_", "share_memory_", "rename_"}
 # What gives an expanded tensor, of its receiver or first argument.
 _EXPANDS = frozenset({"expand", "expand_as", "broadcast_to"})
 _MOST_NAMES = 24
 
-Write = Literal["refused", "read-only", "all", "merged"]
+Write = Literal["refused", "read-only", "all", "merged", "deprecated", "unsure"]
 
 
 class ExpandedWrites(State):
@@ -67,30 +70,25 @@ class ExpandedWrites(State):
             self.tell_of_write(tensor, written.value, node, "read-only", repeated)
             return
         items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
-        if items is None:
-            return
-        if len(items) == 1 and isinstance(items[0], Tensor) and items[0].dtype == "bool":
+        if items is not None and len(items) == 1 and isinstance(items[0], Tensor) and items[0].dtype == "bool":
             self.write_masked(tensor, items[0], written.slice, written.value, node, offset=0)
             return
-        chosen = _axes_chosen(items, tensor.shape or ())
-        if chosen is None:
-            return
-        one, kept = chosen
-        if left := [axis for axis in repeated if axis in kept]:
-            self.tell_of_write(tensor, written.value, node, "refused", left)
-        elif any(axis in one for axis in repeated):
-            self.tell_of_write(tensor, written.value, node, "all", repeated, self.text_of(written, 40))
+        kind = "unsure" if items is None else _what_comes_of(items, tensor.shape or (), repeated)
+        self.tell_of_write(tensor, written.value, node, kind, repeated, self.text_of(written, 40))
 
     def write_by_method(self, tensor: Tensor, name: str, args: list[Value], node: ast.AST | None) -> None:
         """`x.add_(1)`, `x[i].zero_()`, `x.masked_fill_(mask, 0)`."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return
         written = node.func.value
-        if name == "masked_fill_":
-            mask = args[0] if args else None
+        if name in _CHOOSING:
+            mask = args[0] if name == "masked_fill_" and args else None
             if isinstance(mask, Tensor) and mask.shape is not None and tensor.shape is not None and node.args:
-                offset = len(tensor.shape) - len(mask.shape)
-                self.write_masked(tensor, mask, node.args[0], written, node, offset=offset)
+                self.write_masked(tensor, mask, node.args[0], written, node, offset=len(tensor.shape) - len(mask.shape))
+            elif repeated := repeated_axes(tensor):
+                self.tell_of_write(tensor, written, node, "deprecated", repeated)
+        elif _is_in_place(written):
+            pass  # of `x.mul_(2).add_(1)` the first is refused
         elif name not in _ALLOWED:
             self.write_all(tensor, written, node)
         if isinstance(written, ast.Subscript) and name not in _OF_THE_SHAPE:
@@ -114,10 +112,9 @@ class ExpandedWrites(State):
             return
         if any(isinstance(part, (ast.Call, ast.NamedExpr, ast.Await)) for part in walk(written.slice)):
             return  # which would be asked for twice
-        index = self.eval(written.slice)
+        index, repeated = self.eval(written.slice), repeated_axes(whole)
         items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
-        chosen = None if items is None else _axes_chosen(items, whole.shape or ())
-        if chosen is not None and chosen[0].issuperset(repeated := repeated_axes(whole)):
+        if items is not None and _what_comes_of(items, whole.shape or (), repeated) == "all":
             self.tell_of_write(whole, written.value, node, "all", repeated, self.text_of(written, 40))
 
     def write_masked(
@@ -126,18 +123,18 @@ class ExpandedWrites(State):
         """What is written where a mask is true is written for all the rows that are one in memory, if it is true for one
         of them; `offset` is how many axes of the tensor come before the mask's."""
         repeated = repeated_axes(tensor)
-        if not repeated or mask.shape is None or self.is_made_of(chosen, tensor):
+        if not repeated:
             return
-        same = repeated_axes(mask)
+        shape, same = mask.shape or (), repeated_axes(mask)
         differing = [
             axis
             for axis in repeated
-            if 0 <= axis - offset < len(mask.shape)
-            and axis - offset not in same
-            and S.surely_not_one(mask.shape[axis - offset])
+            if 0 <= axis - offset < len(shape) and axis - offset not in same and S.surely_not_one(shape[axis - offset])
         ]
-        if differing:
+        if differing and not self.is_made_of(chosen, tensor):
             self.tell_of_write(tensor, written, node, "merged", differing, self.text_of(chosen, 40))
+        else:
+            self.tell_of_write(tensor, written, node, "deprecated", repeated)
 
     def is_made_of(self, mask: ast.expr, tensor: Tensor) -> bool:
         """Whether the expression names a tensor that is, or helped to make, what is written into."""
@@ -213,48 +210,43 @@ def forget_repeated(result: Tensor, operation: str) -> None:
                 return
 
 
-def _axes_chosen(items: list[Value], shape: Shape) -> tuple[set[int], set[int]] | None:
-    """Of which axes the index takes one element, and which it leaves whole or in more than one; None where an index
-    array chooses, or what it is is not known."""
-    rank = len(shape)
+def _what_comes_of(items: list[Value], shape: Shape, repeated: list[int]) -> Write:
+    """What comes of a write by an index into a tensor that repeats its elements along these axes."""
     consumed = sum(not (is_none(item) or _is_ellipsis(item)) for item in items)
-    one: set[int] = set()
-    kept: set[int] = set()
-    listed = False
+    left: set[int] = set()  # the axes of which more than one index is written
+    some = listed = False
     at = 0
     for item in items:
         if is_none(item):
             continue
         if _is_ellipsis(item):
-            for _ in range(rank - consumed):
-                kept.add(at)
-                at += 1
+            left.update(range(at, at := at + len(shape) - consumed))
             continue
         if isinstance(item, Slice):
             taken = _length(item)
-            if taken is None:
-                return None
-            (one if taken == 1 else kept).add(at)
-        elif _is_some_of(item, shape[at] if at < rank else None):
-            one.add(at)
+            if taken is None and at in repeated:
+                return "unsure"
+            if taken != 1:
+                left.add(at)
+        elif isinstance(item, Sequence) and item.kind == "list" and item.items:
             listed = True
-        elif integer(item) is not None or isinstance(item, Number) or (isinstance(item, Scalar) and item.kind == "int"):
-            one.add(at)
-        else:
-            return None
+            left.add(at)
+            some = some or (at in repeated and _is_some_of(item, shape[at]))
+        elif integer(item) is None and not (
+            isinstance(item, Number) or (isinstance(item, Scalar) and item.kind == "int")
+        ):
+            return "unsure"
         at += 1
-    kept.update(range(at, rank))
-    if listed:
-        kept = set()  # of which torch refuses none: it warns that such writes are deprecated
-    return None if at > rank else (one, kept)
+    left.update(range(at, len(shape)))
+    if left.isdisjoint(repeated) or some:
+        return "all"
+    return "deprecated" if listed else "refused"
 
 
-def _is_some_of(item: Value, size: Size | None) -> bool:
-    """Whether the index is a list of numbers, fewer than there are: `x[[0, 2]]`."""
-    if not isinstance(item, Sequence) or item.kind != "list" or not item.items or not isinstance(size, int):
-        return False
-    chosen = [integer(each) for each in item.items]
-    return None not in chosen and len(set(chosen)) < size
+def _is_some_of(item: Sequence, size: Size) -> bool:
+    """Whether the list chooses by numbers, fewer than there are: `x[[0, 2]]`."""
+    chosen = [integer(each) for each in item.items or ()]
+    return isinstance(size, int) and None not in chosen and len(set(chosen)) < size
 
 
 def _length(item: Slice) -> int | None:
@@ -265,6 +257,10 @@ def _length(item: Slice) -> int | None:
     if start is None or stop is None or not is_none(item.step) or (start >= 0) != (stop >= 0) or stop <= start:
         return None
     return min(2, stop - start)
+
+
+def _is_in_place(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and (last_name(node.func) or "").endswith("_")
 
 
 def _is_ellipsis(item: Value) -> bool:

@@ -53,7 +53,7 @@ class ExpandedWriteHazard(Hazard):
 
     `write` says what comes of it: `refused` by torch; `read-only`, an array of numpy's that nobody may write; `all`, where the
     one row `region` is written and the others are the same memory; `merged`, where the mask `region` is not the same for
-    each of them. `receiver` is its source text, `named` whether that is a name, `operation` the text of the write.
+    each of them; `deprecated`, where a mask or an index array chooses; `unsure` where the index `region` may do any of this. `receiver` is its source text, `named` whether that is a name, `operation` the text of the write.
     """
 
     receiver: str
@@ -61,7 +61,7 @@ class ExpandedWriteHazard(Hazard):
     axis: int
     size: str
     operation: str
-    write: Literal["refused", "read-only", "all", "merged"]
+    write: Literal["refused", "read-only", "all", "merged", "deprecated", "unsure"]
     region: str
     by: str
     named: bool

@@ -16,8 +16,8 @@ class ExpandedWrite(Rule[ExpandedWriteHazard]):
 
     - an operation on the whole, `x += 1`, `x.mul_(2)`, `x[:, 0] = 1`, is refused by torch with a RuntimeError;
     - a write into one row, `x[0] = 1`, goes through, and all rows have changed;
-    - a mask that differs from row to row, `x.masked_fill_(mask, 0)`, is put on all of them (torch warns that this is
-      deprecated);
+    - a mask or an index array, `x[mask] = 0`, `x.masked_fill_(mask, 0)`, is put on all rows, also one that differs from row to
+      row; torch warns that this is deprecated, and refuses it in the backward pass;
     - numpy's `broadcast_to` gives a read-only array, and a write raises a ValueError.
 
     `.clone()` behind the `expand`, or `repeat` in its place, gives every row memory of its own. What is written by a new
@@ -88,6 +88,13 @@ class ExpandedWrite(Rule[ExpandedWriteHazard]):
             raises="RuntimeError: unsupported operation: more than one element",
         ),
         Example(
+            "import torch\n\n\ndef joint(p, eps=1e-9):\n    k = p.size(0)\n    rows = p.sum(1).view(k, 1).expand(k, k)\n"
+            "    rows[rows < eps] = eps\n    return (p * (p / rows).log()).sum()\n\n\n"
+            "joint(torch.rand(3, 3, requires_grad=True)).backward()\n",
+            raises="RuntimeError: unsupported operation: more than one element",
+            note="The error comes in `backward()`.",
+        ),
+        Example(
             "import torch\nfrom einops import repeat\n\nquery = repeat(torch.zeros(4), 'd -> n d', n=3)\nquery[1] = torch.ones(4)\n",
             shows="bool((query == 1).all())",
         ),
@@ -99,8 +106,7 @@ class ExpandedWrite(Rule[ExpandedWriteHazard]):
         Example("import torch\n\nrows = torch.zeros(1, 4).expand(3, 4)\nrows.fill_(2.0)\n", note="It is 2 everywhere."),
         Example("import torch\n\nrow = torch.zeros(1, 4).expand(1, -1)\nrow += 1\n", note="An axis of size 1 repeats nothing."),
         Example("import torch\n\nx = torch.randn(3, 4)\nx = x.expand(3, 4)\nx *= 2\n"),
-        Example("import torch\n\nrows = torch.arange(4).expand(3, 4)\nrows.masked_fill_(rows > 2, 0)\n",
-                note="The mask is the same for every row."),
+        Example("import torch\n\nrows = torch.arange(4).expand(3, 4)\nrows = rows.masked_fill(rows > 2, 0)\nrows[0] = 1\n"),
         Example("import numpy as np\n\ntable = np.broadcast_to(np.arange(4), (3, 4)).copy()\ntable[0, 1] = 7\n"),
         Example("import torch\n\nx = torch.zeros(3, 4)\nx += torch.ones(4).expand(3, 4)\n", note="It is only read."),
         Example("import torch\n\nrow = torch.zeros(1, 4)\nrows = row.expand(3, 4)\nrow += 1\n",
@@ -120,6 +126,8 @@ class ExpandedWrite(Rule[ExpandedWriteHazard]):
             "refused": f"torch refuses to write it in place ({hazard.operation})",
             "read-only": f"numpy lets nobody write into it ({hazard.operation})",
             "all": f"{hazard.region} is the same memory at {rows}, and what is written there changes them all",
+            "deprecated": f"torch warns that such a write is deprecated, and refuses it in backward ({hazard.operation})",
+            "unsure": f"torch refuses {hazard.operation}, or what it writes at one index is written at {rows}",
             "merged": f"what the mask {hazard.region} chooses at one index is written at {rows}",
         }[hazard.write]
         return f"{name} {hazard.shape} repeats its elements along axis {hazard.axis}, as {hazard.by} leaves it: {end} — {step}"

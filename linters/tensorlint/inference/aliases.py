@@ -236,21 +236,29 @@ def is_tied(value: Tensor) -> bool:
     return id(value) in TIES.groups or id(value) in TIES.lost
 
 
-def untie(value: Value) -> list[Tensor | Opaque]:
-    """The values that may be the same object as one that is changed in place; they are tied no more."""
-    if not TIES.on:
-        return []
+def untie(value: Value) -> dict[int, Value]:
+    """The values that may be one object with one that is changed in place; they are tied no more, while that is done."""
     found = TIES.groups.pop(id(value), {})
     for key in found:
         TIES.groups.pop(key, None)
-    others = [each for each in found.values() if isinstance(each, (Tensor, Opaque)) and each is not value]
+    return found
+
+
+def tie_again(group: dict[int, Value]) -> None:
+    if group:
+        TIES.groups.update(dict.fromkeys(group, group))
+
+
+def others(value: Value, group: dict[int, Value]) -> list[Tensor | Opaque]:
+    """What may be the same object as the value, which is changed in place."""
+    if not TIES.on:
+        return []
+    found = [each for each in group.values() if isinstance(each, (Tensor, Opaque)) and each is not value]
     if not isinstance(value, Tensor):
-        others += found_again()
-    return others
+        found += found_again()
+    return found
 
 
 def found_again() -> list[Tensor]:
-    """The lost tensors, where any of them may have got another shape: they are lost no more."""
-    tensors = [*TIES.lost.values()]
-    TIES.lost.clear()
-    return tensors
+    """The lost tensors, where any of them may have got another shape."""
+    return [*TIES.lost.values()]

@@ -710,13 +710,16 @@ class Assignments(State):
 
     def changed_shape(self, value: Value) -> None:
         """The object has another shape from here on: what later lines tell of it is not told of it before."""
-        for other in aliases.untie(value):
+        group = aliases.untie(value)
+        for other in aliases.others(value, group):
             if isinstance(other, Tensor):
-                self.forget_tensor(other)
+                if _is_known(other):
+                    self.forget_tensor(other)
                 continue
             other.axes = other.kin = None
             if isinstance(value, Tensor):
                 self.reshape_any(other)
+        aliases.tie_again(group)  # what a later line tells of one of them changes with the others, too
         if isinstance(value, (Tensor, Opaque)):
             value.axes = value.kin = None
             self.reshaped[id(value)] = value
@@ -768,6 +771,12 @@ class Assignments(State):
         self.changed_shape(tensor)
         tensor.shape = tensor.strides = tensor.axes = None
         tensor.dtype = None
+
+
+def _is_known(tensor: Tensor) -> bool:
+    """Whether anything is known of the tensor that another shape or type would make wrong."""
+    told = (tensor.shape, tensor.strides, tensor.dtype, tensor.axes, tensor.kin)
+    return any(each is not None for each in told)
 
 
 def as_size(value: Scalar) -> Opaque:

@@ -9,6 +9,7 @@ from typing import Any
 from tensorlint.inference import aliases, declared, estimators, layer_changes, table_values
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import HOLDING, data_of, each_part_of, lasts, link, objects_within, tensors_within
+from tensorlint.inference.effects import Together
 from tensorlint.inference.forgetting import GoneThrough
 from tensorlint.inference.frames import Frame
 from tensorlint.inference.kept import kept_with
@@ -70,29 +71,64 @@ class ImplicitCalls(State):
 
     def runs_unseen(self, function: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         """The function is called with these, and not followed: what it changes of them, and of what they hold, is not known."""
-        given = [item for value in (*args, *kwargs.values()) if type(value) not in _BARE for item in held_by(value)]
-        if given:
-            given += data_of(given)
-            given += objects_within(given)  # which nobody finds once it is forgotten what holds them
-            for value in given:
-                if isinstance(value, _CALLABLE):
-                    self.keep(value)
+        given = self.in_other_hands([*args, *kwargs.values()])
         self.escape(args, kwargs)
         self.not_followed(function, given, {})
         if isinstance(function, Function):
             self.change_items_given(function, args, kwargs)
             objects = [*args, *kwargs.values(), *(() if function.receiver is None else (function.receiver,))]
             link(objects)
-            if self.kept and (reached := self.reached_from(function)).anything:
-                # A function of another file has what is kept here by way of an object, as a rule.
-                if function.scope.file.own or any(map(_was_given_functions, objects)):
-                    # Names of the functions around it: what those of modules hold is known to live on.
-                    lent = [
-                        self.held_by_name(scope, name) or UNKNOWN
-                        for scope, name in reached.lent_names
-                        if scope.parent is not None
-                    ]
-                    self.run_kept([*args, *lent], kwargs)
+            lent = self.lent_to_kept(function, objects)
+            if lent is not None:
+                self.run_kept([*args, *lent], kwargs)
+
+    def runs_any_unseen(self, methods: list[Function], given_objects: list[bool], args: list[Value]) -> None:
+        """Each of the methods may be called; `given_objects` says which of them are given these, the others nothing."""
+        given: list[Value] = []
+        if any(given_objects):
+            given = self.in_other_hands(args)
+            self.escape(args, {})
+        together = Together()
+        for method, takes in zip(methods, given_objects, strict=True):
+            self.not_followed(method, given if takes else [], {}, together=together)
+        self.forget_together(together)
+        run: list[Value] | None = None
+        linked: set[tuple[int, bool]] = set()
+        for method, takes in zip(methods, given_objects, strict=True):
+            own = args if takes else []
+            receiver = method.receiver or UNKNOWN
+            objects = [*own, receiver]
+            self.change_items_given(method, own, {})
+            if (id(receiver), takes) not in linked:
+                linked.add((id(receiver), takes))
+                link(objects)
+            if (lent := self.lent_to_kept(method, objects)) is not None:
+                run = [*(run or ()), *lent]
+        if run is not None:
+            self.run_kept([*(args if any(given_objects) else ()), *run], {})
+
+    def in_other_hands(self, values: list[Value]) -> list[Value]:
+        """All that code that is given the values has in hand; of functions that it may call, a note is made."""
+        given = [item for value in values if type(value) not in _BARE for item in held_by(value)]
+        if given:
+            given += data_of(given)
+            given += objects_within(given)  # which nobody finds once it is forgotten what holds them
+            for value in given:
+                if isinstance(value, _CALLABLE):
+                    self.keep(value)
+        return given
+
+    def lent_to_kept(self, function: Function, objects: list[Value]) -> list[Value] | None:
+        """What the functions that are kept find by names, if the function may call them; None where it does not."""
+        if not self.kept or not (reached := self.reached_from(function)).anything:
+            return None
+        # A function of another file has what is kept here by way of an object, as a rule.
+        if not (function.scope.file.own or any(map(_was_given_functions, objects))):
+            return None
+        # Names of the functions around it: what those of modules hold is known to live on.
+        return [
+            self.held_by_name(scope, name) or UNKNOWN for scope, name in reached.lent_names if scope.parent is not None
+        ]
 
     def unseen_result(self, function: Function, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Call a function that is not followed: what it gives may be a list that something else holds, or a tensor."""

@@ -146,12 +146,12 @@ class OperatedInterpreter(Interpreter):
             in_hand.clear()
             return
         self.acting, self.in_hand = [], []
-        for receiver in {id(each): each for each in acting}.values():
-            for method in self.methods_that_act(receiver.cls):
-                bound = Function(
-                    method.node, method.scope, method.owner, receiver, method.defaults, "function", method.decorated
-                )
-                self.runs_unseen(bound, in_hand if _is_given_objects(method) else [], {})
+        methods = [
+            Function(method.node, method.scope, method.owner, receiver, method.defaults, "function", method.decorated)
+            for receiver in {id(each): each for each in acting}.values()
+            for method in self.methods_that_act(receiver.cls)
+        ]
+        self.runs_any_unseen(methods, [_is_given_objects(method) for method in methods], in_hand)
 
     def methods_that_act(self, cls: Class) -> list[Function]:
         key = cls, len(self.classes)

@@ -217,3 +217,53 @@ def test_random_programs(begin: int, tmp_path: Path, capsys: pytest.CaptureFixtu
         failures: list[Exception] = []
         analyse(ast.parse(source), source, failures=failures)
         assert failures == [], seed
+
+
+# Ways to make `e`, which is one object with `b`, or may be.
+ALIASES = {
+    "a name": "e = b",
+    "contiguous": "e = b.contiguous()",
+    "to": "e = b.to('cpu')",
+    "of two": "e = b if k else b.contiguous()",
+    "held": "h = Obj(b)\n    e = h.r",
+    "kept by a list": "rows = [b]\n    e = rows[0].contiguous()",
+    "kept where nobody knows": "random.choice([[]]).append(b)\n    e = b.contiguous()",
+}
+TURNS = ["b.unsqueeze_(0)", "b.t_()", "e.t_()", "b.resize_(3, 2)", "change(b)", "b.transpose_(0, 1)", "b.set_(Z(1, 6))"]
+# What tells of `e`, or of something that is `e` or `b`, anew.
+TOLD_ANEW = {
+    "an assertion": "assert e.shape == (3, 2)",
+    "an assertion of three": "assert e.shape == (1, 2, 3)",
+    "an assertion about the other": "assert b.shape == (3, 2)",
+    "unpacked sizes": "n, m = e.shape[:2]\n    if e.dim() == 2: n, m = e.shape",
+    "two sizes": "e = e.view(e.shape)\n    e = e.squeeze(0) if e.dim() == 3 else e\n    n, m = e.shape",
+    "another name": "g = e.contiguous()\n    if g.dim() == 2: n, m = g.shape",
+    "its type": "g = e.to(torch.float32)",
+}
+
+
+@pytest.mark.parametrize("told", TOLD_ANEW)
+@pytest.mark.parametrize("way", ALIASES)
+def test_what_is_told_of_an_alias_after_a_change_ends_with_the_next_one(way: str, told: str, tmp_path: Path) -> None:
+    for at, first in enumerate(TURNS):
+        for second in TURNS:
+            source = (
+                f"{HEAD}def go(k):\n    b = Z(2, 3)\n    {ALIASES[way]}\n    {first}\n    {TOLD_ANEW[told]}\n    {second}\n"
+                f"    z0 = e\n    z1 = b\nfor t in (0, 1):\n    try: go(random.choice([t]))\n    except Exception: pass\n"
+            )
+            assert wrong_claims(tmp_path / f"program{at}.py", source) == {}, source
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "e = np.asarray(b)\n    b.shape = -1\n    assert e.shape == (6,)\n    b.shape = (3, 2)",
+        "e = np.asarray(b, dtype=float)\n    b.shape = -1\n    e = np.asarray(e, dtype=float)\n    b.dtype = np.int64",
+        "e = b.astype(float, copy=False)\n    b.shape = 6, 1\n    n, m = e.shape\n    b.shape = -1",
+        "e = np.ravel(b)\n    e.shape = 3, 2\n    n, m = e.shape\n    e.shape = -1",
+        "h = Obj(b)\n    e = np.asarray(h.r)\n    h.r.shape = 6, 1\n    n, m = e.shape\n    h.r.shape = 1, 6",
+    ],
+)
+def test_what_is_told_of_an_array_after_a_change_ends_with_the_next_one(body: str, tmp_path: Path) -> None:
+    source = f"{HEAD}def go(k):\n    b = np.zeros((2, 3))\n    {body}\n    z0 = e\n    z1 = b\ngo(random.choice([0]))\n"
+    assert wrong_claims(tmp_path / "program.py", source) == {}

@@ -37,6 +37,8 @@ class Branches(State):
         equal = refinement.equality(self, test) if type(test) is ast.Compare else None
         outer, outer_ones, outer_there = frame.under, frame.ones, frame.there
         self.conditional += 1
+        outer_part = self.part_begun
+        self.begin_part(outer_part)
         frame.env = dict(before)
         asks = kind_tests.asks(test, self.file)
         aside = kind_tests.put_aside(self, test, True) if asks else {}
@@ -54,10 +56,12 @@ class Branches(State):
             refinement.note_there(self, test, False)
             if equal is not None and not equal[0]:
                 frame.under = outer | equal[1]
+            self.begin_part(outer_part)
             self.block(orelse)
             frame.under = outer
         frame.there = outer_there
         self.conditional -= 1
+        self.part_begun = outer_part
         if first_dead:
             if not orelse and isinstance(node.body[-1], ast.Raise):
                 refinement.take_for_numbers(self, test, False)

@@ -12,6 +12,7 @@ from tensorlint.inference import (
     aliases,
     builtins,
     containers,
+    data_loading,
     expanded_writes,
     iterators,
     known_axes,
@@ -26,6 +27,7 @@ from tensorlint.inference import (
     sizes_in_place,
     table_values,
     tables,
+    unset,
 )
 from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, NEITHER, PUTS
@@ -81,6 +83,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.variants import freshen_axes
 from tensorlint.inference.walking import walk
+from tensorlint.inference.written_words import words_of
 
 # Functions and methods that are told the shape of their result.
 _SHAPED = frozenset(
@@ -412,23 +415,54 @@ class Calls(State):
                 made.fields["members"] = unknown_members(function.path)
                 module_containers.hold_stars(made, self.starred, self.unsure)
             return made
+        if function.path in data_loading.DATA_LOADERS and (given := self.loader_words(node)) is not None:
+            return self.call_library(function.path, *given, node)
         if function.path == "builtins.zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return self.transposed(self.iterate(self.eval(node.args[0].value)))
         args, kwargs = self.unsure
         return one_within([*args, *kwargs.values()])
 
+    def loader_words(self, node: ast.Call) -> Arguments | None:
+        """The arguments of a loader that tell what its batches are, where dictionaries that the code writes out give others."""
+        if self.open_call is None:
+            return None
+        args, words = self.open_call[0], dict(self.unsure[1])
+        sizes: list[ast.expr] = []
+        for word in node.keywords:
+            if word.arg is None:
+                given = words_of(word.value, self.frame.node, self.file.tree)
+                if given is None or not data_loading.DECIDES.isdisjoint(given):
+                    return None
+                sizes += given.get("batch_size", ())
+        if sizes:
+            if not all(map(self.is_surely_number, sizes)):
+                return None
+            words["batch_size"] = Opaque(None)
+        return args, words
+
+    def is_surely_number(self, node: ast.expr) -> bool:
+        """Whether it is a number that is written, or has a name of which nothing says that it may be None."""
+        if isinstance(node, ast.Constant):
+            return type(node.value) is int
+        held = self.peek(node)
+        names = unset.names_of(Opaque(None), node)
+        return bool(names) and not (held is not None and is_none(held)) and not any(map(self.may_be_none, names))
+
     def transposed(self, rows: Sequence) -> Value:
         """`zip(*rows)`: rows of one length become columns."""
+        # Of rows that nobody knows each column has one item; there are no columns of none.
+        several = S.of_symbol(S.Symbol(None, plural=True)) if rows.length is None else rows.length
+        unknown = Sequence("tuple", None, one_within([rows]), several, some=True)
         if rows.items is not None:
             if not rows.items or not all(isinstance(row, Sequence) and row.items is not None for row in rows.items):
-                return Sequence("iterator")
+                return Sequence("iterator", None, unknown)
             listed = [row.items or [] for row in rows.items if isinstance(row, Sequence)]
             return Sequence("iterator", [Sequence("tuple", list(column)) for column in zip(*listed, strict=False)])
         row = rows.element
         if isinstance(row, Instance):
             row = self.fields_of_tuple(row) or UNKNOWN
         if not isinstance(row, Sequence) or row.items is None or row.kind != "tuple":
-            return Sequence("iterator")
+            return Sequence("iterator", None, unknown)
         return Sequence("iterator", [Sequence("tuple", None, item, rows.length) for item in row.items])
 
     # -- dispatch ------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ PUTS = CHANGES | {
 }  # fmt: skip
 # Methods of a module that give it an attribute by a name.
 _REGISTER = frozenset({"add_module", "register_module", "register_buffer", "register_parameter", "__setattr__"})
+# What a progress bar writes beside what it goes through; no other object has such methods.
+_SHOWS = frozenset({"set_postfix", "set_postfix_str", "set_description", "set_description_str"})
 # Methods of an estimator that decide on the shape of what it gives.
 LEARNS = frozenset({"fit", "partial_fit", "fit_transform", "fit_predict", "set_params"})
 # Methods of tables that change them where they are told to: `inplace`.
@@ -197,7 +199,9 @@ def changes_of(node: ast.AST, spared: str | None = None) -> Changes:
                         arguments[1], ast.Constant
                     ):  # `object.__setattr__(box, "x", 1)`
                         _changed(ast.Attribute(arguments[0], str(arguments[1].value), ast.Store()), found)
-                if type(owner) is ast.Name:
+                if name in _SHOWS:
+                    pass
+                elif type(owner) is ast.Name:
                     found.receivers.add(owner.id)
                     found.called_of.add((owner.id, name))
                 elif type(owner) is not ast.Constant:
@@ -338,6 +342,8 @@ def _called_later(method: ast.Attribute, found: Changes) -> None:
 
 def _receive(owner: ast.expr, method: str, found: Changes) -> None:
     """What the expression stands for has the method called: `rows[0].change()`, `(first or second).change()`."""
+    if method in _SHOWS:
+        return
     root: Any = owner
     while type(root) is ast.Attribute or type(root) is ast.Subscript:
         root = root.value

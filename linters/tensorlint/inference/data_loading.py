@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 DATA_LOADERS = frozenset({"torch.utils.data.DataLoader"})
 # Those that are given by their places; the rest are named only, or seldom given at all.
 LOADER_PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn")
+# Words that decide what a batch is, beside `batch_size`.
+DECIDES = frozenset({"dataset", "sampler", "batch_sampler", "collate_fn", "in_order"})
 SUBSET = "torch.utils.data.Subset"
 _ITERATED = frozenset({"IterableDataset", "ChainDataset", "IterDataPipe"})
 

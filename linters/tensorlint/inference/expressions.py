@@ -84,6 +84,7 @@ from tensorlint.inference.walking import only_tells
 _MAX_ITEMS = 256
 # Items of a tuple whose annotation says how many it has.
 _MOST_TOLD = 16
+_MOST_ROWS = 64  # of a tensor, `[*x]`
 _MOST_UNPACKED = 4096  # `[*rows, *rows]` again and again doubles them each time
 # Fields of the named tuples that functions of torch and numpy return, by their places. No plain tuple has such an attribute.
 _RESULT_FIELDS = {
@@ -212,6 +213,9 @@ class Expressions(State):
                 inner = self.listed_as_told(self.eval(element.value))
                 spend(self, inner)
                 known = inner.items if isinstance(inner, Sequence) and inner.shape_of is None else None
+                if type(inner) is Tensor and inner.shape and type(rows := inner.shape[0]) is int and rows <= _MOST_ROWS:
+                    each = self.iterate(inner)
+                    known = [self.any_item(each) for _ in range(rows)]  # `(0, *np.cumsum(sizes))`
                 if known is not None and len(items) + len(known) <= _MOST_UNPACKED:
                     items.extend(known)
                 else:

@@ -135,7 +135,8 @@ class Handling(State):
             if isinstance(value, Instance):
                 managers.append(value)
             if item.optional_vars is not None:
-                self.assign(item.optional_vars, self.entered(value), None)
+                shown = self.is_progress_bar(item.context_expr)
+                self.assign(item.optional_vars, value if shown else self.entered(value), None)
             elif isinstance(value, Instance) or (isinstance(value, Opaque) and value.parts):
                 self.entered(value)
         before = dict(self.frame.env) if suppresses else None
@@ -160,6 +161,13 @@ class Handling(State):
             if outer is not None:
                 outer.extend(guarded)
             self.frame.dead = False
+
+    def is_progress_bar(self, manager: ast.expr) -> bool:
+        """`with tqdm(loader) as bar:`, which gives what it was given."""
+        if not isinstance(manager, ast.Call) or last_name(manager.func) != "tqdm":
+            return False
+        made = self.eval(manager.func)
+        return isinstance(made, Library) and made.path in PROGRESS_BARS
 
     def lets_errors_out(self, manager: ast.expr) -> bool:
         """Whether an error in the body of `with manager:` leaves it: torch.no_grad(), open(...), a lock."""
@@ -276,6 +284,8 @@ _LETS_ERRORS_OUT = (
     "contextlib.redirect",
 )  # fmt: skip
 # Context managers that may end an error.
+# What they give is what they were given to go through.
+PROGRESS_BARS = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm"})
 SUPPRESSORS = frozenset(
     [
         "suppress", "raises", "warns", "assertRaises", "assertRaisesRegex", "assert_raises", "assert_raises_regex",

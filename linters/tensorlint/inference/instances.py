@@ -167,7 +167,10 @@ class Instances(State):
                 own = held_elsewhere(self, name, own, value.generic or value.lasting)
             return self.call(own, args, kwargs, node)
         found = self.find_in_class(value.cls, name)
-        if isinstance(found, Function):
+        # Classes and layers that a class body holds, `net_class = Encoder`, are called without the object.
+        if isinstance(found, (Function, Class, Instance, LibraryObject)) or (
+            isinstance(found, Library) and modules.known(found.path)
+        ):
             return self.call(self.instance_attribute(value, name, node), args, kwargs, node)
         if value.cls.is_module:
             if name in SELF_METHODS:

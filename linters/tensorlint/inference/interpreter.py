@@ -177,6 +177,7 @@ class Interpreter(
         self.budget = BUDGET_BASE + BUDGET_PER_STATEMENT * file.facts.statements
         self.unseen = UNSEEN_BASE + UNSEEN_PER_STATEMENT * file.facts.statements
         self.conditional = 0
+        self.part_begun: tuple[int, float] = (0, 0)
         self.left_early = False
         self.left_round = 0
         self.nesting = 0

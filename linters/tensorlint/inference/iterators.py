@@ -28,6 +28,7 @@ from tensorlint.inference.values import (
 )
 from tensorlint.inference.walking import walk
 
+_LOADER = "torch.utils.data.DataLoader"
 LAZY = frozenset({"iterator", "dict_items"})
 _GONE_THROUGH = (Sequence, Range, Dictionary, Tensor, LibraryObject, Const)
 
@@ -118,7 +119,12 @@ def changes_meanwhile(interp: State, source: ast.expr) -> bool:
         if isinstance(value, Function) and interp.reads_what_changes(value, set()):
             return True
         if isinstance(value, (Instance, LibraryObject)):
-            if name in changes.receivers or any(owner == name for owner, _ in facts.stored):
+            if type(value) is LibraryObject and value.path == _LOADER:
+                # What is done to a batch, `x.to(device)`, is not done to the loader.
+                called = any(owner == name for owner, _ in changes.called_of)
+            else:
+                called = name in changes.receivers
+            if called or any(owner == name for owner, _ in facts.stored):
                 return True
     return False
 

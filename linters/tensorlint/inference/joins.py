@@ -9,6 +9,7 @@ from tensorlint.inference import known_axes
 from tensorlint.inference import sizes as S
 from tensorlint.inference.numbers import Kind, kind_of, kind_of_operand, of_kinds
 from tensorlint.inference.ops.arguments import least, may_be_negative, may_be_zero
+from tensorlint.inference.ops.results import numeric
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
     CONTAINERS,
@@ -447,6 +448,8 @@ def join_tensors(a: Tensor, b: Tensor) -> Tensor:
     dtype = a.dtype if a.dtype == b.dtype else None
     device = a.device if a.device == b.device else None
     marks = (a.marks & b.marks) | ((a.marks | b.marks) & PERHAPS_OTHERS)
+    if dtype is None:
+        marks |= numeric(framework, None, (a, b))  # of one type of numbers or the other
     if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
         kin = a.kin if a.shape is None and b.shape is None and a.kin == b.kin else None
         axes = known_axes.in_both(a, b)

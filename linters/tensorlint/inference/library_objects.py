@@ -33,6 +33,7 @@ from tensorlint.inference.changes import CHANGES
 from tensorlint.inference.class_order import method_order
 from tensorlint.inference.contents import one_within
 from tensorlint.inference.data_loading import DATA_LOADERS, LOADER_PARAMETERS, SUBSET
+from tensorlint.inference.handling import PROGRESS_BARS
 from tensorlint.inference.module_sources import makes_module
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.products import vector_product
@@ -331,7 +332,7 @@ def call_library(interp: State, path: str, args: list[Value], kwargs: dict[str, 
         return LibraryObject(path, kwargs, tuple(args), {}, node)
     if path in ("typing.cast",) and len(args) == 2:
         return containers.share(args[1])
-    if path in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.trange", "tqdm.notebook.tqdm") and args:
+    if path in PROGRESS_BARS and args:
         return args[0]
     if makes_module(path):
         if path.startswith(("torchvision.models.", "timm.")):

@@ -237,7 +237,7 @@ class Loops(State):
         frame.loops += 1
         entry = dict(before)
         breaks: list[Environment] = []
-        outer_left = self.left_round
+        outer_left, outer_part = self.left_round, self.part_begun
         if frame.loops > _DEEP:
             for name in bound_names(body):
                 if name in entry:
@@ -263,6 +263,7 @@ class Loops(State):
             frame.env, frame.breaks, frame.continues = dict(entry), [], []
             log, round_begun = len(self.mutations), self.now()
             self.left_round = outer_left
+            self.begin_part(outer_part, 0)
             outer_first = self.begin_first_round() if attempt == 0 else self.first_round
             enter()
             self.block(body)
@@ -401,7 +402,7 @@ class Loops(State):
                     one = aliases.either_of(*found, one_within(found))
                     entry[name] = one if isinstance(one, Opaque) else UNKNOWN
         frame.loops -= 1
-        self.left_round = outer_left
+        self.left_round, self.part_begun = outer_left, outer_part
         for key, hazard in certain.items():
             self.hazards.setdefault(key, hazard)
         self.loop_start = outer_start

@@ -217,12 +217,12 @@ def set_member(interp: State, receiver: LibraryObject, key: Value, module: Value
     members = members_of(interp, receiver)
     changed = forgotten_members(receiver, module)
     if isinstance(members, Dictionary):
-        if members.items is not None and isinstance(key, Const) and not _perhaps(interp):
+        if members.items is not None and isinstance(key, Const) and not _perhaps(interp, receiver):
             changed = Dictionary({**members.items, key.value: module})
         else:
             before = [members.element] if members.items is None else list(members.items.values())
             changed = Dictionary(None, _any_of([*before, module]))
-    elif isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
+    elif isinstance(members, Sequence) and members.items is not None and not _perhaps(interp, receiver):
         at = integer(key)
         if at is not None and -len(members.items) <= at < len(members.items):
             items = list(members.items)
@@ -260,9 +260,9 @@ def _is_module(value: Value) -> bool | None:
     return False if isinstance(value, _NO_MODULES) else None
 
 
-def _perhaps(interp: State) -> bool:
-    """Whether the current line may not run, or may run more than once."""
-    if interp.perhaps_left or interp.loop_start is not None:
+def _perhaps(interp: State, receiver: LibraryObject) -> bool:
+    """Whether the current line may not run, or may run more than once, for this container."""
+    if (interp.perhaps_left or interp.loop_start is not None) and not interp.is_of_this_part(receiver):
         return True
     frames = [interp.frame, *(place[0] for place in interp.places if place is not None)]
     return any(frame.loops > 1 or frame.breaks or frame.continues for frame in frames)
@@ -299,7 +299,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
     gives_itself = name in ("append", "extend") or (name == "insert" and receiver.path == "torch.nn.Sequential")
     members = members_of(interp, receiver)
     changed = forgotten_members(receiver, *args)
-    if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp):
+    if isinstance(members, Sequence) and members.items is not None and not _perhaps(interp, receiver):
         added: list[Value] | None = None
         if name == "append" and len(args) == 1:
             added = [*members.items, args[0]]
@@ -323,7 +323,7 @@ def change_members(interp: State, receiver: LibraryObject, name: str, args: list
         more = args[0] if name == "extend" else None
         added = args[-1:] if name in ("append", "add_module") else more.items if isinstance(more, Sequence) else None
         if added:
-            if isinstance(members, Sequence) and not (_perhaps(interp) or receiver.several):
+            if isinstance(members, Sequence) and not (_perhaps(interp, receiver) or receiver.several):
                 built_containers.add_to_any_number(interp, receiver, members, added)
             else:
                 built_containers.note_added(interp, receiver, members, added)

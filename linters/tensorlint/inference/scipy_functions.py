@@ -20,10 +20,12 @@ from tensorlint.inference.ops.table import STOPS
 from tensorlint.inference.scipy_objects import array, bound, is_number
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
+    PLAIN,
     UNKNOWN,
     Const,
     Function,
     LibraryObject,
+    Opaque,
     Scalar,
     Sequence,
     Tensor,
@@ -99,6 +101,8 @@ _SOLVERS = {
 }
 _DISTANCES = {"scipy.spatial.distance.cdist": "XA XB metric", "scipy.spatial.distance_matrix": "x y p threshold"}
 _METRICS = frozenset({"p", "w", "V", "VI", "metric", "threshold"})
+# Of a function of one number: a number, whatever the function gives.
+_ROOTS = frozenset({"brentq", "brenth", "ridder", "bisect"})
 _MOST = 16
 
 
@@ -132,6 +136,9 @@ def _call(interp: State, path: str, args: list[Value], kwargs: dict[str, Value],
         return _numbers(broadcast(*shapes), node) if any(shapes) else None
     if module == "signal":
         return _of_signal(interp, name, args, kwargs, node)
+    if path == "scipy.integrate.quad":
+        plain = len(args) < 5 and kwargs.keys().isdisjoint(("full_output", "complex_func"))
+        return Sequence("tuple", [Scalar("float"), Scalar("float")]) if plain else None
     if path == "scipy.integrate.odeint":
         return solved_functions.odeint(interp, args, kwargs, node)
     if module == "optimize":
@@ -328,6 +335,12 @@ def _optimum(
         else:
             count = rows if rows == columns else S.counter()
         return Sequence("tuple", [Tensor("numpy", (count,), (1,), "int64", None, node) for _ in range(2)])
+    if name in _ROOTS:
+        return Scalar("float") if len(args) < 8 and "full_output" not in kwargs else None
+    if name == "line_search":
+        step = Opaque(None, kind=PLAIN)  # a number, or None where none was found
+        step.told, step.optional = "real", True
+        return Sequence("tuple", [step, *[UNKNOWN] * 5])
     if name not in ("minimize", "least_squares", "root", "fsolve"):
         return None
     start = args[1] if len(args) > 1 else kwargs.get("x0")

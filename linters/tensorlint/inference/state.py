@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,17 @@ from tensorlint.inference.hazards import Hazard
 from tensorlint.inference.rebinding import Rebound
 from tensorlint.inference.shown import Shown
 from tensorlint.inference.sizes import Size, Symbol
-from tensorlint.inference.values import Class, Dictionary, Function, Instance, Opaque, Sequence, Tensor, Value
+from tensorlint.inference.values import (
+    Class,
+    Dictionary,
+    Function,
+    Instance,
+    LibraryObject,
+    Opaque,
+    Sequence,
+    Tensor,
+    Value,
+)
 
 if TYPE_CHECKING:
     from tensorlint.inference.import_effects import ImportEffects
@@ -28,7 +39,8 @@ class Exhausted(Exception):
 
 class State:
     """`frame` is the activation that is being followed, `file` the file it belongs to (`own_file` is the one that is
-    analysed). `conditional` counts the branches around the current statement, `left_early` says that a
+    analysed). `conditional` counts the branches around the current statement, `part_begun` is what it was where the innermost branch
+    or round of a loop began, and the step at which that was, `left_early` says that a
     `return` in a branch before it may have left the function or one that called it, `left_round` is the
     step at which a `break` or `continue` may have left the round of a loop, 0 where none has; `mutations` logs what was changed in
     place, so that loops know what the next round may meet, `overwritten` what fields of instances held before; `trail` holds
@@ -51,6 +63,7 @@ class State:
     budget: int
     unseen: int  # how much may still be asked about code that is not followed
     conditional: int
+    part_begun: tuple[int, float]
     left_early: bool
     left_round: int
     nesting: int
@@ -190,6 +203,18 @@ class State:
         if self.conditional or (held.shared and self.left_early):
             return False
         return not self.left_round or held.born > self.left_round  # what has left the round does not know a younger one
+
+    def begin_part(self, outer: tuple[int, float], deeper: int = 1) -> None:
+        """A branch or a round begins. What is skipped for other reasons (a `try`) notes nothing: there the counts differ."""
+        self.part_begun = self.conditional, self.steps if outer[0] == self.conditional - deeper else math.inf
+
+    def is_of_this_part(self, held: LibraryObject) -> bool:
+        """Whether it was made in the branch or the round that the current statement stands in, and not in one around it:
+        whoever finds it finds it changed."""
+        conditional, begun = self.part_begun
+        if conditional != self.conditional or self.left_early or held.born <= begun:
+            return False
+        return not self.left_round or held.born > self.left_round
 
     if TYPE_CHECKING:
         # The parts call one another; each method is checked where it is defined.

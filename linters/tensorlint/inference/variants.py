@@ -158,7 +158,7 @@ def varying(value: Value, start: int, made: dict[int, Value] | None = None) -> V
         for size in (*value.shape, *(value.strides or ())):
             for atom in S.symbols(size):
                 if atom.since >= start and not atom.variant:
-                    values[atom] = S.another(atom, variant=True)
+                    values[atom] = S.another(atom, plural=atom.plural, variant=True)
         if not values:
             return value
         return _resized(value, value.shape, values)
@@ -204,7 +204,7 @@ def another_each_time(
         more = [atom for atom in atoms if atom.since >= start and not atom.variant]
         if not more:
             return value
-        values.update((atom, S.another(atom, variant=True)) for atom in more if atom not in values)
+        values.update((atom, S.another(atom, plural=atom.plural, variant=True)) for atom in more if atom not in values)
         if id(value) not in made:
             made[id(value)] = value, _resized(value, value.shape, values)
         return made[id(value)][1]

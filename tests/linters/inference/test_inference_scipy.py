@@ -40,6 +40,15 @@ CODE = {
     "model = np.poly1d([1, 2])\nc = model.deriv()\nd = model.coef": {"c": None, "d": None},
     "c = np.polyval(np.polyfit(x, y[:, None], 2), x)": {"c": (20,)},
     "c = np.polyval(np.polyfit(x, m, 2), x)": {"c": (20,)},
+    "c = y * scipy.optimize.brentq(lambda t: t - 1, 0, 2)": {"c": (20,)},
+    "c = y * scipy.optimize.bisect(lambda t: np.float32(t - 1), 0, 2)": {"c": (20,)},
+    "c = y * scipy.optimize.ridder(lambda t: t - 1, 0, 2, full_output=True)[0]": {"c": None},
+    "import scipy.integrate\nc = np.array([scipy.integrate.quad(lambda t: t, 0, k)[0] for k in range(4)])": {"c": (4,)},
+    "import scipy.integrate\nc = y * scipy.integrate.quad(lambda t: t, 0, 1, full_output=1)[0]": {"c": None},
+    "k = scipy.optimize.line_search(lambda t: t @ t, lambda t: 2 * t, x, -x)[0]\nc = x + k * y": {"c": (20,)},
+    "k = scipy.optimize.line_search(lambda t: t @ t, lambda t: 2 * t, x, -x)[0]\nif k is None:\n    k = m\nc = x + k * y": {
+        "c": None
+    },
 }
 
 

@@ -20,6 +20,7 @@ from tensorlint.inference.ops.results import (
     common_device,
     common_framework,
     lasting,
+    numeric,
     surviving,
     unranked,
 )
@@ -300,6 +301,8 @@ def elementwise(
         else:
             strides = result_layout(framework, [(shape, strides), *numbers], shape)
         marks = lasting(only.marks) - COORDINATE if only.marks else only.marks
+        if result_dtype is None:
+            marks |= numeric(framework, None, tensors)
         source = reduced = None
         if only.reduced is not None and shape:
             # `x.norm(dim=1) + 1e-8` is for each row what the norm is.
@@ -328,6 +331,8 @@ def elementwise(
         strides = result_layout(framework, [(each.shape or (), each.strides) for each in tensors], shape)
     trail = next((tensor.layout_trail for tensor in tensors if tensor.layout_trail), ())
     marks = combine_marks(tensors, shape)
+    if result_dtype is None:
+        marks |= numeric(framework, None, tensors)
     source = reduced = None
     first = tensors[0]
     if first.reduced is not None and shape and all(_is_reduced_alike(first, tensor) for tensor in tensors):

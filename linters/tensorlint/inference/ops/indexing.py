@@ -12,7 +12,7 @@ from tensorlint.inference.ops.broadcasting import broadcast, tell
 from tensorlint.inference.ops.dtypes import OBJECT
 from tensorlint.inference.ops.literals import PERHAPS_NONE, leaf_dtype, nested
 from tensorlint.inference.ops.ranges import clipped
-from tensorlint.inference.ops.results import ITEM, SPELLED, surviving
+from tensorlint.inference.ops.results import ITEM, NUMERIC, SPELLED, surviving
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import (
@@ -138,7 +138,7 @@ def _getitem(call: Call, tensor: Tensor, index: Value) -> Value:
             _tell_of_indices(call, items)
         return found
     shape = tuple(axes.shape)
-    marks = surviving(tensor.marks, shape)
+    marks = surviving(tensor.marks, shape) | (tensor.marks & NUMERIC)
     how = None
     if axes.spelled:
         marks = marks | SPELLED
@@ -328,7 +328,7 @@ def _advanced(call: Call, tensor: Tensor, axes: _Axes) -> Value:
         result_strides = layout.elementwise(operands, result)
     elif tensor.framework == "numpy" and _leading(tensor, axes, positions):
         result_strides = layout.contiguous(result)
-    marks = surviving(tensor.marks, result)
+    marks = surviving(tensor.marks, result) | (tensor.marks & NUMERIC)
     return Tensor(tensor.framework, result, result_strides, tensor.dtype, tensor.device, call.node, None, marks)
 
 

@@ -7,7 +7,7 @@ from tensorlint.inference.layout import Shape, Strides
 from tensorlint.inference.ops import dtypes
 from tensorlint.inference.ops.broadcasting import broadcast, broadcast_size
 from tensorlint.inference.ops.literals import array_of
-from tensorlint.inference.ops.results import common_device, common_framework, unranked
+from tensorlint.inference.ops.results import common_device, common_framework, numeric, unranked
 from tensorlint.inference.ops.table import Call, Undecided
 from tensorlint.inference.sizes import Size
 from tensorlint.inference.values import Framework, Sequence, Tensor, Value
@@ -85,7 +85,8 @@ def matmul(call: Call, left: Value, right: Value, operation: str) -> Value:
         strides = _torch_layout(a, b, shape)
     elif framework == "numpy" and len(shape) > 1:
         strides = strides if a.contiguous and b.contiguous else None
-    return Tensor(framework, shape, strides, dtype, common_device([a, b]), call.node)
+    marks = numeric(framework, dtype, (a, b))
+    return Tensor(framework, shape, strides, dtype, common_device([a, b]), call.node, marks=marks)
 
 
 def _half_known(framework: Framework | None, a: Tensor, b: Tensor, dtype: str | None) -> Tensor:
@@ -117,7 +118,8 @@ def dot(call: Call, left: Value, right: Value, operation: str = "np.dot") -> Val
     else:
         shape = (*a.shape[:-1], *b.shape[:-2], b.shape[-1])
     strides = layout.contiguous(shape) if len(shape) <= 1 or (a.contiguous and b.contiguous) else None
-    return Tensor(framework, shape, strides, dtype, common_device([a, b]), call.node)
+    marks = numeric(framework, dtype, (a, b))
+    return Tensor(framework, shape, strides, dtype, common_device([a, b]), call.node, marks=marks)
 
 
 def einsum_shape(equation: str, shapes: list[Shape]) -> tuple[Shape, list[str], str]:

@@ -32,6 +32,14 @@ NUMERIC = frozenset({"numeric"})
 REPEATS = "repeats:"
 
 
+def numeric(framework: Framework | None, dtype: str | None, tensors: Iterable[Tensor]) -> frozenset[str]:
+    """The mark of an array that is computed of numbers, if its type is not known: an integer's or a float's."""
+    if dtype is not None or framework != "numpy":
+        return NO_MARKS
+    known = all("numeric" in each.marks if each.dtype is None else each.dtype in dtypes.CATEGORY for each in tensors)
+    return NUMERIC if known else NO_MARKS
+
+
 def short(name: str) -> str:
     """A dotted path as people write it: `F.relu`, `np.zeros`, `nn.Linear`."""
     if name.startswith("torch.nn.functional."):

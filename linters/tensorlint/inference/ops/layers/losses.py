@@ -99,8 +99,10 @@ def triplet_margin(call: Call, obj: LibraryObject, anchor: Value, positive: Valu
 
 
 @layer("CTCLoss", "blank=0 reduction='mean' zero_infinity=False", "log_probs targets input_lengths target_lengths")
-def ctc(call: Call, obj: LibraryObject, log_probs: Value, **rest: Value) -> Value:
-    return losses.ctc_loss(call, log_probs, argument(obj, "reduction"))
+def ctc(
+    call: Call, obj: LibraryObject, log_probs: Value, input_lengths: Value, target_lengths: Value, **rest: Value
+) -> Value:
+    return losses.ctc_loss(call, log_probs, input_lengths, target_lengths, argument(obj, "reduction"))
 
 
 @layer("TripletMarginWithDistanceLoss", "/ distance_function=None margin=1.0 swap=False reduction='mean'",

@@ -11,7 +11,7 @@ from tensorlint.inference.ops.literals import array_of
 from tensorlint.inference.ops.numpy.creation import chosen
 from tensorlint.inference.ops.numpy.registry import op
 from tensorlint.inference.ops.reducing import reduce
-from tensorlint.inference.ops.results import laid, unplaced, unranked
+from tensorlint.inference.ops.results import laid, numeric, unplaced, unranked
 from tensorlint.inference.ops.table import Call, Undecided, tensor
 from tensorlint.inference.values import Const, Scalar, Sequence, Tensor, Value, copy, hold_elements
 
@@ -69,6 +69,8 @@ def reduced(
         raise Undecided
     name = chosen(dtype, rule(given.dtype))
     result = reduce(call, given, axis, keepdims, name, contiguous=False)
+    if name is None and given.marks:
+        result.marks |= numeric("numpy", None, (given,))
     if call.name.rpartition(".")[2] == "prod" and given.elements is not None and result.shape == ():
         hold_elements(result, (S.product(given.elements),))
     return result

@@ -328,11 +328,16 @@ def nll_loss(
 
 def classified(call: Call, input: Value, target: Value, reduction: Value, reduce: Value, size_average: Value) -> Value:
     """(N, C, ...) with class indices (N, ...) or probabilities (N, C, ...)."""
+    indices = target.shape if isinstance(target, Tensor) and target.dtype == "int64" else None
     if not isinstance(input, Tensor):
-        raise Undecided
+        if indices is None:
+            raise Undecided
+        input = Tensor("torch")  # scores of whatever gave them
     shape: Shape | None = None
     if input.shape is not None:
         shape = () if len(input.shape) == 1 else (input.shape[0], *input.shape[2:]) if input.shape else None
+    else:
+        shape = indices  # one loss for each
     beside = [target] if isinstance(target, Tensor) and dtypes.is_floating(target.dtype) else []
     return reduced(call, shape, reduction, input, reduce, size_average, beside)
 
@@ -341,9 +346,18 @@ def classified(call: Call, input: Value, target: Value, reduction: Value, reduce
     "F.ctc_loss",
     "log_probs targets input_lengths target_lengths blank=0 reduction='mean' zero_infinity=False",
 )
-def ctc_loss(call: Call, log_probs: Value, reduction: Value, **rest: Value) -> Value:
-    (one,) = tensors(log_probs)
-    shape = None if one.shape is None else (one.shape[1],) if len(one.shape) == 3 else ()
+def ctc_loss(
+    call: Call, log_probs: Value, input_lengths: Value, target_lengths: Value, reduction: Value, **rest: Value
+) -> Value:
+    one = log_probs if isinstance(log_probs, Tensor) else Tensor("torch")
+    shape: Shape | None = None
+    if one.shape is not None:
+        shape = (one.shape[1],) if len(one.shape) == 3 else ()
+    else:  # of several lengths there are as many losses
+        counts = [each.shape for each in (input_lengths, target_lengths) if isinstance(each, Tensor)]
+        shape = next((each for each in counts if each and len(each) == 1 and S.surely_not_one(each[0])), None)
+    if one is not log_probs and shape is None:
+        raise Undecided
     return reduced(call, shape, reduction, one)
 
 

@@ -634,7 +634,7 @@ class Calls(State):
             return result
         if args and (method := _put_by(path)):
             return self.call_method(args[0], method, args[1:], kwargs, node)
-        if path[-1] == "_" and args and type(args[0]) is Tensor:
+        if args and type(args[0]) is Tensor and (path[-1] == "_" or path in expanded_writes.NUMPY_WRITERS):
             self.write_by_function(args[0], path, node)
         if args and type(args[0]) is LibraryObject:
             series = table_values.computed(path, args, kwargs, node)

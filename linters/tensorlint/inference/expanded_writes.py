@@ -9,6 +9,7 @@ and refuses it in the backward pass; it says nothing where one of the repeated r
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, Literal
 
 from tensorlint.inference import sizes as S
@@ -19,6 +20,7 @@ from tensorlint.inference.hazards import ExpandedWriteHazard
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops.results import REPEATS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
+from tensorlint.inference.perhaps_one import may_be_one
 from tensorlint.inference.sizes import Size, show_shape
 from tensorlint.inference.source_bindings import bindings
 from tensorlint.inference.state import State
@@ -37,6 +39,13 @@ _ALLOWED = frozenset([
 # What torch warns of, and refuses in the backward pass.
 _CHOOSING = frozenset({"masked_fill_", "index_fill_", "index_put_"})
 _OF_THE_SHAPE = RESHAPING | {"detach_", "requires_grad_", "retain_grad_", "share_memory_", "rename_"}
+# What gives a module's tensors memory of their own.
+_MOVES = re.compile(r"\.(?:to|cuda|cpu|double|half|float|bfloat16|type|to_empty)\(")
+# Functions and methods of numpy that write into an array.
+NUMPY_WRITES = frozenset({"fill", "sort", "partition", "put"})
+NUMPY_WRITERS = frozenset(
+    {"numpy.copyto", "numpy.put", "numpy.place", "numpy.putmask", "numpy.fill_diagonal", "numpy.random.shuffle"}
+)
 # What gives an expanded tensor, of its receiver or first argument.
 _EXPANDS = frozenset({"expand", "expand_as", "broadcast_to"})
 _MOST_NAMES = 24
@@ -51,7 +60,9 @@ class ExpandedWrites(State):
 
     def write_over(self, value: Value, written: ast.expr, node: ast.AST) -> None:
         """`x += 1`, `self.x *= 2`."""
-        if type(value) is Tensor:
+        if type(value) is Tensor and not (
+            value.framework == "torch" and isinstance(node, ast.AugAssign) and isinstance(node.op, ast.MatMult)
+        ):  # torch has no product in place
             self.write_all(value, written, node)
 
     def write_all(self, tensor: Tensor, written: ast.expr | None, node: ast.AST | None) -> None:
@@ -65,6 +76,8 @@ class ExpandedWrites(State):
         """`x[i] = 1`, `x[:, 0] += 1`: what the index chooses is written."""
         repeated = repeated_axes(tensor)
         if not repeated:
+            if isinstance(written.value, ast.Subscript) and node is not None:
+                self.write_into_chosen(written.value, node)  # `x[0][1] = 2`
             return
         if tensor.framework == "numpy":
             self.tell_of_write(tensor, written.value, node, "read-only", repeated)
@@ -73,14 +86,21 @@ class ExpandedWrites(State):
         if items is not None and len(items) == 1 and isinstance(items[0], Tensor) and items[0].dtype == "bool":
             self.write_masked(tensor, items[0], written.slice, written.value, node, offset=0)
             return
-        kind = "unsure" if items is None else _what_comes_of(items, tensor.shape or (), repeated)
-        self.tell_of_write(tensor, written.value, node, kind, repeated, self.text_of(written, 40))
+        kind, axes = ("unsure", repeated) if items is None else _what_comes_of(items, tensor.shape or (), repeated)
+        if kind == "all" and node is written and self.is_same_for_all(written):
+            return
+        if kind is not None:
+            self.tell_of_write(tensor, written.value, node, kind, axes, self.text_of(written, 40))
 
     def write_by_method(self, tensor: Tensor, name: str, args: list[Value], node: ast.AST | None) -> None:
         """`x.add_(1)`, `x[i].zero_()`, `x.masked_fill_(mask, 0)`."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             return
         written = node.func.value
+        if tensor.framework == "numpy":
+            if name in NUMPY_WRITES:
+                self.write_all(tensor, written, node)
+            return
         if name in _CHOOSING:
             mask = args[0] if name == "masked_fill_" and args else None
             if isinstance(mask, Tensor) and mask.shape is not None and tensor.shape is not None and node.args:
@@ -114,8 +134,35 @@ class ExpandedWrites(State):
             return  # which would be asked for twice
         index, repeated = self.eval(written.slice), repeated_axes(whole)
         items = index.items if isinstance(index, Sequence) and index.kind == "tuple" else [index]
-        if items is not None and _what_comes_of(items, whole.shape or (), repeated) == "all":
+        if items is not None and _what_comes_of(items, whole.shape or (), repeated)[0] == "all":
             self.tell_of_write(whole, written.value, node, "all", repeated, self.text_of(written, 40))
+
+    def is_same_for_all(self, written: ast.Subscript) -> bool:
+        """`for i in range(n): x[i] = 0`, which gives all rows what the others get, too."""
+        index = {part.id for part in walk(written.slice) if isinstance(part, ast.Name)}
+        for loop in walk(self.frame.node):
+            if not isinstance(loop, (ast.For, ast.AsyncFor)):
+                continue
+            nodes = list(walk(loop))
+            bound = {part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+            if not index & {part.id for part in walk(loop.target) if isinstance(part, ast.Name)}:
+                continue
+            for each in nodes:
+                if isinstance(each, ast.Assign) and written in each.targets:
+                    parts = list(walk(each.value))
+                    if not any(
+                        isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in bound)
+                        for part in parts
+                    ):
+                        return True
+        return False
+
+    def is_copied_later(self, tensor: Tensor, written: ast.expr | None) -> bool:
+        """What a module holds has memory of its own once the module has another type or device; an array may be made one
+        that is written."""
+        if tensor.framework == "numpy":
+            return "writeable" in self.file.text or "setflags" in self.file.text
+        return isinstance(written, ast.Attribute) and _MOVES.search(self.file.text) is not None
 
     def write_masked(
         self, tensor: Tensor, mask: Tensor, chosen: ast.expr, written: ast.expr, node: ast.AST | None, *, offset: int
@@ -161,6 +208,8 @@ class ExpandedWrites(State):
         sizes = [(tensor.shape or ())[axis] for axis in axes]
         if node is None or found_ones(self.frame, sizes) or default_ones(self.frame, sizes):
             return  # of size 1 by default, or where a test has found that: nothing is repeated
+        if may_be_one(sizes, self.frame.node, self.file.tree) or self.is_copied_later(tensor, written):
+            return
         self.report_of(
             node,
             "expanded_write",
@@ -172,11 +221,13 @@ class ExpandedWrites(State):
         shape, axis = tensor.shape or (), facts["axes"][0]
         written = self.written_as(facts["written"], tensor)
         steps = tensor.layout_trail or (((tensor.made, "expanded"),) if tensor.made is not None else ())
+        line = next((step.lineno for step, words in steps[::-1] if words == "expanded" and hasattr(step, "lineno")), 0)
+        here = getattr(node, "lineno", 0) if self.called_from_here is None else line
         evidence = [self.evidence_at(step, words) for step, words in steps if getattr(step, "lineno", None) is not None]
         operation = self.text_of(node, 50) + (" = ..." if isinstance(node, ast.Subscript) else "")
         self.add(node, ExpandedWriteHazard(
             node=node, receiver=self.text_of(written, 40), shape=show_shape(shape), axis=axis, size=S.show(shape[axis]),
-            write=facts["write"], region=facts["region"], by=_made_by(tensor), named=isinstance(written, ast.Name),
+            write=facts["write"], region=facts["region"], by=_made_by(tensor), line=0 if line == here else line,
             operation=operation, evidence=tuple(each for each in (*evidence, *self.called_from()) if each),
         ))  # fmt: skip
 
@@ -198,6 +249,8 @@ def repeated_axes(tensor: Tensor) -> list[int]:
         axes = [axis for axis, stride in enumerate(tensor.strides) if stride == 0]
     else:
         return []
+    if 0 in shape:
+        return []  # nothing to write
     return [axis for axis in axes if axis < len(shape) and S.surely_not_one(shape[axis])]
 
 
@@ -210,8 +263,9 @@ def forget_repeated(result: Tensor, operation: str) -> None:
                 return
 
 
-def _what_comes_of(items: list[Value], shape: Shape, repeated: list[int]) -> Write:
-    """What comes of a write by an index into a tensor that repeats its elements along these axes."""
+def _what_comes_of(items: list[Value], shape: Shape, repeated: list[int]) -> tuple[Write | None, list[int]]:
+    """What comes of a write by an index into a tensor that repeats its elements along these axes, and by which of them;
+    None where nothing is written."""
     consumed = sum(not (is_none(item) or _is_ellipsis(item)) for item in items)
     left: set[int] = set()  # the axes of which more than one index is written
     some = listed = False
@@ -223,9 +277,11 @@ def _what_comes_of(items: list[Value], shape: Shape, repeated: list[int]) -> Wri
             left.update(range(at, at := at + len(shape) - consumed))
             continue
         if isinstance(item, Slice):
-            taken = _length(item)
+            taken = _length(item, shape[at] if at < len(shape) else None)
+            if taken == 0:
+                return None, []
             if taken is None and at in repeated:
-                return "unsure"
+                return "unsure", repeated
             if taken != 1:
                 left.add(at)
         elif isinstance(item, Sequence) and item.kind == "list" and item.items:
@@ -235,12 +291,13 @@ def _what_comes_of(items: list[Value], shape: Shape, repeated: list[int]) -> Wri
         elif integer(item) is None and not (
             isinstance(item, Number) or (isinstance(item, Scalar) and item.kind == "int")
         ):
-            return "unsure"
+            return "unsure", repeated
         at += 1
     left.update(range(at, len(shape)))
-    if left.isdisjoint(repeated) or some:
-        return "all"
-    return "deprecated" if listed else "refused"
+    axes = [axis for axis in repeated if axis in left]
+    if not axes or some:
+        return "all", repeated
+    return ("deprecated" if listed else "refused"), axes
 
 
 def _is_some_of(item: Sequence, size: Size) -> bool:
@@ -249,8 +306,14 @@ def _is_some_of(item: Sequence, size: Size) -> bool:
     return isinstance(size, int) and None not in chosen and len(set(chosen)) < size
 
 
-def _length(item: Slice) -> int | None:
-    """How many elements the slice takes: 1, 2 for more than one, None where nobody knows."""
+def _length(item: Slice, size: Size | None) -> int | None:
+    """How many elements the slice takes: 0, 1, 2 for more than one, None where nobody knows."""
+    bounds = [None if is_none(each) else integer(each) for each in (item.start, item.stop, item.step)]
+    if isinstance(size, int) and all(
+        is_none(each) or bound is not None
+        for each, bound in zip((item.start, item.stop, item.step), bounds, strict=True)
+    ):
+        return min(2, len(range(*slice(*bounds).indices(size)))) if bounds[2] != 0 else None
     if is_none(item.start) and is_none(item.stop):
         return 2
     start, stop = 0 if is_none(item.start) else integer(item.start), integer(item.stop)

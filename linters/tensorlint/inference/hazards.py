@@ -49,11 +49,13 @@ class ViewHazard(Hazard):
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class ExpandedWriteHazard(Hazard):
-    """A write into a tensor that repeats its elements along `axis`, of size `size`, as `by` (`expand`) leaves it.
+    """A write into a tensor that repeats its elements along `axis`, of size `size`, as `by` leaves it: `expand`, in line `line`
+    if that is another one.
 
     `write` says what comes of it: `refused` by torch; `read-only`, an array of numpy's that nobody may write; `all`, where the
     one row `region` is written and the others are the same memory; `merged`, where the mask `region` is not the same for
-    each of them; `deprecated`, where a mask or an index array chooses; `unsure` where the index `region` may do any of this. `receiver` is its source text, `named` whether that is a name, `operation` the text of the write.
+    each of them; `deprecated`, where a mask or an index array chooses; `unsure` where the index may do any of this.
+    `receiver` is its source text, `operation` that of the write.
     """
 
     receiver: str
@@ -64,7 +66,7 @@ class ExpandedWriteHazard(Hazard):
     write: Literal["refused", "read-only", "all", "merged", "deprecated", "unsure"]
     region: str
     by: str
-    named: bool
+    line: int
 
 
 BroadcastContext = Literal["plain", "reduced", "partly", "loss", "compared"]

@@ -25,6 +25,7 @@ from tensorlint.inference import sizes as S
 from tensorlint.inference.changes import CHANGES, LEARNS, NAMESPACES, PUTS
 from tensorlint.inference.contents import OF_ESTIMATORS, given_back, one_within
 from tensorlint.inference.effects import READS
+from tensorlint.inference.expanded_writes import NUMPY_WRITES
 from tensorlint.inference.ops import modules
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.state import State
@@ -380,6 +381,8 @@ class Methods(State):
             return UNKNOWN  # an array's takes a type
         if framework is None:
             return self.of_either(receiver, name, args, kwargs, node)
+        if framework == "numpy" and name in NUMPY_WRITES:
+            self.write_by_method(receiver, name, args, node)
         entry = ops.method(framework, name)
         if entry is None:
             self.note_unseen(receiver)

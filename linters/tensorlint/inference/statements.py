@@ -170,6 +170,7 @@ class Statements(State):
                 self.note_unseen(receiver)
                 self.write_part(receiver, index, target, node)
             else:
+                self.write_over(left, target, node)
                 self.store_item(receiver, index, result if table_values.is_table(receiver) else aliases.perhaps(result))
 
     def in_place(self, sign: str, left: Value, right: Value, node: ast.AugAssign) -> Value:

@@ -120,13 +120,16 @@ class ExpandedWrite(Rule[ExpandedWriteHazard]):
     def judge(self, hazard: ExpandedWriteHazard, node: cst.CSTNode) -> str | None:
         copied = ".copy()" if hazard.write == "read-only" else ".clone()"
         name = hazard.receiver
-        step = f"copy it first: {name} = {name}{copied}" if hazard.named else f"write {copied} behind the {hazard.by}"
+        step = f"write {copied} behind {hazard.by}(...)" + (f" in line {hazard.line}" if hazard.line else "")
+        if hazard.by in ("meshgrid", "broadcast_tensors"):
+            step = f"copy it first: {name} = {name}{copied}"
         rows = f"all {hazard.size} indices" if hazard.size.isdigit() else f"each of the {hazard.size} indices"
         end = {
             "refused": f"torch refuses to write it in place ({hazard.operation})",
             "read-only": f"numpy lets nobody write into it ({hazard.operation})",
             "all": f"{hazard.region} is the same memory at {rows}, and what is written there changes them all",
-            "deprecated": f"torch warns that such a write is deprecated, and refuses it in backward ({hazard.operation})",
+            "deprecated": f"what {hazard.operation} chooses at one index is written at {rows}; torch warns that this is "
+            "deprecated, and where gradients flow through it backward raises",
             "unsure": f"torch refuses {hazard.operation}, or what it writes at one index is written at {rows}",
             "merged": f"what the mask {hazard.region} chooses at one index is written at {rows}",
         }[hazard.write]

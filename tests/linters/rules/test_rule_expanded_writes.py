@@ -137,6 +137,83 @@ def test_a_write_into_what_was_just_made(name: str, write: str) -> None:
         assert told == wrong, code
 
 
+# Of one row, or of none, nothing is changed for others: the code says that the size may be 1.
+PERHAPS_ONE = [
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    if n <= 1:\n        x += 1\n    return x\n\n\nf(1)\nf(3)",
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    if n < 2:\n        x[0] += 1\n    return x\n\n\nf(1)\nf(3)",
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    if n > 1:\n        return x\n    x += 1\n    return x\n\n\nf(1)\nf(3)",
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    single = n == 1\n    if single:\n        x += 1\n    return x\n\n\nf(1)\nf(3)",
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    return x.add_(1) if n == 1 else x + 1\n\n\nf(1)\nf(3)",
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    match n:\n        case 1:\n            x += 1\n    return x\n\n\nf(1)",
+    "def f(y):\n    B, T = y.shape\n    if B > 1:\n        raise ValueError(B)\n    m = torch.ones(1, T).expand(B, T)\n    m[0, 0] = 0\n    return m\n\n\nf(torch.zeros(1, 4))",
+    "def f(y):\n    n = y.shape[0]\n    m = torch.ones(1, 4).expand(n, 4)\n    if y.shape[0] < 2:\n        m += 1\n    return m\n\n\nf(torch.zeros(1, 4))",
+    "def f(x, batched):\n    B = x.shape[0] if batched else 1\n    m = torch.zeros(1, 4).expand(B, 4)\n    if not batched:\n        m += 1\n    return m\n\n\nf(torch.zeros(3), False)",
+    "def f(n=None):\n    n = n or 1\n    x = torch.zeros(1, 4).expand(n, 4)\n    x += 1\n    return x\n\n\nf()",
+    "def f(n):\n    x = torch.zeros(1, 4).expand(n, 4)\n    x += 1\n    return x\n\n\nf(1)",
+    "class Options:\n    beams: int = 1\n\n\ndef f(options):\n    x = torch.zeros(1, 4).expand(options.beams, 4)\n    x += 1\n    return x\n\n\nf(Options())",
+    "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--beams', type=int, default=1)\nargs = parser.parse_args([])\n"
+    "x = torch.zeros(1, 4).expand(args.beams, 4)\nx += 1",
+    "import os\n\nWORLD = int(os.environ.get('NO_SUCH_NAME', '1'))\nx = torch.zeros(1, 4).expand(WORLD, 4)\nx += 1",
+    "x = torch.zeros(1, 4).expand(0, 4)\nx += 1",
+    "x = torch.zeros(4).expand(3, 4)\nx[0:0] = 4\nx[5:] += 1\nx[0, 4:] = 1",
+    # The others get the same.
+    "mask = torch.ones(5).expand(3, 5)\nfor b in range(3):\n    mask[b, 3:] = 0",
+    # torch has no product in place.
+    "h = torch.zeros(4).expand(3, 4)\nh @= torch.eye(4)\nh += 1",
+    # Another type is another memory.
+    "from torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.register_buffer('h', torch.zeros(4).expand(3, 4))\n\n    def forward(self):\n        self.h[0] = 1\n        return self.h\n\n\nNet().double()()",
+    "import numpy as np\n\nz = np.broadcast_to(np.zeros(4), (3, 4))\nz.flags.writeable = True\nz[:] = 5",
+]
+
+
+@pytest.mark.parametrize("code", PERHAPS_ONE)
+def test_nothing_is_said_where_the_code_may_be_right(code: str) -> None:
+    exec(f"import torch\n\n\n{code}\n", {"__name__": "case"})
+    assert findings(f"import torch\n\n\n{code}\n") == []
+
+
+def test_a_test_of_another_size_is_no_reason_to_be_silent() -> None:
+    code = (
+        "import torch\n\n\ndef f(x):\n    B, T, C = x.shape\n    if C > 2:\n        x = x[:, :, :2]\n    pos = torch.arange(T).expand(B, T)\n"
+        "    pos += 1\n    return x, pos\n\n\n"
+    )
+    assert len(findings(code)) == 1
+    with pytest.raises(RuntimeError, match="more than one element"):
+        exec(f"{code}f(torch.zeros(2, 3, 4))\n", {})
+
+
+FURTHER = [
+    "x = torch.zeros(4).expand(3, 4)\nx[1][2] = 5",
+    "x = torch.zeros(4).expand(3, 4)\nx[2:] += 1",
+    "x = torch.zeros(4).expand(3, 4)\nx[-1:] += 2",
+    "x = torch.zeros(4).expand(3, 4)\nx[1:] += 1",
+    "x = torch.randn(1, 4).broadcast_to(3, 4)\nx[1] = 2",
+    "held = {'x': torch.zeros(4).expand(3, 4)}\nheld['x'] += 1\nx = held['x']",
+    "import numpy as np\nz = np.broadcast_to(np.arange(4), (3, 4))\nz.fill(0)\nx = torch.from_numpy(z)",
+    "import numpy as np\nz = np.broadcast_to(np.arange(4), (3, 4))\nnp.copyto(z, 0)\nx = torch.from_numpy(z)",
+]
+
+
+@pytest.mark.parametrize("code", FURTHER)
+def test_other_ways_to_write(code: str) -> None:
+    names: dict[str, object] = {}
+    try:
+        exec(f"import torch\n{code}", names)
+    except (RuntimeError, ValueError):
+        pass  # refused, or read-only
+    else:
+        copied: dict[str, object] = {}
+        exec(
+            f"import torch\n{code}".replace("expand(3, 4)", "expand(3, 4).clone()").replace(
+                "to(3, 4)", "to(3, 4).clone()"
+            ),
+            copied,
+        )
+        assert not torch.equal(names["x"], copied["x"])  # type: ignore[arg-type]
+    assert findings(f"import torch\n{code}\n")
+
+
 ARRAYS = {
     "np.broadcast_to(row, (3, 4))": True,
     "np.broadcast_to(row, (3, 4)).T": True,
@@ -248,31 +325,41 @@ def test_a_function_of_another_place_tells_who_called_it() -> None:
 MESSAGES = {
     "state = torch.zeros(1, 4).expand(3, 4)\nstate += 1\n": (
         "state (3, 4) repeats its elements along axis 0, as expand leaves it: torch refuses to write it in place (state += 1) — "
-        "copy it first: state = state.clone()"
+        "write .clone() behind expand(...) in line 4"
     ),
     "state = torch.zeros(4).expand(3, 4)\nstate[0] = 1\n": (
         "state (3, 4) repeats its elements along axis 0, as expand leaves it: state[0] is the same memory at all 3 indices, and "
-        "what is written there changes them all — copy it first: state = state.clone()"
+        "what is written there changes them all — write .clone() behind expand(...) in line 4"
     ),
     "state = torch.zeros(4).expand(3, 4)\nkeep = torch.rand(3, 1) > 0.5\nstate.masked_fill_(keep, 1.0)\n": (
         "state (3, 4) repeats its elements along axis 0, as expand leaves it: what the mask keep chooses at one index is written "
-        "at all 3 indices — copy it first: state = state.clone()"
+        "at all 3 indices — write .clone() behind expand(...) in line 4"
     ),
     "state = torch.zeros(4).expand(3, 4)\nstate[state > 1] = 0.0\n": (
-        "state (3, 4) repeats its elements along axis 0, as expand leaves it: torch warns that such a write is deprecated, and "
-        "refuses it in backward (state[state > 1] = ...) — copy it first: state = state.clone()"
+        "state (3, 4) repeats its elements along axis 0, as expand leaves it: what state[state > 1] = ... chooses at one index "
+        "is written at all 3 indices; torch warns that this is deprecated, and where gradients flow through it backward raises — "
+        "write .clone() behind expand(...) in line 4"
     ),
     "def f(i):\n    state = torch.zeros(4).expand(3, 4)\n    state[i] = 0.0\n": (
         "state (3, 4) repeats its elements along axis 0, as expand leaves it: torch refuses state[i] = ..., or what it writes at "
-        "one index is written at all 3 indices — copy it first: state = state.clone()"
+        "one index is written at all 3 indices — write .clone() behind expand(...) in line 5"
     ),
     "torch.zeros(4).expand(3, 4)[:, 0] = 1\n": (
         "torch.zeros(4).expand(3, 4) (3, 4) repeats its elements along axis 0, as expand leaves it: torch refuses to write it in "
-        "place (torch.zeros(4).expand(3, 4)[:, 0] = ...) — write .clone() behind the expand"
+        "place (torch.zeros(4).expand(3, 4)[:, 0] = ...) — write .clone() behind expand(...)"
+    ),
+    # The axis is the one by which torch refuses it.
+    "y = torch.zeros(1, 1, 4).expand(2, 3, 4)\ny[0] = 1\n": (
+        "y (2, 3, 4) repeats its elements along axis 1, as expand leaves it: torch refuses to write it in place (y[0] = ...) — "
+        "write .clone() behind expand(...) in line 4"
+    ),
+    "row, col = torch.meshgrid(torch.arange(3), torch.arange(4), indexing='ij')\ncol -= 1\n": (
+        "col (3, 4) repeats its elements along axis 0, as meshgrid leaves it: torch refuses to write it in place (col -= 1) — "
+        "copy it first: col = col.clone()"
     ),
     "import numpy as np\nrows = np.broadcast_to(np.arange(4), (3, 4))\nrows[0] = 1\n": (
         "rows (3, 4) repeats its elements along axis 0, as broadcast_to leaves it: numpy lets nobody write into it (rows[0] = ...) "
-        "— copy it first: rows = rows.copy()"
+        "— write .copy() behind broadcast_to(...) in line 5"
     ),
 }
 

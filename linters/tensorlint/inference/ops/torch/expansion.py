@@ -194,9 +194,14 @@ def expand(call: Call, input: Value, size: list[Value]) -> Value:
     return expanded(call, tensor(input), sizes)
 
 
-@op("broadcast_to", "input size")
+@op("torch.broadcast_to", "input size")
 def broadcast_to(call: Call, input: Value, size: Value) -> Value:
     return expand(call, input, [size])
+
+
+@op(".broadcast_to", "input *size")
+def broadcast_to_sizes(call: Call, input: Value, size: list[Value]) -> Value:
+    return expand(call, input, size)
 
 
 @op(".expand_as", "input other")

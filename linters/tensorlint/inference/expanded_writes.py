@@ -139,7 +139,9 @@ class ExpandedWrites(State):
 
     def is_same_for_all(self, written: ast.Subscript) -> bool:
         """`for i in range(n): x[i] = 0`, which gives all rows what the others get, too."""
-        index = {part.id for part in walk(written.slice) if isinstance(part, ast.Name)}
+        parts = written.slice.elts if isinstance(written.slice, ast.Tuple) else [written.slice]
+        index = {part.id for part in parts if isinstance(part, ast.Name)}
+        others = [part for each in parts if not isinstance(each, ast.Name) for part in walk(each)]
         for loop in walk(self.frame.node):
             if not isinstance(loop, (ast.For, ast.AsyncFor)):
                 continue
@@ -149,10 +151,9 @@ class ExpandedWrites(State):
                 continue
             for each in nodes:
                 if isinstance(each, ast.Assign) and written in each.targets:
-                    parts = list(walk(each.value))
                     if not any(
                         isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in bound)
-                        for part in parts
+                        for part in (*others, *walk(each.value))
                     ):
                         return True
         return False

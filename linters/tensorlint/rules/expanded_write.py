@@ -22,7 +22,8 @@ class ExpandedWrite(Rule[ExpandedWriteHazard]):
 
     `.clone()` behind the `expand`, or `repeat` in its place, gives every row memory of its own. What is written by a new
     tensor, `x = x + 1`, is written into nothing. `fill_` and `zero_`, which write the same everywhere, are left alone, and
-    so is an axis of size 1, which repeats nothing.
+    so is an axis of size 1, which repeats nothing; where the code says that a size with a name may be 1 (a test of it, a
+    default, a call) nothing is said. A row that has a name of its own, `row = x[0]` and `row += 1`, is not followed.
     """
 
     code = "TSR202"

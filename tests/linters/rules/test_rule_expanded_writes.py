@@ -6,6 +6,7 @@ Where torch refuses the write, or the copy ends otherwise, the write is a mistak
 from __future__ import annotations
 
 import random
+import re
 import warnings
 
 import pytest
@@ -184,6 +185,7 @@ def test_a_test_of_another_size_is_no_reason_to_be_silent() -> None:
 
 
 FURTHER = [
+    "x = torch.ones(5).expand(3, 5)\nlengths = [2, 3, 5]\nfor b in range(3):\n    x[b, lengths[b]:] = 0.0",
     "x = torch.zeros(4).expand(3, 4)\nx[1][2] = 5",
     "x = torch.zeros(4).expand(3, 4)\nx[2:] += 1",
     "x = torch.zeros(4).expand(3, 4)\nx[-1:] += 2",
@@ -204,12 +206,8 @@ def test_other_ways_to_write(code: str) -> None:
         pass  # refused, or read-only
     else:
         copied: dict[str, object] = {}
-        exec(
-            f"import torch\n{code}".replace("expand(3, 4)", "expand(3, 4).clone()").replace(
-                "to(3, 4)", "to(3, 4).clone()"
-            ),
-            copied,
-        )
+        code_of_copy = re.sub(r"(expand|broadcast_to)\((\d, \d)\)", r"\1(\2).clone()", code)
+        exec(f"import torch\n{code_of_copy}", copied)
         assert not torch.equal(names["x"], copied["x"])  # type: ignore[arg-type]
     assert findings(f"import torch\n{code}\n")
 

@@ -17,6 +17,7 @@ from tensorlint.inference.default_ones import default_ones
 from tensorlint.inference.frames import Frame, found_ones
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import ExpandedWriteHazard
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.layout import Shape
 from tensorlint.inference.ops.results import REPEATS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
@@ -142,13 +143,10 @@ class ExpandedWrites(State):
         parts = written.slice.elts if isinstance(written.slice, ast.Tuple) else [written.slice]
         index = {part.id for part in parts if isinstance(part, ast.Name)}
         others = [part for each in parts if not isinstance(each, ast.Name) for part in walk(each)]
-        for loop in walk(self.frame.node):
-            if not isinstance(loop, (ast.For, ast.AsyncFor)):
-                continue
+        loops = kept_with(self.frame.node, "loops by name", lambda: _loops(self.frame.node))
+        for loop in (loop for name in index for loop in loops.get(name, ())):
             nodes = list(walk(loop))
             bound = {part.id for part in nodes if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-            if not index & {part.id for part in walk(loop.target) if isinstance(part, ast.Name)}:
-                continue
             for each in nodes:
                 if isinstance(each, ast.Assign) and written in each.targets:
                     if not any(
@@ -231,6 +229,17 @@ class ExpandedWrites(State):
             write=facts["write"], region=facts["region"], by=_made_by(tensor), line=0 if line == here else line,
             operation=operation, evidence=tuple(each for each in (*evidence, *self.called_from()) if each),
         ))  # fmt: skip
+
+
+def _loops(code: ast.AST) -> dict[str, list[ast.AST]]:
+    """The loops by the names that go through something."""
+    found: dict[str, list[ast.AST]] = {}
+    for node in walk(code):
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            for part in walk(node.target):
+                if isinstance(part, ast.Name):
+                    found.setdefault(part.id, []).append(node)
+    return found
 
 
 def repeated_axes(tensor: Tensor) -> list[int]:

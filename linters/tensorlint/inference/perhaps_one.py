@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tensorlint.inference.handling import last_name
+from tensorlint.inference.kept import kept_with
 from tensorlint.inference.sizes import Size, symbols
 from tensorlint.inference.source_bindings import bindings
 from tensorlint.inference.walking import walk
@@ -34,6 +35,14 @@ def may_be_one(sizes: Iterable[Size], code: ast.AST, tree: ast.AST) -> bool:
     }
     if not words:
         return False
+    known: dict[frozenset[str], bool] = kept_with(code, "perhaps one", dict)
+    key = frozenset(words)
+    if key not in known:
+        known[key] = _may_be_one(words, code, tree)
+    return known[key]
+
+
+def _may_be_one(words: set[str], code: ast.AST, tree: ast.AST) -> bool:
     values = list(_values_behind(words, code))
     names = words | {part.id for value in values for part in walk(value) if isinstance(part, ast.Name)}
     return (

@@ -202,8 +202,9 @@ def test_other_ways_to_write(code: str) -> None:
     names: dict[str, object] = {}
     try:
         exec(f"import torch\n{code}", names)
-    except (RuntimeError, ValueError):
-        pass  # refused, or read-only
+    except (RuntimeError, ValueError) as error:
+        if "more than one element of the written-to" not in str(error) and "read-only" not in str(error):
+            raise
     else:
         copied: dict[str, object] = {}
         code_of_copy = re.sub(r"(expand|broadcast_to)\((\d, \d)\)", r"\1(\2).clone()", code)
@@ -345,6 +346,12 @@ MESSAGES = {
     "torch.zeros(4).expand(3, 4)[:, 0] = 1\n": (
         "torch.zeros(4).expand(3, 4) (3, 4) repeats its elements along axis 0, as expand leaves it: torch refuses to write it in "
         "place (torch.zeros(4).expand(3, 4)[:, 0] = ...) — write .clone() behind expand(...)"
+    ),
+    # A mask that is the same for each row is no reason to speak of one row's choice in all of them.
+    "state = torch.zeros(4).expand(3, 4)\nkeep = torch.ones(4, dtype=torch.bool).expand(3, 4)\nstate.masked_fill_(keep, 1.0)\n": (
+        "state (3, 4) repeats its elements along axis 0, as expand leaves it: what state.masked_fill_(keep, 1.0) chooses at one "
+        "index is written at all 3 indices; torch warns that this is deprecated, and where gradients flow through it backward "
+        "raises — write .clone() behind expand(...) in line 4"
     ),
     # The axis is the one by which torch refuses it.
     "y = torch.zeros(1, 1, 4).expand(2, 3, 4)\ny[0] = 1\n": (

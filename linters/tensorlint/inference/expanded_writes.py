@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from tensorlint.inference import sizes as S
 from tensorlint.inference.default_ones import default_ones
-from tensorlint.inference.frames import Frame, found_ones
+from tensorlint.inference.frames import found_ones
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.hazards import ExpandedWriteHazard
 from tensorlint.inference.kept import kept_with
@@ -23,7 +23,7 @@ from tensorlint.inference.ops.results import REPEATS
 from tensorlint.inference.ops.torch.inplace import RESHAPING
 from tensorlint.inference.perhaps_one import may_be_one
 from tensorlint.inference.sizes import Size, show_shape
-from tensorlint.inference.source_bindings import bindings
+from tensorlint.inference.source_bindings import names_in, values_behind
 from tensorlint.inference.state import State
 from tensorlint.inference.values import Const, Number, Scalar, Sequence, Slice, Tensor, Value, integer, is_none
 from tensorlint.inference.walking import walk
@@ -184,14 +184,11 @@ class ExpandedWrites(State):
 
     def is_made_of(self, mask: ast.expr, tensor: Tensor) -> bool:
         """Whether the expression names a tensor that is, or helped to make, what is written into."""
-        frame: Frame = self.frame
-        made = tensor.made if isinstance(tensor.made, ast.expr) else None
-        own = _names_behind(made, frame, 1) if made is not None else set()
-        if own is None:
-            return True
-        own |= {name for name, value in frame.env.items() if value is tensor}
-        names = _names_behind(mask, frame, _MOST_NAMES)
-        return names is None or any(isinstance(frame.env.get(name), Tensor) for name in names & own)
+        env = self.frame.env
+        own = names_in(tensor.made) if isinstance(tensor.made, ast.expr) else set()
+        own |= {name for name, value in env.items() if value is tensor}
+        _, names = values_behind(self.frame.node, names_in(mask), _MOST_NAMES)
+        return len(names) > _MOST_NAMES or any(isinstance(env.get(name), Tensor) for name in names & own)
 
     def tell_of_write(
         self,
@@ -355,18 +352,3 @@ def _made_by(tensor: Tensor) -> str:
         if isinstance(node, ast.Call) and (name := last_name(node.func)) is not None:
             return name
     return "expand"
-
-
-def _names_behind(written: ast.expr, frame: Frame, most: int) -> set[str] | None:
-    """The names that an expression reads, and those that were read to make what they hold; None where there are too many."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [written]
-    while waiting:
-        for part in walk(waiting.pop()):
-            if isinstance(part, ast.Name) and part.id not in found:
-                found.add(part.id)
-                if len(found) > most > 1:
-                    return None
-                if most > 1:
-                    waiting += [value for _, value, _ in bindings(frame.node, part.id) if value is not None]
-    return found

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tensorlint.inference.handling import last_name
 from tensorlint.inference.kept import kept_with
 from tensorlint.inference.sizes import Size, symbols
-from tensorlint.inference.source_bindings import bindings
+from tensorlint.inference.source_bindings import values_behind
 from tensorlint.inference.walking import walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -43,26 +43,12 @@ def may_be_one(sizes: Iterable[Size], code: ast.AST, tree: ast.AST) -> bool:
 
 
 def _may_be_one(words: set[str], code: ast.AST, tree: ast.AST) -> bool:
-    values = list(_values_behind(words, code))
-    names = words | {part.id for value in values for part in walk(value) if isinstance(part, ast.Name)}
+    values, names = values_behind(code, words, _MOST_NAMES)
     return (
         any(map(_is_perhaps_one, values))
         or _is_tested(names - _NOT_SIZES, code)
         or any(_is_one_by_default(each, words) or _gives_one(each, words, code) for each in walk(tree))
     )
-
-
-def _values_behind(words: set[str], code: ast.AST) -> Iterator[ast.expr]:
-    """What the names are bound to in the function, and the names there."""
-    waiting, seen = sorted(words), set(words)
-    while waiting and len(seen) <= _MOST_NAMES:
-        for _, value, _ in bindings(code, waiting.pop()):
-            if value is None:
-                continue
-            yield value
-            found = {part.id for part in walk(value) if isinstance(part, ast.Name)} - seen
-            seen |= found
-            waiting += sorted(found)
 
 
 def _is_one(node: ast.AST | None) -> bool:

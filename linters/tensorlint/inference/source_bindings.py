@@ -105,3 +105,22 @@ def assigned(owner: ast.ClassDef, own: str, attribute: str) -> Iterator[ast.expr
                 for part in walk(target):
                     if isinstance(part, ast.Attribute) and part.attr == attribute and binds(part.value, own):
                         yield node.value if part is target else ast.Constant(...)
+
+
+def values_behind(scope: ast.AST, names: set[str], most: int) -> tuple[list[ast.expr], set[str]]:
+    """What binds the names in the scope, and the names in that, and so on; with all these names. Once they are more than `most`
+    nothing further is looked up."""
+    values: list[ast.expr] = []
+    seen, waiting = set(names), sorted(names)
+    while waiting and len(seen) <= most:
+        for _, value, _ in bindings(scope, waiting.pop()):
+            if value is not None:
+                values.append(value)
+                found = names_in(value) - seen
+                seen |= found
+                waiting += sorted(found)
+    return values, seen
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
